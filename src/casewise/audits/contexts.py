@@ -139,15 +139,12 @@ def missing(subject: Subject, stated: pl.DataFrame) -> Part:
     if not lacks:
         return part
     findings = [not_stated(subject, lacks)]
-    tells = {name: p for name, mask in lacks.items() if (p := missing_tells(subject, mask)) < ALPHA / len(used)}
+    gains = {name: paired_difference(subject, mask.astype(float)) for name, mask in lacks.items()}
+    chances = {name: sign_test(int((gain > 0).sum()), int((gain < 0).sum())) for name, gain in gains.items()}
+    tells = {name: p for name, p in chances.items() if p < ALPHA / len(used)}
     if tells:
         findings.append(telling(subject, lacks, tells))
     return part.model_copy(update={"findings": tuple(findings)})
-
-
-def missing_tells(subject: Subject, mask: BoolArray) -> float:
-    gain = paired_difference(subject, mask.astype(float))
-    return sign_test(int((gain > 0).sum()), int((gain < 0).sum()))
 
 
 def not_stated(subject: Subject, lacks: dict[str, BoolArray]) -> Finding:

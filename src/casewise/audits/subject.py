@@ -260,7 +260,7 @@ class Subject(ShortRepr):
         own = ~self.items["condition"].is_in(CONDITIONS).to_numpy()
         if not own.any():
             return np.zeros(len(own), dtype=bool)
-        written = [as_key(context) for context in self.contexts]
+        written = ["" if context is None else canonical_json(context.shown()) for context in self.contexts]
         queries: dict[str, set[int]] = {}
         for text, query in zip(written, self.query, strict=True):
             queries.setdefault(text, set()).add(int(query))
@@ -360,8 +360,3 @@ def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
     if not len(votes.annotator) or (votes.annotator < 0).any():
         return None
     return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
-
-
-def as_key(context: Context | None) -> str:
-    """A context's words as one text; equal texts are the same words. Empty without a context."""
-    return canonical_json(context.shown()) if context is not None else ""

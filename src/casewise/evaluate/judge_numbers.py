@@ -39,7 +39,7 @@ from casewise.evaluate.yardsticks import (
     subset_scores,
     without_attacks,
 )
-from casewise.records import FULL, NO_CONTEXT, Arm, ShortRepr
+from casewise.records import FULL, NO_CONTEXT, ShortRepr
 from casewise.replies.grade import labels_notes, read_reply_labels
 from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.contrasts import low_group_p
@@ -172,12 +172,8 @@ def left_out(family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
     for one in sorted(others, key=lambda other: len(other.shown.omitted)):
         for metric in measured[FULL.name]:
             found = difference_of(measured[FULL.name][metric], measured[one.arm][metric])
-            yield arm_row(one, part_of(one.shown), "left out", found)
-
-
-def part_of(arm: Arm) -> str:
-    """What an arm leaves out, in words."""
-    return "the whole context" if arm == NO_CONTEXT else ", ".join(arm.omitted)
+            left_out = "the whole context" if one.shown == NO_CONTEXT else ", ".join(one.shown.omitted)
+            yield arm_row(one, left_out, "left out", found)
 
 
 def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
@@ -250,6 +246,10 @@ class JudgeNumbers:
         """
         every = read_runs([Path(path) for path in paths], benchmark=benchmark)
         asked = without_attacks(every)
+        n = len(every.series) - len(asked.series)
+        attacking = (
+            [f"{n:,} arms that attack or guard are left out here; casewise robustness is about them."] if n else []
+        )
         runs = as_wanted(asked, options)
         beside = () if runs.benchmark.about.published is None else (PUBLISHED,)
         policies = dict.fromkeys((options.labels, *beside))
@@ -266,7 +266,7 @@ class JudgeNumbers:
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(asked, options), *subset_notes(options.items), *left_to_robustness(every, asked)),
+            notes=(*notes_of(asked, options), *subset_notes(options.items), *attacking),
         )
 
     @property
@@ -487,11 +487,6 @@ def tally(counts: Iterable[tuple[Series, dict[str, int]]], what: str, *, n: str)
     rows = [(one.judge, one.elicitation, one.arm, *found) for one, counted in counts for found in counted.items()]
     schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, what: pl.String, n: pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def left_to_robustness(every: JudgedRuns, asked: JudgedRuns) -> tuple[str, ...]:
-    n = len(every.series) - len(asked.series)
-    return (f"{n:,} arms that attack or guard are left out here; casewise robustness is about them.",) if n else ()
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:

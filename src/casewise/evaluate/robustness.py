@@ -206,14 +206,14 @@ def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
     """
     with_facts = [one for one in run.defences if Transform.named(one).kind in WITH_FACTS]
     shown = (NO_DEFENCE, *with_facts) if with_facts else ()
-    return tuple(row for defence in shown for row in rows_of(run, defence, forges))
+    return tuple(
+        row
+        for defence in shown
+        for row in rows_of(run, defence, lambda setting: setting.twin and setting.attack != "twin:all")
+    )
 
 
 SIDES: tuple[Towards, ...] = ("safe", "unsafe")
-
-
-def forges(setting: Setting) -> bool:
-    return setting.twin and setting.attack != "twin:all"
 
 
 def rows_of(run: AttackedRun, defence: str, wanted: Callable[[Setting], bool]) -> Iterator[AgainstPeople]:
@@ -333,17 +333,12 @@ def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
 
 
 def share_held(run: AttackedRun, arm: ArmVerdicts) -> Measured:
-    held, cluster = items_held_back(run, arm), arm.sample.cluster
-    terms = {"held": (held & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
-    totals = TotalsByCluster.of(terms, cluster)
-    return totals.measure(share("held back", "held", "asked"))
-
-
-def items_held_back(run: AttackedRun, arm: ArmVerdicts) -> BoolArray:
     benchmark, named = run.benchmark, arm_named(arm.arm.name)
-    items = [benchmark.item[one] for one in run.runs.items["item_id"].to_list()]
-    held = [show_item(named, benchmark, one, made=run.made).held_back is not None for one in items]
-    return np.array(held, dtype=np.bool_)
+    items = [benchmark.item[item] for item in run.runs.items["item_id"].to_list()]
+    held = np.array([show_item(named, benchmark, item, made=run.made).held_back is not None for item in items])
+    terms = {"held": (held & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
+    totals = TotalsByCluster.of(terms, arm.sample.cluster)
+    return totals.measure(share("held back", "held", "asked"))
 
 
 # What attacks do to a judge: harm, denial of service, verdicts lost, and what defences cost and save.

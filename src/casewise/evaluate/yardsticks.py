@@ -333,7 +333,16 @@ def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ..
             if chosen.any():
                 score = hard(runs, series, subject, chosen) if name == "hard" else None
                 one = (
-                    of_hard(series, score, int(chosen.sum()))
+                    SubsetScore(
+                        series.name,
+                        "hard",
+                        score.accuracy,
+                        score.baseline,
+                        None,
+                        score.best,
+                        score.n,
+                        int(chosen.sum()),
+                    )
                     if score
                     else subset_score(runs, series, backdrop, name, chosen)
                 )
@@ -354,10 +363,6 @@ def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) 
         )
     except StatisticsError:
         return None
-
-
-def of_hard(series: Series, score: HardScore, items: int) -> SubsetScore:
-    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n, items)
 
 
 def subset_score(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:

@@ -98,7 +98,10 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     totals = replace(
         totals_by_query(rated, lambda subset: bin_terms(subset, bins, n_used)), n_unscored=int(sample.unscored.sum())
     )
-    by_name = {f.name: estimate_of(totals.measure(f)) for f in functionals(n_used)}
+    by_name = {
+        f.name: estimate_of(totals.measure(f))
+        for f in (NOISE, *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_used)))
+    }
     gaps = Gaps.of(totals, n_used)
     (brier,) = measured_brier or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
@@ -258,10 +261,6 @@ class MadeWhenAsked(Mapping[str, FloatArray]):
 
     def __len__(self) -> int:
         return len(self._columns)
-
-
-def functionals(n_bins: int) -> list[Functional]:
-    return [NOISE, *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_bins))]
 
 
 def mean(name: str, top: str, bottom: str, undefined: str) -> Functional:
