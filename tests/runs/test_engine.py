@@ -8,31 +8,31 @@ from functools import partial
 import pytest
 
 from casewise.models.local import Batcher
-from casewise.runs.engine import Call, Control, perform
+from casewise.runs.engine import Group, LiveExecutor, Workload
 from casewise.runs.limits import Budget, Limits, Spend, Stop, stopping_on_signals
 
 
 def calls(n, *, at_most=Spend()):
-    return [Call(i, at_most) for i in range(n)]
+    return [Group((i,), at_most) for i in range(n)]
 
 
-def run(todo, work, *, on_result=None, **settings):
+def run(todo, answer, *, follow=lambda _answer: (), concurrency=16, **settings):
     seen = []
 
-    def note(call, result):
-        seen.append((call.payload, result))
-        return on_result(call, result) if on_result else None
+    def note(group, result):
+        seen.append((group.asks[0], result))
+        return follow(result)
 
-    tally = asyncio.run(perform(todo, work, on_result=note, **settings))
-    return seen, tally
+    work = Workload(iter(todo), note, str, lambda _ask: Spend(), **settings)
+    return seen, asyncio.run(LiveExecutor(answer, concurrency).execute(work))
 
 
 def test_every_call_is_done_once_in_whatever_order():
-    async def work(call):
-        await asyncio.sleep(0.001 * (call.payload % 3))
-        return call.payload * 2
+    async def work(ask):
+        await asyncio.sleep(0.001 * (ask % 3))
+        return ask * 2
 
-    seen, tally = run(calls(20), work, limits=Limits(concurrency=5))
+    seen, tally = run(calls(20), work, concurrency=5)
 
     assert sorted(seen) == [(i, 2 * i) for i in range(20)]
     assert seen != sorted(seen)
@@ -43,14 +43,14 @@ def test_every_call_is_done_once_in_whatever_order():
 def test_no_more_calls_are_under_way_than_allowed():
     under_way = most = 0
 
-    async def work(call):
+    async def work(ask):
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
         await asyncio.sleep(0.001)
         under_way -= 1
 
-    run(calls(30), work, limits=Limits(concurrency=4))
+    run(calls(30), work, concurrency=4)
 
     assert most == 4
 
@@ -62,52 +62,52 @@ def test_the_plan_is_read_as_it_is_needed():
         nonlocal taken
         while True:
             taken += 1
-            yield Call(taken)
+            yield Group((taken,))
 
     stop = Stop()
 
-    async def work(call):
-        if call.payload == 10:
+    async def work(ask):
+        if ask == 10:
             stop.ask("enough")
 
-    _, tally = run(endless(), work, limits=Limits(concurrency=2), control=Control(stop))
+    _, tally = run(endless(), work, concurrency=2, stop=stop)
 
     assert taken < 13
     assert tally.stopped == "enough"
 
 
 def test_an_error_stops_the_run_and_is_raised_as_it_is():
-    async def work(call):
-        if call.payload == 3:
+    async def work(ask):
+        if ask == 3:
             raise KeyError("three")
         await asyncio.sleep(0.01)
 
     with pytest.raises(KeyError, match="three"):
-        run(calls(100), work, limits=Limits(concurrency=4))
+        run(calls(100), work, concurrency=4)
 
 
 def test_a_stop_lets_what_is_in_flight_finish():
     stop = Stop()
 
-    async def work(call):
-        if call.payload == 0:
+    async def work(ask):
+        if ask == 0:
             stop.ask("interrupted")
         await asyncio.sleep(0.01)
 
-    seen, tally = run(calls(50), work, limits=Limits(concurrency=4), control=Control(stop))
+    seen, tally = run(calls(50), work, concurrency=4, stop=stop)
 
     assert 1 <= len(seen) <= 4
     assert tally.stopped == "interrupted"
 
 
 def test_what_follows_from_a_result_is_done_too():
-    async def work(call):
-        return call.payload
+    async def work(ask):
+        return ask
 
-    def follow(call, result):
-        return [Call(result + 100)] if result < 3 else []
+    def follow(answer):
+        return [Group((answer + 100,))] if answer < 3 else []
 
-    seen, _ = run(calls(5), work, on_result=follow, limits=Limits(concurrency=2))
+    seen, _ = run(calls(5), work, follow=follow, concurrency=2)
 
     assert sorted(payload for payload, _ in seen) == [0, 1, 2, 3, 4, 100, 101, 102]
 
@@ -117,7 +117,7 @@ def itself(spend: object) -> Spend:
     return spend
 
 
-async def dollar(call):
+async def dollar(_ask):
     await asyncio.sleep(0.001)
     return Spend(1.0, 10)
 
@@ -130,8 +130,9 @@ def test_a_cost_limit_is_reached_and_not_passed(concurrency):
     seen, tally = run(
         calls(100, at_most=Spend(3.0, 30)),
         dollar,
-        limits=limits,
-        control=Control(budget=budget, took=itself),
+        concurrency=limits.concurrency,
+        budget=budget,
+        took=itself,
     )
 
     assert len(seen) == 18
@@ -145,8 +146,9 @@ def test_a_token_limit_counts_what_was_spent_before():
     seen, tally = run(
         calls(100, at_most=Spend(0.0, 10)),
         dollar,
-        limits=limits,
-        control=Control(budget=budget, took=itself),
+        concurrency=limits.concurrency,
+        budget=budget,
+        took=itself,
     )
 
     assert len(seen) == 3
@@ -157,11 +159,11 @@ def test_a_failed_call_gives_back_what_was_set_aside():
     limits = Limits(max_cost_usd=5.0)
     budget = Budget(limits)
 
-    async def fail(call):
+    async def fail(_ask):
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        run(calls(1, at_most=Spend(5.0, 0)), fail, limits=limits, control=Control(budget=budget))
+        run(calls(1, at_most=Spend(5.0, 0)), fail, budget=budget)
 
     assert budget.reserved == Spend()
 
@@ -180,24 +182,23 @@ def test_a_signal_drops_what_a_local_model_has_not_begun():
 
     async def go():
         batcher: Batcher[int, int] = Batcher(one_by_one)
-        control = Control[int]()
         answered: list[int] = []
         said: list[str] = []
+
+        def keep(_group: Group[int], answer: int) -> tuple[Group[int], ...]:
+            answered.append(answer)
+            return ()
+
+        asks = (Group((i,)) for i in range(1000))
+        work: Workload[int, int] = Workload(asks, keep, str, lambda _ask: Spend())
 
         async def stopped_in_the_first():
             await asyncio.to_thread(begun.wait, 20)
             os.kill(os.getpid(), signal.SIGTERM)
 
-        with stopping_on_signals(control.stop, say=said.append):
+        with stopping_on_signals(work.stop, say=said.append):
             tally, _ = await asyncio.gather(
-                perform(
-                    (Call(i) for i in range(1000)),
-                    lambda call: batcher.ask(call.payload, "one"),
-                    on_result=lambda _call, answer: answered.append(answer),
-                    limits=Limits(concurrency=100),
-                    control=control,
-                ),
-                stopped_in_the_first(),
+                LiveExecutor(lambda ask: batcher.ask(ask, "one"), 100).execute(work), stopped_in_the_first()
             )
         return tally, answered, said
 

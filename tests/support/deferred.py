@@ -9,10 +9,8 @@ from pathlib import Path
 
 from tests.support.sums import Adder, SumAnswer, SumAsk
 
-from casewise.runs.engine import Call, Tally, Workload
+from casewise.runs.engine import Group, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
-
-Group = tuple[SumAsk, ...]
 
 
 class Office:
@@ -43,26 +41,26 @@ class DeferredExecutor:
 
     async def execute(self, work: Workload[SumAsk, SumAnswer]) -> Tally:
         out: dict[str, float] = json.loads(self.jobs.read_text()) if self.jobs.exists() else {}
-        budget, tally = work.control.budget or Budget(Limits()), Tally()
+        budget, tally = work.budget or Budget(Limits()), Tally()
         for cost in out.values():
             budget.set_aside(Spend(cost, 5))
-        follow_ups: deque[Call[Group]] = deque()
+        follow_ups: deque[Group[SumAsk]] = deque()
         while (call := follow_ups.popleft() if follow_ups else next(work.calls, None)) is not None:
-            name = work.name(call.payload[0])
+            name = work.name(call.asks[0])
             if name in self.office.ready and name in out:
                 answer = self.office.ready[name]
                 follow_ups.extend(work.on_answer(call, answer))
-                budget.settle(Spend(out.pop(name), 5), work.control.took(answer))
+                budget.settle(Spend(out.pop(name), 5), work.took(answer))
                 tally.done += 1
             elif name in out:
                 tally.pending += 1
             elif (lack := budget.lacks(call.at_most)) is not None:
-                work.control.stop.ask(lack)
-            elif not work.control.stop:
+                work.stop.ask(lack)
+            elif not work.stop:
                 budget.set_aside(call.at_most)
                 out[name] = call.at_most.cost_usd
-                self.office.take(name, call.payload[0])
+                self.office.take(name, call.asks[0])
                 tally.pending += 1
         self.jobs.write_text(json.dumps(out))
-        tally.stopped = work.control.stop.reason
+        tally.stopped = work.stop.reason
         return tally

@@ -24,7 +24,7 @@ from casewise.models.batch import (
 from casewise.models.batch_providers import batch_interface
 from casewise.models.client import Collected, EndpointClient, Exchange, Request, ToAskAgain, is_retried
 from casewise.models.wire import Capabilities
-from casewise.runs.engine import Call, Executor, Tally, Workload
+from casewise.runs.engine import Executor, Group, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
 
@@ -380,17 +380,17 @@ class BesideBatches(Generic[A, B]):
 
     async def execute(self, work: Workload[A, B]) -> Tally:
         there = {name for job in self.log.jobs.values() for name in self.paid(job)}
-        left: list[Call[tuple[A, ...]]] = []
+        left: list[Group[A]] = []
 
-        def others() -> Iterator[Call[tuple[A, ...]]]:
+        def others() -> Iterator[Group[A]]:
             for call in work.calls:
-                if f"{self.log.run}-{work.name(call.payload[0])}" in there:
+                if f"{self.log.run}-{work.name(call.asks[0])}" in there:
                     left.append(call)
                 else:
                     yield call
 
-        if work.control.budget is not None:
-            work.control.budget.reserved += reserved(self.log)
+        if work.budget is not None:
+            work.budget.reserved += reserved(self.log)
         tally = await self.live.execute(replace(work, calls=others()))
         tally.pending += len(left)
         return tally
@@ -435,7 +435,7 @@ class BatchExecutor(Generic[A, B]):
             interface,
             self.log,
             self.options,
-            work.control.budget or Budget(Limits()),
+            work.budget or Budget(Limits()),
             self.client.can,
             self.priced,
             self.say,
@@ -451,11 +451,11 @@ class BatchSession(Generic[A, B]):
 
     def __init__(self, work: Workload[A, B], desk: Desk, asking: ThroughClient[A, B]) -> None:
         self.work, self.desk, self.asking = work, desk, asking
-        self.stop = work.control.stop
+        self.stop = work.stop
         self.tally, self.lot = Tally(), Lot()
-        self.waiting: dict[str, list[Call[tuple[A, ...]]]] = {}
+        self.waiting: dict[str, list[Group[A]]] = {}
         """Calls that are out, by name. Asks of one name are one question, and share the answer."""
-        self.later: list[Call[tuple[A, ...]]] = []
+        self.later: list[Group[A]] = []
         """Calls for which there was no room."""
         self.full: str | None = None
         """Why nothing more can be handed over now."""
@@ -499,7 +499,7 @@ class BatchSession(Generic[A, B]):
             self.stop.ask(full[0].words)
         return full[0].words if full and self.desk.unsettled() else None
 
-    def let_go(self, job: BatchJob) -> list[Call[tuple[A, ...]]]:
+    def let_go(self, job: BatchJob) -> list[Group[A]]:
         """The calls that waited for a job, to be asked about anew."""
         return [call for name in job.intended.names for call in self.waiting.pop(name, ())]
 
@@ -508,23 +508,23 @@ class BatchSession(Generic[A, B]):
             await asyncio.sleep(min(seconds, SLICE_S))
             seconds -= SLICE_S
 
-    async def take(self, call: Call[tuple[A, ...]]) -> None:
+    async def take(self, call: Group[A]) -> None:
         """Answer a call, and those that follow from it, or see to it that they are handed over."""
         queue = deque([call])
         while queue:
             one = queue.popleft()
-            name = f"{self.desk.run}-{self.work.name(one.payload[0])}"
+            name = f"{self.desk.run}-{self.work.name(one.asks[0])}"
             found = await self.come(one, name)
             if found is None and not self.is_out(one, name):
                 found = await self.to_hand_over(one, name)
             if found is not None:
                 queue.extend(self.work.on_answer(one, found.value))
-                self.desk.budget.spent += self.work.control.took(found.value)
+                self.desk.budget.spent += self.work.took(found.value)
                 self.tally.done += 1
 
-    async def come(self, call: Call[tuple[A, ...]], name: str) -> Answered[B] | None:
+    async def come(self, call: Group[A], name: str) -> Answered[B] | None:
         """The answer that has come of a call; one that says so, where it was asked for too often."""
-        ask, desk = call.payload[0], self.desk
+        ask, desk = call.asks[0], self.desk
         for place in desk.results.of(name):
             can = desk.log.jobs[place.job].intended.can
             try:
@@ -539,27 +539,27 @@ class BatchSession(Generic[A, B]):
             return await self.asking.give_up(ask, f"{times} batches came back without an answer to it")
         return None
 
-    def is_out(self, call: Call[tuple[A, ...]], name: str) -> bool:
+    def is_out(self, call: Group[A], name: str) -> bool:
         """Whether a call is out, or about to be; then it waits."""
         if name not in self.desk.out and name not in self.waiting:
             return False
         self.waiting.setdefault(name, []).append(call)
         return True
 
-    async def to_hand_over(self, call: Call[tuple[A, ...]], name: str) -> Answered[B] | None:
+    async def to_hand_over(self, call: Group[A], name: str) -> Answered[B] | None:
         """Write a call down for the next job, if there is room; its answer, where none need be asked, or it is the run's first."""
         if self.stop or self.full is not None:
             self.later.append(call)
             return None
-        most = self.work.at_most(call.payload[0])
+        most = self.work.at_most(call.asks[0])
         if (lack := self.desk.budget.lacks(most)) is not None:
             self.full = lack
             self.later.append(call)
             return None
         if self.desk.options.first_live and not self.desk.log.jobs and not self.tried:
             self.tried = True
-            return Answered(await self.asking.answer(call.payload[0]))
-        written = await self.asking.write(call.payload[0], name)
+            return Answered(await self.asking.answer(call.asks[0]))
+        written = await self.asking.write(call.asks[0], name)
         if isinstance(written, Answered):
             return written
         if not self.fits(written):

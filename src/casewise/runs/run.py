@@ -25,7 +25,7 @@ from casewise.models.endpoints import Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
 from casewise.records.base import Record
 from casewise.runs.batch import BatchExecutor, BatchOptions, BesideBatches
-from casewise.runs.engine import Call, Control, Executor, LiveExecutor, Workload
+from casewise.runs.engine import Executor, Group, LiveExecutor, Workload
 from casewise.runs.limits import (
     Budget,
     InFlight,
@@ -526,21 +526,18 @@ class DurableRun(Generic[Attempt, B]):
         """Do what is left of the plan, and count it in `progress`. A first Ctrl-C lets what is in flight finish."""
         self.count_held(progress)
         self.show(progress)
-        control = Control[B](
-            self.watch.stop,
-            self.budget(),
-            took=lambda answer: self.kind.took(answer).spend,
-        )
         work = Workload(
             self.calls(progress),
-            lambda call, answer: self.keep(call.payload, answer, progress),
+            lambda group, answer: self.keep(group.asks, answer, progress),
             self.name,
-            control,
             self.at_most,
+            lambda answer: self.kind.took(answer).spend,
+            self.watch.stop,
+            self.budget(),
         )
         started = time.monotonic()
         try:
-            with stopping_on_signals(control.stop, say=self.watch.say):
+            with stopping_on_signals(self.watch.stop, say=self.watch.say):
                 tally = await self.executor.execute(work)
             progress.stopped, progress.n_pending = tally.stopped, tally.pending
             self.log.in_flight.settled()
@@ -583,7 +580,7 @@ class DurableRun(Generic[Attempt, B]):
             return HeldByKey(self.plan, self.kind.key, self.log.last)
         return HeldInColumns(self.plan.numbered(), columns, self.plan.retries)
 
-    def calls(self, progress: RunProgress) -> Iterator[Call[tuple[Attempt, ...]]]:
+    def calls(self, progress: RunProgress) -> Iterator[Group[Attempt]]:
         """The calls that are left; what another ask's call in the log answers is copied from there."""
         if self.log.empty:
             yield from map(self.call, self.plan.groups())
@@ -613,12 +610,12 @@ class DurableRun(Generic[Attempt, B]):
     def another(self, group: tuple[Attempt, ...], attempt: int) -> tuple[Attempt, ...]:
         return tuple(replace(ask, attempt=attempt) for ask in group)
 
-    def call(self, group: tuple[Attempt, ...]) -> Call[tuple[Attempt, ...]]:
-        return Call(group, self.at_most(group[0]) if self.limits.bounded else Spend())
+    def call(self, group: tuple[Attempt, ...]) -> Group[Attempt]:
+        return Group(group, self.at_most(group[0]) if self.limits.bounded else Spend())
 
     def keep(
         self, group: tuple[Attempt, ...], answer: B, progress: RunProgress
-    ) -> tuple[Call[tuple[Attempt, ...]], ...]:
+    ) -> tuple[Group[Attempt], ...]:
         """Write an answer for every ask it answers; ask again where it is of no use and that is wanted."""
         first, attempt = group[0], group[0].attempt
         progress.count_call(self.kind.took(answer))
