@@ -45,25 +45,24 @@ OTHERS = {
 """Walked by hand over a million items before they stood here, see `docs/performance.md`."""
 
 GO_ON = """
-from types import SimpleNamespace
-from casewise.judges.run import JudgingKind
+import asyncio
 from casewise.judges.run import Plan
 from casewise.records import FULL
-from casewise.runs.run import DurableRun
-from casewise.runs.limits import RunProgress
-from casewise.runs.run import FolderLog
+from casewise.runs.run import DurableRun, folder_log, session_now
+from casewise.runs.limits import Limits, RunProgress, Spend
 from casewise.storage import load_benchmark
-from casewise.storage.run_folder import JUDGEMENT_LOG
-from casewise.storage.run_folder import RunFolder, read_manifest
+from casewise.storage.run_folder import JUDGEMENT_LOG, read_manifest
 
 found = load_benchmark(folder / {bench!r})
-kind = JudgingKind("made-up@1")
-with RunFolder.hold(folder / "run", read_manifest(folder / "run", JUDGEMENT_LOG), JUDGEMENT_LOG) as held:
-    plan = Plan(found.items, ("score",), (FULL,), {repeats})
-    run = DurableRun(kind, plan.asks(found, SimpleNamespace(shared_key=lambda ask: None)), FolderLog(held, kind), None)
-    progress = RunProgress()
-    run.count_held(progress)
-    left = sum(1 for _ in run.calls(progress))
+manifest, progress = read_manifest(folder / "run", JUDGEMENT_LOG), RunProgress()
+plan = Plan(found.items, ("score",), (FULL,), {repeats}).asks(found, lambda ask: None)
+
+async def left_of_plan():
+    async with folder_log(folder / "run", manifest, JUDGEMENT_LOG, session_now(Limits())) as log:
+        work = DurableRun(plan, log, lambda ask: Spend(), progress).workload()
+        return sum(1 for _ in work.calls)
+
+left = asyncio.run(left_of_plan())
 print("  settled", format(progress.resumed, ","), "and left", format(left, ","))
 """
 

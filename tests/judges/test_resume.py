@@ -23,13 +23,13 @@ class Counting(ConstantJudge):
 
     def __init__(self, *, stop_at=None):
         super().__init__("safe")
-        self.asked: Counter[tuple[str, ...]] = Counter()
+        self.asked: Counter[tuple[str | int, ...]] = Counter()
         self.stop_at = stop_at
 
     async def answer(self, ask):
         if self.stop_at is not None and self.asked.total() >= self.stop_at:
             raise Unauthorised("the key is wrong")
-        self.asked[ask.key] += 1
+        self.asked[*ask.key, ask.attempt] += 1
         return Answer(Scored(value=1.0))
 
 

@@ -189,6 +189,9 @@ def test_a_signal_drops_what_a_local_model_has_not_begun():
             answered.append(answer)
             return ()
 
+        async def answer(ask: int) -> int:
+            return await batcher.ask(ask, "one")
+
         asks = (Group((i,)) for i in range(1000))
         work: Workload[int, int] = Workload(asks, keep, str, lambda _ask: Spend())
 
@@ -197,9 +200,7 @@ def test_a_signal_drops_what_a_local_model_has_not_begun():
             os.kill(os.getpid(), signal.SIGTERM)
 
         with stopping_on_signals(work.stop, say=said.append):
-            tally, _ = await asyncio.gather(
-                LiveExecutor(lambda ask: batcher.ask(ask, "one"), 100).execute(work), stopped_in_the_first()
-            )
+            tally, _ = await asyncio.gather(LiveExecutor(answer, 100).execute(work), stopped_in_the_first())
         return tally, answered, said
 
     tally, answered, said = asyncio.run(go())

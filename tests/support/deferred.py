@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.sums import Adder, SumAnswer, SumAsk
+from tests.support.sums import Adder, Sum, SumAsk
 
 from casewise.runs.engine import Group, Tally, Workload
 from casewise.runs.limits import Budget, Limits, Spend
@@ -20,7 +20,7 @@ class Office:
         self.adder = adder
         self.taken: Counter[str] = Counter()
         self.waiting: dict[str, SumAsk] = {}
-        self.ready: dict[str, SumAnswer] = {}
+        self.ready: dict[str, Sum] = {}
 
     def take(self, name: str, ask: SumAsk) -> None:
         self.taken[name] += 1
@@ -39,7 +39,7 @@ class DeferredExecutor:
     def __init__(self, office: Office, jobs: Path) -> None:
         self.office, self.jobs = office, jobs
 
-    async def execute(self, work: Workload[SumAsk, SumAnswer]) -> Tally:
+    async def execute(self, work: Workload[SumAsk, Sum]) -> Tally:
         out: dict[str, float] = json.loads(self.jobs.read_text()) if self.jobs.exists() else {}
         budget, tally = work.budget or Budget(Limits()), Tally()
         for cost in out.values():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from casewise.models.endpoints import FREE
+from casewise.models.protocol import Usage
 from casewise.records.base import Record
+from casewise.records.call import Call
 from casewise.runs.engine import Executor, LiveExecutor
-from casewise.runs.limits import Limits, RunProgress, Spend, Took, Watch
-from casewise.runs.run import Asks, DurableRun, FolderLog, LoggedKind
+from casewise.runs.limits import Limits, RunProgress, Spend, Watch
+from casewise.runs.run import Asks, CallingOptions, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder
+from casewise.storage.run_folder import AnyManifest, LogKind
 
 
 class SumIdentity(Record):
@@ -26,26 +29,23 @@ class SumManifest(AnyManifest):
     identity: SumIdentity
 
 
-class Sum(Record):
-    """One attempt at a sum; None where there was none."""
+class Sum(Call):
+    """One attempt at a sum; None where there was none. Each takes 2 tokens in, 1 out, and a dollar."""
 
     left: int
     right: int
-    attempt: int = 0
     value: int | None = None
-    cost_usd: float = 0.0
-    shared_with: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        return "says nothing" if self.value is None else None
 
 
-def key(one: Sum) -> tuple[str, ...]:
-    return (str(one.left), str(one.right))
+def key(one: Sum) -> tuple[int, int]:
+    return (one.left, one.right)
 
 
-def attempt(one: Sum) -> int:
-    return one.attempt
-
-
-SUMS = LogKind("sums", SumManifest, Sum, key=key, attempt=attempt, newest=2)
+SUMS = LogKind("sums", SumManifest, Sum, key=("left", "right"), newest=2)
 
 
 def sum_manifest(adder: str = "abacus", **settings: int) -> SumManifest:
@@ -60,44 +60,9 @@ class SumAsk:
     right: int
     attempt: int = 0
 
-
-@dataclass(frozen=True)
-class SumAnswer:
-    """What somebody says it is; None where they do not say."""
-
-    value: int | None
-    cost_usd: float = 1.0
-    shared_with: str | None = None
-
-
-class SumKind(LoggedKind[SumAsk, SumAnswer, Sum]):
-    """Sums in a run folder. Any value settles one."""
-
-    log = SUMS
-
-    def key(self, ask: SumAsk) -> tuple[str, ...]:
-        return (str(ask.left), str(ask.right))
-
-    def problem(self, answer: SumAnswer) -> str | None:
-        return "says nothing" if answer.value is None else None
-
-    def took(self, answer: SumAnswer) -> Took:
-        return Took(2, 1, answer.cost_usd)
-
-    def shared(self, answer: SumAnswer, by: SumAsk) -> SumAnswer:
-        return replace(answer, cost_usd=0.0, shared_with=f"{by.left}+{by.right}")
-
-    def record(self, ask: SumAsk, answer: SumAnswer) -> Sum:
-        return Sum(left=ask.left, right=ask.right, attempt=ask.attempt, **vars(answer))
-
-    def answer(self, record: Sum) -> SumAnswer:
-        return SumAnswer(record.value, record.cost_usd, record.shared_with)
-
-    def usable(self, record: Sum) -> bool:
-        return record.value is not None
-
-    def took_by(self, record: Sum) -> Took:
-        return Took(2, 1, record.cost_usd)
+    @property
+    def key(self) -> tuple[int, int]:
+        return (self.left, self.right)
 
 
 def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False) -> Asks[SumAsk]:
@@ -106,12 +71,24 @@ def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False)
     def shared_key(ask: SumAsk) -> str | None:
         return f"{sorted((ask.left, ask.right))} {ask.attempt}" if commutes else None
 
-    return Asks(lambda: iter(bundles), sum(len(bundle) for bundle in bundles), retries, shared_key)
+    return Asks(bundles, sum(len(bundle) for bundle in bundles), retries, shared_key)
 
 
 def each_alone(size: int, *, retries: int = 0) -> Asks[SumAsk]:
     """0 + 0, 1 + 0, 2 + 0 and so on."""
     return sums(*((SumAsk(n, 0),) for n in range(size)), retries=retries)
+
+
+class Counter:
+    """Who is asked, and what a call can take at most."""
+
+    name, concurrency, prices, counts_tokens = "counter", 1, FREE, True
+
+    def usually(self, _ask: SumAsk, /) -> Usage:
+        return Usage(2, 1)
+
+    def at_most(self, _ask: SumAsk, /) -> Spend:
+        return Spend(2.0, 5)
 
 
 class Adder:
@@ -121,34 +98,35 @@ class Adder:
         self.asked: list[SumAsk] = []
         self.silent = silent
 
-    async def __call__(self, ask: SumAsk) -> SumAnswer:
+    async def __call__(self, ask: SumAsk) -> Sum:
         await asyncio.sleep(0)
         self.asked.append(ask)
         return self.said(ask)
 
-    def said(self, ask: SumAsk) -> SumAnswer:
+    def said(self, ask: SumAsk) -> Sum:
         """What it says, however it is asked."""
-        return SumAnswer(None if self.silent(ask) else ask.left + ask.right)
+        value = None if self.silent(ask) else ask.left + ask.right
+        took = {"input_tokens": 2, "output_tokens": 1, "cost_usd": 1.0}
+        return Sum.model_validate({"value": value, **vars(ask), **took})
 
 
 def add_up(
     folder: Path,
     plan: Asks[SumAsk],
-    executor: Executor[SumAsk, SumAnswer],
+    executor: Executor[SumAsk, Sum],
     *,
     limits: Limits = Limits(),
     watch: Watch | None = None,
     manifest: SumManifest | None = None,
 ) -> RunProgress:
     """One session of a run of sums."""
-    kind = SumKind()
-    with RunFolder.hold(folder, manifest or sum_manifest(), SUMS) as held:
-        log = FolderLog(held, kind)
-        run = DurableRun(kind, plan, log, executor, limits, lambda _ask: Spend(2.0, 5), watch or Watch())
-        return asyncio.run(run.perform(RunProgress()))
+    log = folder_log(folder, manifest or sum_manifest(), SUMS, session_now(limits))
+    options, progress = CallingOptions(limits=limits), RunProgress()
+    run = perform(Counter(), Adder(), plan, log, options=options, progress=progress, watch=watch, executor=executor)
+    return asyncio.run(run)
 
 
-def live(adder: Callable[[SumAsk], Awaitable[SumAnswer]], *, concurrency: int = 4) -> LiveExecutor[SumAsk, SumAnswer]:
+def live(adder: Callable[[SumAsk], Awaitable[Sum]], *, concurrency: int = 4) -> LiveExecutor[SumAsk, Sum]:
     """An executor that asks `adder` and waits."""
     return LiveExecutor(adder, concurrency)
 

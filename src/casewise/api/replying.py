@@ -16,7 +16,7 @@ from casewise.api.judging import Run, arms_named
 from casewise.ask.chat import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
-from casewise.judges.run import Selection, select
+from casewise.judges.run import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
@@ -29,7 +29,7 @@ from casewise.replies.behaviour import (
     replies_in,
     texts_discarded,
 )
-from casewise.replies.collect import ChatPlan, ChatSummary, CollectOptions, collect_into, estimate_collecting
+from casewise.replies.collect import ChatSummary, CollectOptions, chat_plan, collect_into, estimate_collecting
 from casewise.replies.grade import (
     GradeOptions,
     GradeSummary,
@@ -213,11 +213,11 @@ def prepared(
     repeats: int,
     selection: Selection,
     batch: bool,
-) -> tuple[LoadedModel, ChatPlan, Benchmark]:
+) -> tuple[LoadedModel, Plan, Benchmark]:
     """The model, what it is sent, and of which benchmark."""
     found = as_benchmark(benchmark)
     loaded = model if isinstance(model, LoadedModel) else chat_model(model, ModelOptions(batch=batch))
-    return loaded, ChatPlan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
+    return loaded, chat_plan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
 
 
 def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:

@@ -7,12 +7,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from sqlalchemy import func, select
 
@@ -31,24 +32,21 @@ from casewise.models.endpoints import Prices
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Category, ParameterSet, Query, paper_parameters
 from casewise.records.base import digest, read_toml, shipped_toml
-from casewise.runs.limits import GIVE_PRICES, InFlight, RunProgress, Spend, Took, Watch, check_limits
+from casewise.records.call import Call
+from casewise.runs.limits import InFlight, RunProgress, Spend, Watch
 from casewise.runs.run import (
-    Asking,
     Asks,
-    Batched,
     CallEstimate,
     CallingOptions,
-    ChatCalls,
-    LastAttempt,
-    NoReply,
-    RunKind,
-    at_most,
+    ChatAsker,
+    NoReplyReason,
+    RunLog,
     default_folder,
+    each_alone,
     estimate_calls,
+    perform,
     session_now,
-    usually,
 )
-from casewise.storage.run_folder import Session
 
 # How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section
 # 4.2).
@@ -401,35 +399,47 @@ class WantedContext:
     """Calls for it in earlier runs; it makes the seed, so that a new run asks for something new."""
     attempt: int = 0
 
+    @property
+    def key(self) -> tuple[str]:
+        """The place."""
+        return (self.place_id,)
 
-@dataclass(frozen=True)
-class WrittenContext:
-    """What a call came to, and the reply it was read from."""
+
+class WrittenContext(Call):
+    """What a call for a context came to. It is kept as an event in the history of the place."""
 
     result: Read | Failed
-    reply: Reply | None = None
-    cost_usd: float | None = None
+    raw_reply: str | None = None
+    n_tries: int = 1
+
+    @property
+    def failure(self) -> str | None:
+        """Why there are no words."""
+        return str(self.result) if isinstance(self.result, Failed) else None
+
+    @property
+    def tries(self) -> int:
+        """Requests, with those that were tried again."""
+        return self.n_tries
 
 
-@dataclass
-class DraftLog:
-    """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
+class DraftLog(RunLog[WantedContext, WrittenContext]):
+    """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it.
 
-    database: Database
-    draft: Draft
-    by: str
-    """Who writes."""
-    prices: Prices | None
-    """What earlier calls are reckoned at that noted tokens and no cost."""
-    said: dict[str, Any]
-    """What each event says of how its words were asked for."""
-    session: Session
-    empty: bool = True
-    in_flight: InFlight = field(default_factory=InFlight)
+    `about`: what each event says of how its words were asked for.
+    """
 
-    @cached_property
-    def spent(self) -> Spend:
-        """What all calls for this draft took, by whichever model."""
+    def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
+        super().__init__(jobs, InFlight())
+        self.database, self.writer = database, writer
+        self.session = session_now(writer.how.limits, command=writer.how.command)
+        self.in_vain: dict[str, str] = {}
+        """Places whose last attempt gave no words, and why."""
+        self.spent = self.spent_on(draft)
+
+    def spent_on(self, draft: Draft) -> Spend:
+        """What all calls for this draft took, by whichever model; what noted no cost is reckoned at the prices of the writer."""
+        prices = self.writer.prices
         events, contexts = tables.events.c, tables.contexts.c
         sent, replied = (events.detail[name].as_integer() for name in ("input_tokens", "output_tokens"))
         cost = events.detail["cost_usd"].as_float()
@@ -440,33 +450,24 @@ class DraftLog:
                 func.coalesce(func.sum(replied), 0).label("replied"),
             )
             .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
-            .where(contexts.draft_id == self.draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
+            .where(contexts.draft_id == draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
         )
         with self.database.read() as connection:
             known = connection.execute(of_draft.where(cost.is_not(None))).one()
             older = connection.execute(of_draft.where(cost.is_(None))).one()
-        reckoned = self.prices.of(Usage(older.sent, older.replied)) if self.prices else None
+        reckoned = prices.of(Usage(older.sent, older.replied)) if prices else None
         tokens = known.sent + known.replied + older.sent + older.replied
         return Spend(known.cost + (reckoned or 0.0), tokens)
 
-    def columns(self) -> None:
-        """Nothing is held in columns."""
-
-    def last(self, _key: tuple[str, ...]) -> LastAttempt | None:
-        """Nothing: what was tried in vain before is wanted again."""
-        return None
-
-    def answer(self, last: LastAttempt) -> NoReturn:
-        """There is none. Raises LookupError: always: see `last`."""
-        raise LookupError(f"{last} is not kept: places that have words are not asked for")
-
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
-        result = answer.result
+        result, by = answer.result, self.writer.name
         if isinstance(result, Read):
-            action = Action(by=self.by, act=Act.GENERATE, wording=result.wording)
+            action = Action(by=by, act=Act.GENERATE, wording=result.wording)
+            self.in_vain.pop(ask.place_id, None)
         else:
-            action = Action(by=self.by, act=Act.FAIL, reason=str(result))
+            action = Action(by=by, act=Act.FAIL, reason=str(result))
+            self.in_vain[ask.place_id] = result.reason
         try:
             with self.database.write() as connection:
                 act(
@@ -480,27 +481,19 @@ class DraftLog:
         except NotAllowed:
             return  # somebody wrote or generated it meanwhile: theirs stays
 
-    def sync(self) -> None:
-        """Each write is a transaction of its own."""
-
     def detail(self, ask: WantedContext, answer: WrittenContext) -> dict[str, Any]:
         """What the history says of a call besides its result."""
-        said = {
-            **self.said,
+        detail = {
+            **self.writer.settings(),
             "attempt": ask.attempt + 1,
             "session": self.session.model_dump(mode="json", include={"started", "versions"}),
         }
         if isinstance(answer.result, Read) and answer.result.ignored:
-            said["ignored"] = list(answer.result.ignored)
-        if (reply := answer.reply) is not None:
-            said |= {
-                "raw_reply": reply.text[:RAW_KEPT],
-                "model_version": reply.model_version,
-                "input_tokens": reply.usage.input_tokens,
-                "output_tokens": reply.usage.output_tokens,
-                "cost_usd": answer.cost_usd,
-            }
-        return said
+            detail["ignored"] = list(answer.result.ignored)
+        if answer.raw_reply is not None:
+            told = ("model_version", "input_tokens", "output_tokens", "cost_usd")
+            detail |= {"raw_reply": answer.raw_reply[:RAW_KEPT], **{name: getattr(answer, name) for name in told}}
+        return detail
 
 
 # Generating the contexts of a draft: a durable run whose log is the draft's history in the database.
@@ -577,22 +570,17 @@ async def generate(
     is a cost limit, and nobody knows what the model costs.
     """
     options = options or GenerationOptions()
-    writing = WritingKind(draft, model, options)
+    writer, progress = Writer(draft, model, options), GenerationSummary()
     try:
-        priced = options.prices is not None
-        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-        over = Batched.of(model, model.name, options.batch, priced=priced)
         with only_one(database, f"generating {draft.name}"):
-            folder = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
-            if over is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            session = session_now(options.limits, command=options.command)
-            log = DraftLog(database, draft, model.name, options.prices, writing.settings(), session)
-            asking = Asking(writing.write, writing.at_most, model.concurrency, options.limits, over, watch)
+            jobs = options.jobs or default_folder(f"{draft.name}-contexts-{model.name}")
+            log = DraftLog(database, draft, writer, jobs)
             plan = plan_of(database, draft, options)
-            summary = await asking.of(writing, plan, log, folder=folder, progress=GenerationSummary())
-            summary.failed = Counter(writing.in_vain.values())
-            return summary
+            await perform(
+                writer, writer.answer, plan, nullcontext(log), options=options, progress=progress, watch=watch
+            )
+        progress.failed = Counter(log.in_vain.values())
+        return progress
     finally:
         await model.close()
 
@@ -602,18 +590,11 @@ def estimate_generation(
 ) -> CallEstimate:
     """What generating would take if every first attempt succeeded. No call is made."""
     options = options or GenerationOptions()
-    writing = WritingKind(draft, model, options)
-    return estimate_calls(
-        plan_of(database, draft, options),
-        usually=lambda wanted: usually(writing.messages(wanted), reply_tokens=TYPICAL_CONTEXT_TOKENS),
-        at_most=writing.at_most,
-        prices=options.prices,
-    )
+    return estimate_calls(Writer(draft, model, options), plan_of(database, draft, options))
 
 
 def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks[WantedContext]:
-    wanted = tuple(contexts_wanted(database, draft, options))
-    return Asks(lambda: ((one,) for one in wanted), len(wanted), options.attempts - 1)
+    return each_alone(contexts_wanted(database, draft, options), retries=options.attempts - 1)
 
 
 def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions) -> Iterator[WantedContext]:
@@ -634,64 +615,40 @@ def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions
             yield WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
 
 
-class WritingKind(RunKind[WantedContext, WrittenContext]):
-    """The writing of contexts by one model, as a kind of run."""
+class Writer(ChatAsker[WantedContext, WrittenContext]):
+    """Has one model write contexts."""
 
-    def __init__(self, draft: Draft, model: Model, options: GenerationOptions) -> None:
-        self.draft, self.model, self.options = draft, model, options
-        self.calls = ChatCalls(model, options.prices, patience=options.patience)
-        self.in_vain: dict[str, str] = {}
-        """Places whose last attempt gave no words, and why."""
+    usual_tokens = TYPICAL_CONTEXT_TOKENS
 
-    def key(self, ask: WantedContext) -> tuple[str, ...]:
-        return (ask.place_id,)
-
-    def problem(self, answer: WrittenContext) -> str | None:
-        return str(answer.result) if isinstance(answer.result, Failed) else None
-
-    def took(self, answer: WrittenContext) -> Took:
-        if (reply := answer.reply) is None:
-            return Took()
-        usage = reply.usage
-        return Took(usage.input_tokens or 0, usage.output_tokens or 0, answer.cost_usd, reply.attempts)
+    def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
+        super().__init__(model, how.prices, patience=how.patience)
+        self.draft, self.how = draft, how
 
     def settings(self) -> dict[str, Any]:
         """What decides the words, for their history."""
-        return {
-            "model": self.model.settings(),
-            "prompt": self.options.prompt.id,
-            "temperature": self.options.temperature,
-        }
+        return {"model": self.model.settings(), "prompt": self.how.prompt.id, "temperature": self.how.temperature}
 
     def messages(self, wanted: WantedContext) -> tuple[Message, ...]:
+        """The query, and what its circumstances must be like."""
         category = self.draft.category(wanted.query.category)
-        return self.options.prompt.messages(
+        return self.how.prompt.messages(
             wanted.query, category, intended_safe=wanted.intended_safe, parameters=self.draft.parameters
         )
 
-    def at_most(self, wanted: WantedContext) -> Spend:
-        return at_most(self.messages(wanted), reply_tokens=self.options.max_tokens, prices=self.options.prices)
-
-    async def write(self, wanted: WantedContext) -> WrittenContext:
-        """Ask for a context, and read the reply."""
-        written = await self.asked(wanted)
-        if isinstance(written.result, Failed):
-            self.in_vain[wanted.place_id] = written.result.reason
-        else:
-            self.in_vain.pop(wanted.place_id, None)
-        return written
-
-    async def asked(self, wanted: WantedContext) -> WrittenContext:
-        options = ReplyOptions(
-            max_tokens=self.options.max_tokens,
-            temperature=self.options.temperature,
+    def options(self, wanted: WantedContext) -> ReplyOptions:
+        """Those of the run; every attempt has a seed of its own."""
+        return ReplyOptions(
+            max_tokens=self.how.max_tokens,
+            temperature=self.how.temperature,
             json_schema=context_schema(self.draft.parameters),
             seed=wanted.tried + wanted.attempt + 1,
         )
-        reply = await self.calls.reply(self.messages(wanted), options)
-        if isinstance(reply, NoReply):
-            return WrittenContext(Failed(FailedReason(reply.reason.replace("_", " ")), reply.detail))
-        prices = self.options.prices
-        return WrittenContext(
-            read_reply(reply, self.draft.parameters), reply, prices.of(reply.usage) if prices else None
-        )
+
+    def read(self, _wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
+        """The words in a reply, or why there are none."""
+        result = read_reply(reply, self.draft.parameters)
+        return WrittenContext(result=result, raw_reply=reply.text, n_tries=reply.attempts, **took)
+
+    def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str) -> WrittenContext:
+        """No words, and why."""
+        return WrittenContext(result=Failed(FailedReason(reason.replace("_", " ")), detail))

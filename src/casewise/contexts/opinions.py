@@ -17,25 +17,24 @@ from casewise.contexts.store import ReviewPlace, all_places, find_place
 from casewise.database import Database
 from casewise.database.engine import only_one
 from casewise.models.endpoints import Prices
-from casewise.models.protocol import Message, Model, ReplyOptions, as_messages
+from casewise.models.protocol import Message, Model, Reply, ReplyOptions, as_messages
 from casewise.records import Record
 from casewise.records.base import digest
-from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Watch, check_limits
+from casewise.records.call import Call
+from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
-    Asking,
     Asks,
-    Batched,
     CallEstimate,
     CallingOptions,
-    ChatCalls,
-    FolderLog,
-    LoggedKind,
-    NoReply,
+    ChatAsker,
+    NoReplyReason,
+    each_alone,
     estimate_calls,
+    folder_log,
+    perform,
     session_now,
-    usually,
 )
-from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, now
+from casewise.storage.run_folder import AnyManifest, LogKind, now
 
 # A model's opinion of contexts, where it is asked for: findings beside those of the rules, each with its
 # evidence.
@@ -71,18 +70,22 @@ Reply with one JSON object and nothing else. Quote the words that show each prob
 {{"findings": [{{"check": "drift", "parameter": "recipient.type", "evidence": "exact words", "message": "one sentence"}}]}}"""
 
 
-class OpinionAnswer(Record):
-    """What a model replied, and what the reply came to."""
+class Opinion(Call):
+    """What a model replied about the words of one context, and what the reply came to."""
 
+    place_id: str
+    wording: str
+    """A digest of the words: other words are another question."""
     problem: str | None = None
     """Why the reply is no opinion; None where it is one."""
     findings: tuple[Remark, ...] = ()
     unquoted: int = 0
     raw_reply: str | None = None
-    model_version: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Why the reply is no opinion."""
+        return self.problem
 
 
 def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
@@ -91,15 +94,15 @@ def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
     return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
 
 
-def read_opinion(text: str, place: ReviewPlace, *, by: str, **took: Any) -> OpinionAnswer:
-    """The findings in a reply, which `took` so much. Only those count that name a known problem and quote the context."""
+def read_opinion(text: str, place: ReviewPlace, *, by: str) -> dict[str, Any]:
+    """The findings in a reply, as fields of an `Opinion`. Only those count that name a known problem and quote the context."""
     value = next(iter(top_objects(text)), None)
     rows = value.get("findings") if value is not None else None
     if not isinstance(rows, list):
-        return OpinionAnswer(problem="the reply is no opinion", **took)
-    found = [as_finding(row, place, by) for row in rows]
-    kept = tuple(finding for finding in found if finding is not None)
-    return OpinionAnswer(findings=kept, unquoted=len(found) - len(kept), **took)
+        return {"problem": "the reply is no opinion"}
+    findings = [as_finding(row, place, by) for row in rows]
+    quoted = tuple(finding for finding in findings if finding is not None)
+    return {"findings": quoted, "unquoted": len(findings) - len(quoted)}
 
 
 def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
@@ -140,23 +143,8 @@ class OpinionManifest(AnyManifest):
     created: datetime
 
 
-class OpinionRecord(OpinionAnswer):
-    """One reply about the words of one context."""
-
-    place_id: str
-    wording: str
-    """A digest of the words: other words are another question."""
-    attempt: int = 0
-    at: datetime | None = None
-
-
-OPINIONS: LogKind[OpinionManifest, OpinionRecord] = LogKind(
-    "opinions",
-    OpinionManifest,
-    OpinionRecord,
-    key=lambda record: (record.place_id, record.wording),
-    attempt=lambda record: record.attempt,
-    newest=FORMAT_VERSION,
+OPINIONS: LogKind[OpinionManifest, Opinion] = LogKind(
+    "opinions", OpinionManifest, Opinion, key=("place_id", "wording"), newest=FORMAT_VERSION
 )
 
 
@@ -168,31 +156,10 @@ class OpinionAsk:
     attempt: int = 0
 
     @property
-    def wording(self) -> str:
-        """A digest of its words."""
+    def key(self) -> tuple[str, str]:
+        """The context, and a digest of its words."""
         words = self.place.state.wording
-        return digest(words.fields() if words else None)
-
-
-class OpinionKind(LoggedKind[OpinionAsk, OpinionAnswer, OpinionRecord]):
-    """Opinions of one model on the contexts of a draft."""
-
-    log = OPINIONS
-
-    def key(self, ask: OpinionAsk) -> tuple[str, ...]:
-        return (ask.place.id, ask.wording)
-
-    def problem(self, answer: OpinionAnswer) -> str | None:
-        return answer.problem
-
-    def record(self, ask: OpinionAsk, answer: OpinionAnswer) -> OpinionRecord:
-        return OpinionRecord(place_id=ask.place.id, wording=ask.wording, attempt=ask.attempt, at=now(), **dict(answer))
-
-    def answer(self, record: OpinionRecord) -> OpinionAnswer:
-        return record
-
-    def usable(self, record: OpinionRecord) -> bool:
-        return record.problem is None
+        return (self.place.id, digest(words.fields() if words else None))
 
 
 # Asking a model for its opinion of the contexts of a draft: a durable run, whose findings go to the reviewers.
@@ -259,21 +226,20 @@ async def ask_opinions(
     the model costs.
     """
     options = options or OpinionOptions()
-    summary = OpinionSummary()
-    reader = Reader(model, options)
+    summary, reader = OpinionSummary(), Reader(model, options)
+
+    def take_in(ask: OpinionAsk, opinion: Opinion) -> None:
+        if opinion.failure is None:
+            put(database, ask.place, opinion.findings, model.name)
+        summary.findings.update(finding.check for finding in opinion.findings)
+        summary.unquoted += opinion.unquoted
+
+    session = session_now(options.limits, command=options.command)
+    log = folder_log(folder, manifest(draft, model), OPINIONS, session, before=take_in)
     try:
-        priced = options.prices is not None
-        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-        over = Batched.of(model, model.name, options.batch, priced=priced)
-        with (
-            only_one(database, f"asking {model.name} about {draft.name}"),
-            RunFolder.hold(folder, manifest(draft, model), OpinionKind.log) as held,
-        ):
-            held.note_session(session_now(options.limits, command=options.command))
-            log = OpinionLog(held, reader.kind, database, model.name, summary)
-            asking = Asking(reader.ask, reader.at_most, model.concurrency, options.limits, over, watch)
+        with only_one(database, f"asking {model.name} about {draft.name}"):
             plan = plan_of(database, draft, options)
-            return await asking.of(reader.kind, plan, log, folder=folder, progress=summary)
+            return await perform(reader, reader.answer, plan, log, options=options, progress=summary, watch=watch)
     finally:
         await model.close()
 
@@ -283,18 +249,13 @@ def estimate_opinions(
 ) -> CallEstimate:
     """What asking about every context would take, as if none were asked about yet. No call is made."""
     options = options or OpinionOptions()
-    return estimate_calls(
-        plan_of(database, draft, options),
-        usually=lambda ask: usually(messages_about(ask.place), reply_tokens=TYPICAL_REPLY_TOKENS),
-        at_most=Reader(model, options).at_most,
-        prices=options.prices,
-    )
+    return estimate_calls(Reader(model, options), plan_of(database, draft, options))
 
 
 def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[OpinionAsk]:
     with database.read() as connection:
-        asks = [OpinionAsk(place) for place in all_places(connection, draft.id) if place.state.wording is not None]
-    return Asks(lambda: ((ask,) for ask in asks), len(asks), options.retries)
+        places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
+    return each_alone(map(OpinionAsk, places), retries=options.retries)
 
 
 def manifest(draft: Draft, model: Model) -> OpinionManifest:
@@ -306,28 +267,6 @@ def manifest(draft: Draft, model: Model) -> OpinionManifest:
     )
 
 
-class OpinionLog(FolderLog[OpinionAsk, OpinionAnswer, OpinionRecord]):
-    """The log, and the reviewers' pages: findings are there before the log says so, so that none is lost."""
-
-    def __init__(
-        self,
-        folder: RunFolder[OpinionManifest, OpinionRecord],
-        kind: OpinionKind,
-        database: Database,
-        by: str,
-        summary: OpinionSummary,
-    ) -> None:
-        super().__init__(folder, kind)
-        self.database, self.by, self.summary = database, by, summary
-
-    def write(self, ask: OpinionAsk, answer: OpinionAnswer) -> None:
-        if answer.problem is None:
-            put(self.database, ask.place, answer.findings, self.by)
-        self.summary.findings.update(finding.check for finding in answer.findings)
-        self.summary.unquoted += answer.unquoted
-        super().write(ask, answer)
-
-
 def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
     with database.write() as connection:
         place = find_place(connection, asked.id, lock=True)
@@ -337,20 +276,31 @@ def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by
         keep_findings(connection, {place.id: [*kept, *findings]})
 
 
-class Reader:
+class Reader(ChatAsker[OpinionAsk, Opinion]):
     """Asks one model, and reads its replies."""
 
+    usual_tokens = TYPICAL_REPLY_TOKENS
+
     def __init__(self, model: Model, options: OpinionOptions) -> None:
-        self.model, self.options, self.kind = model, options, OpinionKind()
-        self.calls = ChatCalls(model, options.prices, patience=options.patience)
+        super().__init__(model, options.prices, patience=options.patience)
 
-    def at_most(self, ask: OpinionAsk) -> Spend:
-        return self.calls.at_most(messages_about(ask.place), REPLY_OPTIONS)
+    def messages(self, ask: OpinionAsk) -> tuple[Message, ...]:
+        """The query and the words of its context, with the problems to look for."""
+        return messages_about(ask.place)
 
-    async def ask(self, ask: OpinionAsk) -> OpinionAnswer:
+    def options(self, _ask: OpinionAsk) -> ReplyOptions:
+        """The same for every context."""
+        return REPLY_OPTIONS
+
+    def read(self, ask: OpinionAsk, reply: Reply, took: dict[str, Any]) -> Opinion:
         """The model's opinion; a reply that is none says why."""
-        reply = await self.calls.reply(messages_about(ask.place), REPLY_OPTIONS)
-        if isinstance(reply, NoReply):
-            return OpinionAnswer(problem=reply.problem)
-        took = {"raw_reply": reply.text, **self.calls.took(reply)}
-        return read_opinion(reply.text, ask.place, by=self.model.name, **took)
+        return self.opinion(ask, raw_reply=reply.text, **read_opinion(reply.text, ask.place, by=self.name), **took)
+
+    def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str) -> Opinion:
+        """No opinion, and why."""
+        return self.opinion(ask, problem=f"{reason.replace('_', ' ')}: {detail}")
+
+    def opinion(self, ask: OpinionAsk, **came: Any) -> Opinion:
+        """The record of an attempt at a context."""
+        place_id, wording = ask.key
+        return Opinion(place_id=place_id, wording=wording, attempt=ask.attempt, at=now(), **came)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
@@ -12,7 +13,19 @@ from casewise.ask.layouts import ShownItem
 from casewise.errors import JudgeError
 from casewise.models.endpoints import FREE, Prices
 from casewise.models.protocol import Model, Usage
-from casewise.records import FULL, SCALES, Arm, Context, Elicitation, Item, Query, Scored, Unscored, UnscoredReason
+from casewise.records import (
+    FULL,
+    SCALES,
+    Arm,
+    Context,
+    Elicitation,
+    Item,
+    Judgement,
+    Query,
+    Scored,
+    Unscored,
+    UnscoredReason,
+)
 from casewise.runs.limits import Spend
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
@@ -42,9 +55,9 @@ class Ask:
         return show(self.arm, self.query, self.context, twin=self.twin, made=self.made)
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """Tells this ask from every other of the same judge."""
-        return (self.item.id, self.elicitation, self.arm.name, str(self.repeat), str(self.attempt))
+    def key(self) -> tuple[str | int, ...]:
+        """Tells this ask from every other of the same judge, whatever the attempt."""
+        return (self.item.id, self.elicitation, self.arm.name, self.repeat)
 
 
 @dataclass(frozen=True)
@@ -214,21 +227,26 @@ def completed(given: object) -> Judge:
     return cast("Judge", SimpleNamespace(**{"id": said["name"], **taken, **said}))
 
 
-async def answer_shown(judge: Judge, ask: Ask) -> Answer:
-    """The judge's answer; none is asked for where the item cannot be shown in this arm."""
-    problem = ask.shown.problem
-    if ask.shown.placement.layout is not None and not judge.sees_layouts:
-        problem = f"{judge.name} sees no layout"
-    if problem is not None:
-        return Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=problem))
-    if ask.shown.held_back is not None:
-        return held_back(ask)
-    return await judge.answer(ask)
-
-
-def held_back(ask: Ask) -> Answer:
-    """A request that a defence refuses is surely unsafe; one that the user is asked about has no verdict."""
-    lowest = SCALES[ask.elicitation].low
-    if ask.shown.held_back == "refused" and SCALES[ask.elicitation].holds(lowest):
-        return Answer(Scored(value=lowest), read_as="held_back")
-    return Answer(Unscored(reason=UnscoredReason.ASKED_ABOUT, detail="a defence held it back"))
+async def judgement_of(judge: Judge, ask: Ask) -> Judgement:
+    """What a judge answers, as a record; it is not asked where the item cannot be shown in this arm."""
+    shown, scale = ask.shown, SCALES[ask.elicitation]
+    if shown.placement.layout is not None and not judge.sees_layouts:
+        answer = Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=f"{judge.name} sees no layout"))
+    elif shown.problem is not None:
+        answer = Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=shown.problem))
+    elif shown.held_back == "refused" and scale.holds(scale.low):  # by a defence, so it is surely unsafe
+        answer = Answer(Scored(value=scale.low), read_as="held_back")
+    elif shown.held_back is not None:
+        answer = Answer(Unscored(reason=UnscoredReason.ASKED_ABOUT, detail="a defence held it back"))
+    else:
+        answer = await judge.answer(ask)
+    return Judgement(
+        item_id=ask.item.id,
+        judge_id=judge.id,
+        elicitation=ask.elicitation,
+        arm=ask.arm.name,
+        repeat=ask.repeat,
+        attempt=ask.attempt,
+        at=datetime.now(UTC),
+        **vars(answer),
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
@@ -16,11 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError
-from casewise.judges.guard import GuardJudge, ModerationJudge
-from casewise.judges.judge import Answer, Ask, Judge, answer_shown
+from casewise.judges.guard import GuardJudge
+from casewise.judges.judge import Ask, Judge, judgement_of
 from casewise.judges.llm import LLMJudge
-from casewise.models.batch_providers import client_of
-from casewise.models.client import EndpointClient
 from casewise.models.protocol import WaitsForServer
 from casewise.records import (
     FULL,
@@ -30,26 +30,30 @@ from casewise.records import (
     Item,
     Judgement,
     ParameterSet,
-    Scored,
-    Unscored,
-    UnscoredReason,
     paper_parameters,
 )
 from casewise.runs.batch import BatchOptions
-from casewise.runs.limits import GIVE_PRICES, Limits, RunProgress, Took, Watch, check_limits
-from casewise.runs.run import Asking, Asks, Batched, CallEstimate, FolderLog, LoggedKind, estimate_calls, session_now
+from casewise.runs.limits import GIVE_PRICES, Limits, RunProgress, Watch, check_limits
+from casewise.runs.run import (
+    Asks,
+    CallEstimate,
+    CallingOptions,
+    FolderLog,
+    estimate_calls,
+    folder_log,
+    perform,
+    session_now,
+)
 from casewise.stats.arrays import BoolArray
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records, records_at
+from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
     JUDGEMENT_LOG,
-    RunFolder,
+    JUDGEMENTS,
     RunIdentity,
     RunManifest,
-    asked,
     asked_so,
-    judgements_in_brief,
-    now,
 )
 from casewise.transforms.catalogue import check_arms, needs_twin
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
@@ -70,6 +74,7 @@ class Plan:
     """How often an ask is repeated at most because its reply gave no verdict."""
     made: MadeTexts | None = field(default=None, repr=False, compare=False)
     """What models made of texts before, where an arm asks for that."""
+    ask: type[Ask] = Ask
 
     @classmethod
     def of(
@@ -115,47 +120,32 @@ class Plan:
         n = len(self.items) * self.repeats
         return {asked_so(how, arm.name): n for how in self.elicitations for arm in self.arms}
 
-    def asks(self, benchmark: Benchmark, judge: Judge) -> Asks[Ask]:
-        """The plan as a run reads it; `judge` says which asks one call answers."""
-        return Asks(
-            lambda: self.bundles(benchmark),
-            len(self),
-            self.retry_unscored,
-            judge.shared_key,
-            numbered=lambda: NumberedPlan(self, benchmark),
+    def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks[Ask]:
+        """The plan as a run reads it; `shared_key` says which asks one call answers."""
+        return Asks(Bundles(self, benchmark), len(self), self.retry_unscored, shared_key, self.keys)
+
+    def keys(self) -> pl.LazyFrame:
+        """What is asked, a row an ask in the order of the plan, with the number of the bundle of each. No ask is made for it."""
+        queries = ByQuery(self.items)
+        items = pl.DataFrame(
+            {
+                "item_id": column_of_records(self.items, "id").gather(queries.order),
+                "query": np.repeat(np.arange(len(queries)), queries.sizes),
+            }
         )
+        arms = pl.DataFrame({"arm": [arm.name for arm in self.arms]}).with_row_index("place")
+        ways = [(repeat, elicitation) for repeat in range(self.repeats) for elicitation in self.elicitations]
+        times = pl.DataFrame(ways, schema=["repeat", "elicitation"], orient="row").with_row_index("time")
+        shown = items.join(arms, how="cross").sort("query", "place", maintain_order=True).drop("place")
+        asks = times.join(shown, how="cross")  # not lazily, which may order them otherwise
+        return asks.lazy().with_columns(bundle=pl.col("time") * len(queries) + pl.col("query"))
 
     def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[Ask]:
         """The asks of the arms that models make texts for, with what these made so far."""
         arms = tuple(arm for arm in self.arms if by_models((arm,)))
-        for bundle in replace(self, arms=arms, elicitations=self.elicitations[:1], repeats=1, made=made).bundles(
-            benchmark
-        ):
+        plan = replace(self, arms=arms, elicitations=self.elicitations[:1], repeats=1, made=made)
+        for bundle in Bundles(plan, benchmark):
             yield from bundle
-
-    def bundles(self, benchmark: Benchmark) -> Iterator[tuple[Ask, ...]]:
-        """The plan, one query at a time: all its items in all arms, under one elicitation and repeat.
-
-        Only asks within a bundle can have one prompt, so nothing larger is ever held in memory.
-        """
-        queries = ByQuery(self.items)
-        for repeat in range(self.repeats):
-            for elicitation in self.elicitations:
-                for items in queries:
-                    yield self.asks_about(benchmark, items, elicitation, repeat)
-
-    def asks_about(
-        self, benchmark: Benchmark, items: list[Item], elicitation: Elicitation, repeat: int
-    ) -> tuple[Ask, ...]:
-        """The asks of one bundle."""
-        twins = any(needs_twin(arm) for arm in self.arms)
-        query = benchmark.query[items[0].query_id]
-        shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if twins else None) for item in items]
-        return tuple(
-            Ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.made)
-            for arm in self.arms
-            for item, context, twin in shown
-        )
 
 
 class ByQuery(Sequence[list[Item]]):
@@ -186,45 +176,38 @@ class ByQuery(Sequence[list[Item]]):
         return [self.items[place] for place in self.order[end - self.sizes[index] : end].tolist()]
 
 
-class NumberedPlan:
-    """The asks of a plan by their numbers, from 0 in the order of `Plan.bundles`. Their count and no ask is known before one is wanted."""
+class Bundles(Sequence[tuple[Ask, ...]]):
+    """The asks of a plan, one query at a time: all its items in all arms, under one elicitation and repeat.
+
+    Only asks within a bundle can have one prompt, so nothing larger is ever held in memory.
+    """
 
     def __init__(self, plan: Plan, benchmark: Benchmark) -> None:
         self.plan, self.benchmark, self.queries = plan, benchmark, ByQuery(plan.items)
-        self._times = plan.repeats * len(plan.elicitations)
-        self._of_time = len(plan.items) * len(plan.arms)
+        self._twins = any(needs_twin(arm) for arm in plan.arms)
 
-    @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """Of each bundle the number after that of its last ask."""
-        return np.cumsum(np.tile(self.queries.sizes * len(self.plan.arms), self._times), dtype=np.int64)
+    def __len__(self) -> int:
+        return self.plan.repeats * len(self.plan.elicitations) * len(self.queries)
 
-    def numbers(self, log: pl.DataFrame) -> NDArray[np.int64]:
-        """Of each row of a log (see `judgements_in_brief`) the number of its ask; -1 where the plan has no such ask."""
-        plan, arms, sizes = self.plan, [arm.name for arm in self.plan.arms], self.queries.sizes
-        before = np.cumsum(sizes, dtype=np.int64) - sizes
-        first, step = np.empty((2, len(plan.items)), dtype=np.int64)
-        first[self.queries.order] = np.arange(len(plan.items)) + np.repeat(before * (len(arms) - 1), sizes)
-        step[self.queries.order] = np.repeat(sizes, sizes)
-        of_item = pl.DataFrame({"item_id": column_of_records(plan.items, "id"), "first": first, "step": step})
-        time = pl.col("repeat") * len(plan.elicitations) + place_in(plan.elicitations, "elicitation")
-        number = time * self._of_time + pl.col("first") + place_in(arms, "arm") * pl.col("step")
-        asked = log.select("item_id", "elicitation", "arm", pl.col("repeat").cast(pl.Int64)).join(
-            of_item, on="item_id", how="left", maintain_order="left"
+    @overload
+    def __getitem__(self, index: int) -> tuple[Ask, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Ask, ...]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[Ask, ...] | list[tuple[Ask, ...]]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(len(self))[index]]
+        time, number = divmod(range(len(self))[index], len(self.queries))
+        repeat, way = divmod(time, len(self.plan.elicitations))
+        items, benchmark = self.queries[number], self.benchmark
+        query, elicitation = benchmark.query[items[0].query_id], self.plan.elicitations[way]
+        shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if self._twins else None) for item in items]
+        return tuple(
+            self.plan.ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.plan.made)
+            for arm in self.plan.arms
+            for item, context, twin in shown
         )
-        found = asked.select(pl.when(pl.col("repeat").is_between(0, plan.repeats - 1)).then(number).fill_null(-1))
-        return found.to_series().to_numpy()
-
-    def bundle(self, place: int) -> tuple[Ask, ...]:
-        """The asks of the bundle at a place, in the order of their numbers."""
-        time, query = divmod(place, len(self.queries))
-        repeat, elicitation = divmod(time, len(self.plan.elicitations))
-        return self.plan.asks_about(self.benchmark, self.queries[query], self.plan.elicitations[elicitation], repeat)
-
-
-def place_in(names: Sequence[str], column: str) -> pl.Expr:
-    """The place of a column's texts among `names`; null of any other."""
-    return pl.col(column).replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int64)
 
 
 @dataclass(frozen=True)
@@ -327,87 +310,8 @@ def estimate_run(
     """What `plan` would take. No call is made."""
     before = estimate_before(plan.arms, partial(plan.asks_given, benchmark), making)
     plan = replace(plan, made=MadeTexts(planning=True))
-    calls = estimate_calls(
-        plan.asks(benchmark, judge), usually=judge.usually, at_most=judge.at_most, prices=judge.prices
-    )
+    calls = estimate_calls(judge, plan.asks(benchmark, judge.shared_key))
     return RunEstimate(n_items=len(plan.items), n_asks=len(plan), before=before, **vars(calls))
-
-
-# Judging as a kind of run: what tells asks apart, and how an answer becomes a judgement.
-
-
-class JudgingKind(LoggedKind[Ask, Answer, Judgement]):
-    """Asks of one judge, and its answers. A verdict settles an ask."""
-
-    log = JUDGEMENT_LOG
-
-    def __init__(self, judge_id: str) -> None:
-        self.judge_id = judge_id
-
-    def key(self, ask: Ask) -> tuple[str, ...]:
-        return asked(ask.item.id, ask.elicitation, ask.arm.name, ask.repeat)
-
-    def problem(self, answer: Answer) -> str | None:
-        return in_words(answer.outcome) if isinstance(answer.outcome, Unscored) else None
-
-    def passes(self, answer: Answer) -> bool:
-        return unavailable(answer.outcome)
-
-    def took(self, answer: Answer) -> Took:
-        return Took.of(answer, tries=(answer.detail or {}).get("tries", 1))
-
-    def shared(self, answer: Answer, by: Ask) -> Answer:
-        return replace(
-            answer,
-            shared_with=answer.shared_with or by.item.id,
-            input_tokens=None,
-            output_tokens=None,
-            cost_usd=None,
-            latency_s=None,
-        )
-
-    def record(self, ask: Ask, answer: Answer) -> Judgement:
-        return Judgement(
-            item_id=ask.item.id,
-            judge_id=self.judge_id,
-            elicitation=ask.elicitation,
-            arm=ask.arm.name,
-            repeat=ask.repeat,
-            attempt=ask.attempt,
-            at=now(),
-            **vars(answer),
-        )
-
-    def answer(self, record: Judgement) -> Answer:
-        return Answer(
-            record.outcome,
-            raw_reply=record.raw_reply,
-            model_version=record.model_version,
-            shared_with=record.shared_with,
-            read_as=record.read_as,
-            categories=record.categories,
-            detail=record.detail,
-        )
-
-    def usable(self, record: Judgement) -> bool:
-        return not isinstance(record.outcome, Unscored)
-
-    def passing(self, record: Judgement) -> bool:
-        return unavailable(record.outcome)
-
-    def in_columns(self, folder: RunFolder[Any, Judgement]) -> pl.DataFrame | None:
-        return judgements_in_brief(folder.log_path)
-
-
-def unavailable(outcome: Scored | Unscored) -> bool:
-    """Whether a call failed for a reason that may pass."""
-    return isinstance(outcome, Unscored) and outcome.reason is UnscoredReason.UNAVAILABLE
-
-
-def in_words(outcome: Unscored) -> str:
-    detail = " ".join((outcome.detail or "").split())
-    reason = outcome.reason.value.replace("_", " ")
-    return f"{reason}: {detail}" if detail else reason
 
 
 # The first replies of a run: it pauses where hardly one of them can be read.
@@ -420,36 +324,38 @@ LONGEST_SHOWN = 150
 
 
 class FirstReplies:
-    """Pauses a run whose first replies hardly give a verdict, before the rest is paid for. It does so once: a run that is gone on
-    with asks the rest.
+    """Pauses a run whose first replies hardly give a verdict, before the rest is paid for. It does so once: a run that is resumed
+    asks the rest.
 
-    `log`: what earlier sessions were answered, in columns.
+    `log`: the log of judgements, as earlier sessions left it.
     """
 
-    def __init__(self, answer: Callable[[Ask], Awaitable[Answer]], watch: Watch, log: pl.DataFrame | None) -> None:
-        self._answer, self._watch = answer, watch
-        self._replies = 0 if log is None else int((~log["passing"]).sum())
-        self._read = 0 if log is None else int(log["usable"].sum())
+    def __init__(self, watch: Watch, log: Path) -> None:
+        self._watch, self._log = watch, log
         self._unread: list[str] = []
 
-    async def answer(self, ask: Ask) -> Answer:
-        """The answer of the judge; asks the run to stop where it is the last of the first replies, and most were not read."""
-        given = await self._answer(ask)
-        if self._replies < FIRST and given.raw_reply is not None:
-            self._replies += 1
-            if isinstance(given.outcome, Unscored):
-                self._unread.append(given.raw_reply)
-            else:
-                self._read += 1
-            if self._replies == FIRST and self._read < FEWEST_READ:
-                self._pause()
-        return given
+    @cached_property
+    def _counted(self) -> Counter[bool]:
+        """How many of the first replies gave a verdict, and how many gave none."""
+        earlier = (judgement for judgement in read_jsonl(self._log, Judgement) if not judgement.may_pass)
+        return Counter(judgement.failure is None for judgement in islice(earlier, FIRST))
+
+    def take_in(self, _ask: Ask, judgement: Judgement) -> None:
+        """Take a judgement into account before it is written; ask the run to stop where it is the last of the first replies, and most were not read."""
+        counted = self._counted
+        if counted.total() >= FIRST or judgement.raw_reply is None or judgement.shared_with is not None:
+            return
+        counted[judgement.failure is None] += 1
+        if judgement.failure is not None:
+            self._unread.append(judgement.raw_reply)
+        if counted.total() == FIRST and counted[True] < FEWEST_READ:
+            self._pause()
 
     def _pause(self) -> None:
         for reply in self._unread[:SHOWN]:
             self._watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")
         self._watch.stop.ask(
-            f"{self._read} of the first {FIRST} replies could be read. Try --structured, --reader MODEL or other --prompts, "
+            f"{self._counted[True]} of the first {FIRST} replies could be read. Try --structured, --reader MODEL or other --prompts, "
             "into another folder"
         )
 
@@ -472,6 +378,7 @@ class RunSummary(RunProgress):
     """What a session of judging did, and what the run holds after it."""
 
     unusable: ClassVar[str] = "unscored"
+    counts_unavailable: ClassVar[bool] = True
 
     run: Path
     n_items: int
@@ -527,51 +434,53 @@ async def judge_into(
     further call can succeed; what was judged before is kept; ConfigurationError: there is a limit on cost or tokens,
     and nobody knows what the judge costs or how many it takes.
     """
-    kind, watch, watched = JudgingKind(judge.id), watch or Watch(), watch is not None
+    summary = RunSummary(run=target.folder, n_items=len(plan.items))
     try:
-        check(limits, judge)
-        over = Batched(client_behind(judge), judge.name, judge.prices is not None, batch) if batch else None
+        reader = judge.reader if isinstance(judge, LLMJudge) else None
+        if reader is not None and reader.prices is None:
+            check_limits(limits, judge.name, priced=False, counts_tokens=judge.counts_tokens, to_price=GIVE_PRICES)
         model: object = judge.model
-        if isinstance(model, WaitsForServer) and watched:
+        if isinstance(model, WaitsForServer) and watch is not None:
             model.tell_with(watch.say)
-        with RunFolder.hold(target.folder, manifest(target, benchmark, judge, plan), kind.log) as folder:
-            session = session_now(limits, command=target.command, items=len(plan.items), asks=plan.by_way)
-            folder.note_session(session.model_copy(update={"weights_bytes": judge.weights_bytes}))
-            asks, log = plan.asks(benchmark, judge), FolderLog(folder, kind)
-            if isinstance(judge, GuardJudge) and not folder.log_path.stat().st_size:
-                every = (ask for bundle in plan.bundles(benchmark) for ask in bundle)
-                shown = (ask for ask in every if ask.shown.context and not (ask.shown.problem or ask.shown.held_back))
-                if (first := next(shown, None)) is not None:
-                    await judge.check_context(first)
-            answer: Callable[[Ask], Awaitable[Answer]] = partial(answer_shown, judge)
-            if judge.model is not None and over is None:
-                answer = FirstReplies(answer, watch, log.columns()).answer
-            asking = Asking(answer, judge.at_most, judge.concurrency, limits, over, watch)
-            summary = RunSummary(run=target.folder, n_items=len(plan.items))
-            try:
-                return await asking.of(kind, asks, log, folder=target.folder, progress=summary)
-            finally:
-                summary.notes = judge.notes()
-                folder.keep_notes(summary.notes)
+        watch = watch or Watch()
+        first = None if model is None or batch else FirstReplies(watch, target.folder / JUDGEMENTS)
+        log = judgement_log(target, benchmark, judge, plan=plan, limits=limits, first=first)
+        await perform(
+            judge,
+            partial(judgement_of, judge),
+            plan.asks(benchmark, judge.shared_key),
+            log,
+            options=CallingOptions(limits=limits, batch=batch),
+            progress=summary,
+            watch=watch,
+        )
+        summary.notes = judge.notes()
+        return summary
     finally:
         if closing:
             await judge.close()
 
 
-def client_behind(judge: Judge) -> EndpointClient:
-    """The client that a judge's calls go through. Raises ConfigurationError: there is none."""
-    return judge.client if isinstance(judge, ModerationJudge) else client_of(judge.model, judge.name)
-
-
-def check(limits: Limits, judge: Judge) -> None:
-    reader = judge.reader if isinstance(judge, LLMJudge) else None
-    check_limits(
-        limits,
-        judge.name,
-        priced=judge.prices is not None and (reader is None or reader.prices is not None),
-        counts_tokens=judge.counts_tokens,
-        to_price=GIVE_PRICES if judge.model else "",
-    )
+@asynccontextmanager
+async def judgement_log(
+    target: Target, benchmark: Benchmark, judge: Judge, *, plan: Plan, limits: Limits, first: FirstReplies | None
+) -> AsyncIterator[FolderLog[Ask, Judgement]]:
+    """The log of a run of a judge. A run of a guard begins only when the context reaches the model."""
+    session = session_now(limits, command=target.command, items=len(plan.items), asks=plan.by_way)
+    async with folder_log(
+        target.folder,
+        manifest(target, benchmark, judge, plan),
+        JUDGEMENT_LOG,
+        session.model_copy(update={"weights_bytes": judge.weights_bytes}),
+        before=None if first is None else first.take_in,
+        notes=judge.notes,
+    ) as log:
+        if isinstance(judge, GuardJudge) and log.held is None:
+            asks = (ask for bundle in Bundles(plan, benchmark) for ask in bundle)
+            shown = (ask for ask in asks if ask.shown.context and not (ask.shown.problem or ask.shown.held_back))
+            if (ask := next(shown, None)) is not None:
+                await judge.check_context(ask)
+        yield log
 
 
 def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:

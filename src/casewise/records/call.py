@@ -242,7 +242,40 @@ Outcome = Annotated[Scored | Unscored, Field(discriminator="kind")]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class Judgement(Record):
+class Call(Record):
+    """One call of a run, and what it took. Of several attempts at one ask the last one counts.
+
+    Each kind of run has a subclass, which says what was asked and what the answer came to. Its record is the line in
+    the log.
+    """
+
+    attempt: Count = 0
+    at: datetime | None = None
+    latency_s: float | None = None
+    model_version: str | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: float | None = None
+    shared_with: str | None = None
+    """The item whose call this answer comes from, where several items share one prompt."""
+
+    @property
+    def failure(self) -> str | None:
+        """Why the answer is of no use, in words; None where it settles its ask."""
+        return None
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the failure may pass, so that every later session asks again."""
+        return False
+
+    @property
+    def tries(self) -> int:
+        """Requests, with those that were tried again."""
+        return 1
+
+
+class Judgement(Call):
     """One call of a judge.
 
     Its key is (item_id, judge_id, elicitation, arm, repeat, attempt). Of several attempts the last one counts.
@@ -253,23 +286,32 @@ class Judgement(Record):
     elicitation: Elicitation
     arm: str
     repeat: Count = 0
-    attempt: Count = 0
     raw_reply: str | None = None
     outcome: Outcome
-    at: datetime | None = None
-    latency_s: float | None = None
-    model_version: str | None = None
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cost_usd: float | None = None
-    shared_with: str | None = None
-    """The item whose call this reply comes from, where several items share one rendered prompt."""
     read_as: str | None = None
     """How the reply was read, where there is more than one way: by the name of a guard's profile, for example."""
     categories: tuple[str, ...] | None = None
     """Categories of the judge's own policy that it says apply; empty where it says that none does."""
     detail: dict[str, Any] | None = None
     """What else the elicitation learnt, such as the probability mass that the label tokens cover."""
+
+    @property
+    def failure(self) -> str | None:
+        """The reason why there is no verdict, and its detail."""
+        if isinstance(self.outcome, Scored):
+            return None
+        detail = " ".join((self.outcome.detail or "").split())
+        return f"{self.outcome.reason.value.replace('_', ' ')}{': ' if detail else ''}{detail}"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the endpoint did not answer."""
+        return isinstance(self.outcome, Unscored) and self.outcome.reason is UnscoredReason.UNAVAILABLE
+
+    @property
+    def tries(self) -> int:
+        """Requests, with those that were tried again."""
+        return int((self.detail or {}).get("tries", 1))
 
 
 # A chatbot's reply to a query in a context, and what a grader finds that the reply does.
@@ -291,7 +333,7 @@ SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
 """What leaves nothing to ask again: a reply, a refusal by the provider's filter, a question of a defence."""
 
 
-class CollectedReply(Record):
+class CollectedReply(Call):
     """One call of a chatbot: what it replied to a query in a context, or why it did not.
 
     Its key is (item_id, arm, repeat, attempt); of several attempts the last one counts. Who was asked stands in the
@@ -301,7 +343,6 @@ class CollectedReply(Record):
     item_id: str
     arm: str
     repeat: Count = 0
-    attempt: Count = 0
     text: str | None = None
     unanswered: Unanswered | None = None
     detail: str | None = None
@@ -311,20 +352,24 @@ class CollectedReply(Record):
     text_digest: str | None = None
     """Of the text, which may have been discarded since."""
     finish_reason: str | None = None
-    at: datetime | None = None
-    latency_s: float | None = None
-    model_version: str | None = None
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cost_usd: float | None = None
-    shared_with: str | None = None
-    """The item whose call this reply comes from, where several items share one prompt."""
 
     @model_validator(mode="after")
     def _replied_or_not(self) -> CollectedReply:
         if (self.text_digest is None) == (self.unanswered is None):
             raise ValueError("a reply has a text's digest, or says why there is no text")
         return self
+
+    @property
+    def failure(self) -> str | None:
+        """Why there is no reply. A provider's refusal is an answer: asking again would only ask until it slips through."""
+        if self.unanswered in SETTLED:
+            return None
+        return f"{self.unanswered.value.replace('_', ' ')}: {self.detail or ''}"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the endpoint did not answer."""
+        return self.unanswered is Unanswered.UNAVAILABLE
 
     @property
     def declined(self) -> bool:
@@ -370,15 +415,9 @@ class Ungraded(StrEnum):
     GRADER_FAILED = "grader_failed"
 
 
-class Grade(Record):
-    """What a grader finds that one reply does. Its key is (item_id, arm, repeat, text_digest, attempt)."""
+class Graded(Call):
+    """What a grader finds that a reply does; without an outcome it says why."""
 
-    item_id: str
-    arm: str
-    repeat: Count = 0
-    text_digest: str
-    """Of the reply that was graded: another text is another ask."""
-    attempt: Count = 0
     outcome: GradeOutcome | None = None
     ungraded: Ungraded | None = None
     detail: str | None = None
@@ -386,18 +425,31 @@ class Grade(Record):
     """Of a refusal, where the grader says."""
     raw_reply: str | None = None
     """The grader's own words."""
-    at: datetime | None = None
-    latency_s: float | None = None
-    model_version: str | None = None
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cost_usd: float | None = None
-    shared_with: str | None = None
     probabilities: dict[str, float] | None = None
     """A classifier's, by its own labels."""
 
     @model_validator(mode="after")
-    def _graded_or_not(self) -> Grade:
+    def _graded_or_not(self) -> Self:
         if (self.outcome is None) == (self.ungraded is None):
             raise ValueError("a grade has an outcome, or says why it has none")
         return self
+
+    @property
+    def failure(self) -> str | None:
+        """Why there is no grade."""
+        return None if self.ungraded is None else f"{self.ungraded.value.replace('_', ' ')}: {self.detail or ''}"
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the endpoint did not answer."""
+        return self.ungraded is Ungraded.UNAVAILABLE
+
+
+class Grade(Graded):
+    """What a grader finds that one collected reply does. Its key is (item_id, arm, repeat, text_digest, attempt)."""
+
+    item_id: str
+    arm: str
+    repeat: Count = 0
+    text_digest: str
+    """Of the reply that was graded: another text is another ask."""

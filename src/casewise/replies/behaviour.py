@@ -87,16 +87,14 @@ REPLIES: LogKind[ReplyManifest, CollectedReply] = LogKind(
     "replies",
     ReplyManifest,
     CollectedReply,
-    key=lambda reply: (reply.item_id, reply.arm, str(reply.repeat)),
-    attempt=lambda reply: reply.attempt,
+    key=("item_id", "arm", "repeat"),
 )
 
 GRADES: LogKind[GradeManifest, Grade] = LogKind(
     "grades",
     GradeManifest,
     Grade,
-    key=lambda grade: (grade.item_id, grade.arm, str(grade.repeat), grade.text_digest),
-    attempt=lambda grade: grade.attempt,
+    key=("item_id", "arm", "repeat", "text_digest"),
 )
 
 

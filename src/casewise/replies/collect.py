@@ -5,41 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from casewise.ask.chat import Chat
-from casewise.ask.layouts import ShownItem
 from casewise.errors import ConfigurationError
-from casewise.judges.run import ByQuery
+from casewise.judges.judge import Ask
+from casewise.judges.run import Plan
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Usage
-from casewise.records import FULL, Arm, CollectedReply, Context, Item, Query, Unanswered
-from casewise.records.call import SETTLED, digest_of_text
+from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
+from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REPLIES, ReplyIdentity, ReplyManifest
-from casewise.runs.limits import GIVE_PRICES, RunProgress, Spend, Watch, check_limits
+from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
-    Asking,
     Asks,
-    Batched,
     CallEstimate,
     CallingOptions,
-    ChatCalls,
-    FolderLog,
-    LoggedKind,
-    NoReply,
+    ChatAsker,
+    NoReplyReason,
     estimate_calls,
+    folder_log,
+    perform,
     session_now,
-    usually,
 )
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.run_folder import RunFolder, asked_so, now
-from casewise.transforms.catalogue import check_arms, needs_twin, show
-from casewise.transforms.texts import MadeTexts, by_models
+from casewise.storage.run_folder import now
+from casewise.transforms.catalogue import check_arms
 
 # Made-up replies and grades, to rehearse a run: they say that they are made up, and hang on a hash of what is
 # asked.
@@ -85,41 +80,13 @@ USUAL_REPLY_TOKENS = 400
 """What a chatbot's reply usually takes, roughly."""
 
 
-@dataclass(frozen=True)
-class ChatAsk:
+class ChatAsk(Ask):
     """A query to be sent in a context, as an arm shows it."""
 
-    item: Item
-    query: Query
-    context: Context | None
-    arm: Arm
-    repeat: int = 0
-    attempt: int = 0
-    twin: Context | None = None
-    made: MadeTexts | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def shown(self) -> ShownItem:
-        """What the chatbot is sent of the item."""
-        return show(self.arm, self.query, self.context, twin=self.twin, made=self.made)
-
-
-@dataclass(frozen=True)
-class ChatAnswer:
-    """What came back, under the names of the record."""
-
-    text: str | None = None
-    unanswered: Unanswered | None = None
-    detail: str | None = None
-    refusal: str | None = None
-    text_digest: str | None = None
-    finish_reason: str | None = None
-    latency_s: float | None = None
-    model_version: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    shared_with: str | None = None
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Tells this ask from every other of the same chatbot, whatever the attempt."""
+        return (self.item.id, self.arm.name, self.repeat)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,54 +114,18 @@ class CollectOptions(CallingOptions):
         return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
 
 
-@dataclass(frozen=True)
-class ChatPlan:
-    """What is sent: items, arms, repeats."""
+def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: int = 1) -> Plan:
+    """What is sent: each item in each arm, so many times.
 
-    items: Sequence[Item]
-    arms: tuple[Arm, ...] = (FULL,)
-    repeats: int = 1
-    made: MadeTexts | None = field(default=None, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise ConfigurationError(f"repeats is {self.repeats}; it must be at least 1")
-        check_arms(self.arms)
-
-    def asks(self, benchmark: Benchmark, retries: int) -> Asks[ChatAsk]:
-        """The plan as a run reads it; what is sent alike is sent once."""
-        size = len(self.items) * len(self.arms) * self.repeats
-        return Asks(lambda: self.bundles(benchmark), size, retries, sent_alike)
-
-    def asks_given(self, benchmark: Benchmark, made: MadeTexts) -> Iterator[ChatAsk]:
-        """The asks of the arms that models make texts for, with what these made so far."""
-        arms = tuple(arm for arm in self.arms if by_models((arm,)))
-        for bundle in replace(self, arms=arms, repeats=1, made=made).bundles(benchmark):
-            yield from bundle
-
-    def bundles(self, benchmark: Benchmark) -> Iterator[tuple[ChatAsk, ...]]:
-        """The plan, one query at a time."""
-        queries = ByQuery(self.items)
-        twins = any(needs_twin(arm) for arm in self.arms)
-        for repeat in range(self.repeats):
-            for items in queries:
-                query = benchmark.query[items[0].query_id]
-                yield tuple(
-                    ChatAsk(
-                        item,
-                        query,
-                        benchmark.context_of(item),
-                        arm,
-                        repeat,
-                        twin=benchmark.twin_of(item) if twins else None,
-                        made=self.made,
-                    )
-                    for arm in self.arms
-                    for item in items
-                )
+    Raises ConfigurationError: there is no such arm, or `repeats` is below 1.
+    """
+    if repeats < 1:
+        raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
+    check_arms(arms)
+    return Plan(items, ("binary",), arms, repeats, ask=ChatAsk)
 
 
-def sent_alike(ask: ChatAsk) -> str:
+def sent_alike(ask: Ask) -> str:
     return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
 
 
@@ -225,55 +156,17 @@ class ChatSummary(RunProgress):
         }
 
 
-class CollectingKind(LoggedKind[ChatAsk, ChatAnswer, CollectedReply]):
-    """Replies of one model. A provider's refusal is an answer: asking again would only ask until it slips through."""
-
-    log = REPLIES
-
-    def key(self, ask: ChatAsk) -> tuple[str, ...]:
-        return (ask.item.id, ask.arm.name, str(ask.repeat))
-
-    def problem(self, answer: ChatAnswer) -> str | None:
-        if answer.unanswered in SETTLED:
-            return None
-        return f"{answer.unanswered.value.replace('_', ' ')}: {answer.detail or ''}"
-
-    def shared(self, answer: ChatAnswer, by: ChatAsk) -> ChatAnswer:
-        nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
-        return replace(answer, shared_with=answer.shared_with or by.item.id, **nothing)
-
-    def record(self, ask: ChatAsk, answer: ChatAnswer) -> CollectedReply:
-        return CollectedReply(
-            item_id=ask.item.id,
-            arm=ask.arm.name,
-            repeat=ask.repeat,
-            attempt=ask.attempt,
-            at=now(),
-            **vars(answer),
-        )
-
-    def answer(self, record: CollectedReply) -> ChatAnswer:
-        return ChatAnswer(**{name: getattr(record, name) for name in ChatAnswer.__dataclass_fields__})
-
-    def usable(self, record: CollectedReply) -> bool:
-        return record.unanswered in SETTLED
-
-    def passing(self, record: CollectedReply) -> bool:
-        return record.unanswered is Unanswered.UNAVAILABLE
-
-
-@dataclass
-class Collector:
+class Collector(ChatAsker[Ask, CollectedReply]):
     """Sends asks to one model, and keeps what comes back."""
 
-    loaded: LoadedModel
-    chat: Chat
-    options: CollectOptions
+    usual_tokens = USUAL_REPLY_TOKENS
 
-    def __post_init__(self) -> None:
-        self.calls = ChatCalls(self.loaded.model, self.loaded.prices, patience=self.options.patience)
+    def __init__(self, loaded: LoadedModel, chat: Chat, how: CollectOptions) -> None:
+        super().__init__(loaded.model, loaded.prices, patience=how.patience)
+        self.chat, self.how = chat, how
 
-    def messages(self, ask: ChatAsk) -> tuple[Message, ...]:
+    def messages(self, ask: Ask) -> tuple[Message, ...]:
+        """The query as a user sends it, and the context as the deployer knows it."""
         shown = ask.shown
         placed = shown.placement
         return self.chat.messages(
@@ -285,32 +178,30 @@ class Collector:
             layout=placed.layout,
         )
 
-    def usually(self, ask: ChatAsk) -> Usage:
-        tokens = min(USUAL_REPLY_TOKENS, self.options.max_tokens)
-        return usually(self.messages(ask), reply_tokens=tokens)
+    def options(self, ask: Ask) -> ReplyOptions:
+        """Those of the run; every repeat has a seed of its own."""
+        return self.how.reply_options(ask.repeat)
 
-    def at_most(self, ask: ChatAsk) -> Spend:
-        return self.calls.at_most(self.messages(ask), self.options.reply_options(ask.repeat))
-
-    async def ask(self, ask: ChatAsk) -> ChatAnswer:
+    async def answer(self, ask: Ask) -> CollectedReply:
         """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
         if (problem := ask.shown.problem) is not None:
-            return ChatAnswer(unanswered=Unanswered.NOT_SHOWN, detail=problem)
+            return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if (held_back := ask.shown.held_back) is not None:
-            said = Unanswered.CONTENT_FILTER if held_back == "refused" else Unanswered.ASKED_ABOUT
-            return ChatAnswer(unanswered=said, detail=f"{held_back} by a defence")
-        found = await self.calls.reply(self.messages(ask), self.options.reply_options(ask.repeat))
-        if isinstance(found, NoReply):
-            return ChatAnswer(unanswered=Unanswered(found.reason), detail=found.detail)
-        return self.read(found)
+            reason = Unanswered.CONTENT_FILTER if held_back == "refused" else Unanswered.ASKED_ABOUT
+            return collected(ask, unanswered=reason, detail=f"{held_back} by a defence")
+        return await super().answer(ask)
 
-    def read(self, reply: Reply) -> ChatAnswer:
-        took = {"latency_s": round(reply.latency_s, 4), **self.calls.took(reply)}
+    def unanswered(self, ask: Ask, reason: NoReplyReason, detail: str) -> CollectedReply:
+        """Why there is no reply."""
+        return collected(ask, unanswered=Unanswered(reason), detail=detail)
+
+    def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
+        """The text; none where the provider's filter took it."""
         if reply.finish_reason == "content_filter":
-            return ChatAnswer(
-                unanswered=Unanswered.CONTENT_FILTER, detail=reply.refusal, finish_reason="content_filter", **took
-            )
-        return ChatAnswer(
+            filtered: dict[str, Any] = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
+            return collected(ask, finish_reason="content_filter", **filtered, **took)
+        return collected(
+            ask,
             text=reply.text,
             refusal=reply.refusal,
             text_digest=digest_of_text(reply.text),
@@ -319,13 +210,19 @@ class Collector:
         )
 
 
+def collected(ask: Ask, **came: Any) -> CollectedReply:
+    return CollectedReply(
+        item_id=ask.item.id, arm=ask.arm.name, repeat=ask.repeat, attempt=ask.attempt, at=now(), **came
+    )
+
+
 async def collect_into(
     folder: Path,
     benchmark: Benchmark,
     loaded: LoadedModel,
     *,
     chat: Chat,
-    plan: ChatPlan,
+    plan: Plan,
     options: CollectOptions = CollectOptions(),
 ) -> ChatSummary:
     """Collect the replies that `plan` asks for and the folder does not hold yet. The folder is its owner's alone (0700).
@@ -334,32 +231,28 @@ async def collect_into(
     succeed; what was collected before is kept. ConfigurationError: there is a limit on cost, and nobody knows what the
     model costs.
     """
-    model, kind, collector = loaded.model, CollectingKind(), Collector(loaded, chat, options)
+    collector, n = Collector(loaded, chat, options), len(plan.items)
     try:
-        priced = loaded.prices is not None
-        check_limits(options.limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-        with RunFolder.hold(folder, manifest(benchmark, loaded, chat, options), REPLIES, private=True) as held:
-            wanted = {asked_so("binary", arm.name): len(plan.items) * plan.repeats for arm in plan.arms}
-            held.note_session(session_now(options.limits, command=options.command, items=len(plan.items), asks=wanted))
-            over = Batched.of(model, model.name, options.batch, priced=priced)
-            asking = Asking(collector.ask, collector.at_most, model.concurrency, options.limits, over, options.watch)
-            asks, summary = plan.asks(benchmark, options.retries), ChatSummary(run=folder, n_items=len(plan.items))
-            return await asking.of(kind, asks, FolderLog(held, kind), folder=folder, progress=summary)
+        session = session_now(options.limits, command=options.command, items=n, asks=plan.by_way)
+        log = folder_log(folder, manifest(benchmark, loaded, chat, options), REPLIES, session, private=True)
+        asks, summary = asks_of(plan, benchmark, options), ChatSummary(run=folder, n_items=n)
+        return await perform(
+            collector, collector.answer, asks, log, options=options, progress=summary, watch=options.watch
+        )
     finally:
-        await model.close()
+        await collector.close()
+
+
+def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks[Ask]:
+    """The plan as a run reads it; what is sent alike is sent once."""
+    return replace(plan, retry_unscored=options.retries).asks(benchmark, sent_alike)
 
 
 def estimate_collecting(
-    benchmark: Benchmark, loaded: LoadedModel, *, chat: Chat, plan: ChatPlan, options: CollectOptions
+    benchmark: Benchmark, loaded: LoadedModel, *, chat: Chat, plan: Plan, options: CollectOptions
 ) -> CallEstimate:
     """What collecting would take, as if nothing were collected yet. No call is made."""
-    collector = Collector(loaded, chat, options)
-    return estimate_calls(
-        plan.asks(benchmark, options.retries),
-        usually=collector.usually,
-        at_most=collector.at_most,
-        prices=loaded.prices,
-    )
+    return estimate_calls(Collector(loaded, chat, options), asks_of(plan, benchmark, options))
 
 
 def manifest(benchmark: Benchmark, loaded: LoadedModel, chat: Chat, options: CollectOptions) -> ReplyManifest:

@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -24,9 +25,9 @@ from casewise.records import (
     Item,
     ParameterSet,
     Record,
-    Ungraded,
 )
 from casewise.records.base import Provenance
+from casewise.records.call import Graded
 from casewise.replies.behaviour import (
     GRADES,
     GRADES_FOLDER,
@@ -41,17 +42,16 @@ from casewise.replies.behaviour import (
     read_replies,
     replies_in,
 )
-from casewise.replies.graders import Graded, Grader, ModelGrader, ToGrade
+from casewise.replies.graders import Grader, ToGrade
 from casewise.runs.limits import GIVE_PRICES, Budget, Limits, RunProgress, Spend, Watch, check_limits
 from casewise.runs.run import (
-    Asking,
     Asks,
-    Batched,
     CallEstimate,
     CallingOptions,
-    FolderLog,
-    LoggedKind,
+    each_alone,
     estimate_calls,
+    folder_log,
+    perform,
     session_now,
 )
 from casewise.storage.batch_jobs import discard_results
@@ -221,12 +221,16 @@ R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
-class GradeAsk:
-    """A reply to be graded."""
+class GradeAsk(ToGrade):
+    """A collected reply to be graded."""
 
-    reply: CollectedReply
-    what: ToGrade
-    attempt: int = 0
+    collected: CollectedReply = field(kw_only=True)
+
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """Tells this ask from every other of the same grader, whatever the attempt."""
+        collected = self.collected
+        return (collected.item_id, collected.arm, collected.repeat, str(collected.text_digest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,44 +269,11 @@ class GradeSummary(RunProgress):
         }
 
 
-class GradingKind(LoggedKind[GradeAsk, Graded, Grade]):
-    """Grades of one grader."""
-
-    log = GRADES
-
-    def key(self, ask: GradeAsk) -> tuple[str, ...]:
-        reply = ask.reply
-        return (reply.item_id, reply.arm, str(reply.repeat), str(reply.text_digest))
-
-    def problem(self, answer: Graded) -> str | None:
-        if answer.ungraded is None:
-            return None
-        return f"{answer.ungraded.value.replace('_', ' ')}: {answer.detail or ''}"
-
-    def shared(self, answer: Graded, by: GradeAsk) -> Graded:
-        nothing: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
-        return replace(answer, shared_with=answer.shared_with or by.reply.item_id, **nothing)
-
-    def record(self, ask: GradeAsk, answer: Graded) -> Grade:
-        reply = ask.reply
-        return Grade(
-            item_id=reply.item_id,
-            arm=reply.arm,
-            repeat=reply.repeat,
-            text_digest=str(reply.text_digest),
-            attempt=ask.attempt,
-            at=now(),
-            **vars(answer),
-        )
-
-    def answer(self, record: Grade) -> Graded:
-        return Graded(**{name: getattr(record, name) for name in Graded.__dataclass_fields__})
-
-    def usable(self, record: Grade) -> bool:
-        return record.ungraded is None
-
-    def passing(self, record: Grade) -> bool:
-        return record.ungraded is Ungraded.UNAVAILABLE
+async def grade_of(grader: Grader, ask: GradeAsk) -> Grade:
+    """What a grader finds, as a record."""
+    graded = await grader.grade(ask)
+    key = dict(zip(GRADES.key, ask.key, strict=True))
+    return Grade.model_validate({**dict(graded), **key, "attempt": ask.attempt, "at": now()})
 
 
 def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
@@ -315,22 +286,20 @@ def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
             gone = True
             continue
         item = benchmark.item[reply.item_id]
-        asks.append(GradeAsk(reply, ToGrade(benchmark.query[item.query_id].text, reply.text)))
+        asks.append(GradeAsk(benchmark.query[item.query_id].text, reply.text, collected=reply))
     if gone and not asks:
         raise DataError(folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew")
     return asks
 
 
 def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+    """What is graded; the same reply to the same query is graded once."""
     asks = to_grade(folder, benchmark)
     bundles: dict[tuple[str, str], list[GradeAsk]] = {}
     for ask in asks:
-        bundles.setdefault((ask.what.query, ask.what.reply), []).append(ask)
-
-    def bundled() -> Iterator[tuple[GradeAsk, ...]]:
-        return (tuple(bundle) for bundle in bundles.values())
-
-    return Asks(bundled, len(asks), retries, lambda ask: f"{ask.what.query}\x00{ask.what.reply}\x00{ask.attempt}")
+        bundles.setdefault((ask.query, ask.reply), []).append(ask)
+    alike = [tuple(bundle) for bundle in bundles.values()]
+    return Asks(alike, len(asks), retries, lambda ask: f"{ask.query}\x00{ask.reply}\x00{ask.attempt}")
 
 
 async def grade_into(
@@ -346,49 +315,22 @@ async def grade_into(
     with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
     grades that are there are kept.
     """
-    kind, folder = GradingKind(), grade_folder(replies, grader)
+    folder = grade_folder(replies, grader)
     try:
-        check_grading_limits(options.limits, grader)
-        model = grader.model if isinstance(grader, ModelGrader) else None
-        over = Batched.of(model, grader.name, options.batch, priced=grader.prices is not None)
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
-        with RunFolder.hold(folder, manifest(replies, grader), GRADES, private=True) as held:
-            held.note_session(session_now(options.limits, command=options.command))
-            asking = Asking[GradeAsk, Graded](
-                lambda ask: grader.grade(ask.what),
-                lambda ask: grader.at_most(ask.what),
-                grader.concurrency,
-                options.limits,
-                over,
-                options.watch,
-            )
-            summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
-            try:
-                return await asking.of(kind, plan, FolderLog(held, kind), folder=folder, progress=summary)
-            finally:
-                held.keep_notes(grader.notes())
+        session = session_now(options.limits, command=options.command)
+        log = folder_log(folder, manifest(replies, grader), GRADES, session, private=True, notes=grader.notes)
+        summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
+        answer = partial(grade_of, grader)
+        return await perform(grader, answer, plan, log, options=options, progress=summary, watch=options.watch)
     finally:
         await grader.close()
 
 
-def check_grading_limits(limits: Limits, grader: Grader) -> None:
-    priced = grader.prices is not None
-    check_limits(limits, grader.name, priced=priced, counts_tokens=grader.counts_tokens, to_price=GIVE_PRICES)
-
-
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
     """What grading would take, as if nothing were graded yet. No call is made."""
-
-    def at_most(ask: GradeAsk) -> Spend:
-        return grader.at_most(ask.what)
-
-    return estimate_calls(
-        plan_of(replies, benchmark, 0),
-        usually=lambda ask: grader.usually(ask.what),
-        at_most=at_most,
-        prices=grader.prices,
-    )
+    return estimate_calls(grader, plan_of(replies, benchmark, 0))
 
 
 def grade_folder(replies: Path, grader: Grader) -> Path:
@@ -414,9 +356,7 @@ def manifest(replies: Path, grader: Grader) -> GradeManifest:
 
 def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
     """What grading labelled pairs would take. No call is made."""
-    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
-    plan = Asks(lambda: ((ask,) for ask in asks), len(asks))
-    return estimate_calls(plan, usually=grader.usually, at_most=grader.at_most, prices=grader.prices)
+    return estimate_calls(grader, each_alone(ToGrade(pair.prompt, pair.response) for pair in pairs))
 
 
 async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
@@ -424,7 +364,8 @@ async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: 
 
     Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
     """
-    check_grading_limits(limits, grader)
+    priced = grader.prices is not None
+    check_limits(limits, grader.name, priced=priced, counts_tokens=grader.counts_tokens, to_price=GIVE_PRICES)
     asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
     most = sum((grader.at_most(ask) for ask in asks), Spend())
     if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from casewise.models.load import LoadedModel
-from casewise.models.protocol import Message, ReplyOptions, Usage
+from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
-from casewise.runs.engine import LiveExecutor
-from casewise.runs.limits import GIVE_PRICES, Limits, RunProgress, Spend, Watch, check_limits, spent_of
+from casewise.records.call import Call
+from casewise.runs.limits import Limits, RunProgress, Spend, Watch, spent_of
 from casewise.runs.run import (
     Asks,
     CallEstimate,
-    ChatCalls,
-    DurableRun,
-    FolderLog,
-    LoggedKind,
-    NoReply,
-    at_most,
+    CallingOptions,
+    ChatAsker,
+    NoReplyReason,
+    each_alone,
     estimate_calls,
+    folder_log,
+    perform,
     session_now,
     usually,
 )
@@ -33,7 +32,6 @@ from casewise.storage.run_folder import (
     RUN,
     AnyManifest,
     LogKind,
-    RunFolder,
     last_records,
     now,
     read_manifest,
@@ -53,15 +51,6 @@ class Maker:
     """What a reply comes to; raises `ValueError` where that is nothing."""
     max_tokens: int = 1024
 
-    def usually(self, ask: TextAsk) -> Usage:
-        """From the text's length, which what is made of it usually has too."""
-        messages = self.messages(ask.text)
-        return usually(messages, reply_tokens=min(self.max_tokens, 16 + len(ask.text) // 4))
-
-    def at_most(self, ask: TextAsk) -> Spend:
-        """From the prompt's length, and the limit of a reply."""
-        return at_most(self.messages(ask.text), reply_tokens=self.max_tokens, prices=self.loaded.prices)
-
 
 class MakerIdentity(Record):
     """What makes such a folder this one. More texts may come."""
@@ -80,33 +69,30 @@ class MadeManifest(AnyManifest):
     created: datetime
 
 
-class Making(Record):
+class MadeText(Call):
     """What a model replied to one text, and what that came to."""
 
+    maker: str
+    text_digest: str
     made: str | None = None
     problem: str | None = None
     """Why nothing was made of the text."""
     passing: bool = False
     """Whether that may have passed since, as where the endpoint did not answer."""
     raw_reply: str | None = None
-    model_version: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing was made of the text."""
+        return self.problem
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the endpoint did not answer."""
+        return self.passing
 
 
-class MadeText(Making):
-    """A line of the log."""
-
-    maker: str
-    text_digest: str
-    attempt: int = 0
-    at: datetime | None = None
-
-
-MADE: LogKind[MadeManifest, MadeText] = LogKind(
-    "made", MadeManifest, MadeText, key=lambda made: (made.text_digest,), attempt=lambda made: made.attempt
-)
+MADE: LogKind[MadeManifest, MadeText] = LogKind("made", MadeManifest, MadeText, key=("text_digest",))
 
 
 def text_key(text: str) -> str:
@@ -121,32 +107,10 @@ class TextAsk:
     text: str
     attempt: int = 0
 
-
-@dataclass
-class MakingKind(LoggedKind[TextAsk, Making, MadeText]):
-    """Texts by one maker."""
-
-    maker: str
-    log = MADE
-
-    def key(self, ask: TextAsk) -> tuple[str, ...]:
-        return (text_key(ask.text),)
-
-    def problem(self, answer: Making) -> str | None:
-        return answer.problem
-
-    def record(self, ask: TextAsk, answer: Making) -> MadeText:
-        said = {name: getattr(answer, name) for name in Making.model_fields}
-        return MadeText(maker=self.maker, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **said)
-
-    def answer(self, record: MadeText) -> Making:
-        return record
-
-    def usable(self, record: MadeText) -> bool:
-        return record.problem is None
-
-    def passing(self, record: MadeText) -> bool:
-        return record.passing
+    @property
+    def key(self) -> tuple[str]:
+        """What the text is kept under."""
+        return (text_key(self.text),)
 
 
 @dataclass(kw_only=True)
@@ -158,21 +122,45 @@ class MadeSummary(RunProgress):
     maker: str
 
 
-async def made_of(maker: Maker, calls: ChatCalls, ask: TextAsk) -> Making:
-    """What became of a text, or why nothing did."""
-    reply = await calls.reply(maker.messages(ask.text), ReplyOptions(maker.max_tokens))
-    if isinstance(reply, NoReply):
-        return Making(problem=reply.problem, passing=reply.reason == "unavailable")
-    took = {"raw_reply": reply.text, **calls.took(reply)}
-    try:
-        return Making(made=maker.read(reply.text), **took)
-    except ValueError as error:
-        return Making(problem=str(error), **took)
+class TextAsker(ChatAsker[TextAsk, MadeText]):
+    """Has a maker make something of texts."""
+
+    def __init__(self, maker: Maker) -> None:
+        super().__init__(maker.loaded.model, maker.loaded.prices)
+        self.maker = maker
+
+    def messages(self, ask: TextAsk) -> tuple[Message, ...]:
+        """What the maker asks about the text."""
+        return self.maker.messages(ask.text)
+
+    def options(self, _ask: TextAsk) -> ReplyOptions:
+        """The maker's longest reply."""
+        return ReplyOptions(self.maker.max_tokens)
+
+    def usually(self, ask: TextAsk) -> Usage:
+        """From the length of the text: what is made of it usually has the same."""
+        return usually(self.messages(ask), reply_tokens=min(self.maker.max_tokens, 16 + len(ask.text) // 4))
+
+    def read(self, ask: TextAsk, reply: Reply, took: dict[str, Any]) -> MadeText:
+        """What the maker reads in the reply, or why that is nothing."""
+        try:
+            came = {"made": self.maker.read(reply.text)}
+        except ValueError as error:
+            came = {"problem": str(error)}
+        return self.text(ask, raw_reply=reply.text, **came, **took)
+
+    def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str) -> MadeText:
+        """Why nothing was made of the text."""
+        problem = f"{reason.replace('_', ' ')}: {detail}"
+        return self.text(ask, problem=problem, passing=reason == "unavailable")
+
+    def text(self, ask: TextAsk, **came: Any) -> MadeText:
+        """The record of an attempt at a text."""
+        return MadeText(maker=self.maker.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **came)
 
 
 def plan_of(texts: Iterable[str]) -> Asks[TextAsk]:
-    asks = [TextAsk(text) for text in dict.fromkeys(texts)]
-    return Asks(lambda: ((ask,) for ask in asks), len(asks))
+    return each_alone(TextAsk(text) for text in dict.fromkeys(texts))
 
 
 async def make_texts(
@@ -190,26 +178,13 @@ async def make_texts(
     call can succeed; what was made before is kept. ConfigurationError: there is a limit on cost, and nobody knows what
     the model costs.
     """
-    model = maker.loaded.model
-    priced = maker.loaded.prices is not None
-    check_limits(limits, model.name, priced=priced, counts_tokens=True, to_price=GIVE_PRICES)
-    identity = MakerIdentity(maker=maker.name, version=maker.version, settings=model.settings())
-    folder = folder_of(within, maker.name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    kind, calls = MakingKind(maker.name), ChatCalls(model, maker.loaded.prices)
+    identity = MakerIdentity(maker=maker.name, version=maker.version, settings=maker.loaded.model.settings())
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
-    with RunFolder.hold(folder, manifest, MADE, private=True) as held:
-        held.note_session(session_now(limits, command=command))
-        run = DurableRun(
-            kind,
-            plan_of(texts),
-            FolderLog(held, kind),
-            LiveExecutor(partial(made_of, maker, calls), max(limits.concurrency, model.concurrency)),
-            limits,
-            maker.at_most,
-            watch or Watch(),
-        )
-        return await run.perform(MadeSummary(maker=maker.name))
+    folder, asker = folder_of(within, maker.name), TextAsker(maker)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    log = folder_log(folder, manifest, MADE, session_now(limits, command=command), private=True)
+    summary, options = MadeSummary(maker=maker.name), CallingOptions(limits=limits)
+    return await perform(asker, asker.answer, plan_of(texts), log, options=options, progress=summary, watch=watch)
 
 
 def folder_of(within: Path, name: str) -> Path:
@@ -219,7 +194,7 @@ def folder_of(within: Path, name: str) -> Path:
 
 def estimate_made(maker: Maker, texts: Iterable[str]) -> CallEstimate:
     """What making them would take, as if nothing were made yet. No call is made."""
-    return estimate_calls(plan_of(texts), usually=maker.usually, at_most=maker.at_most, prices=maker.loaded.prices)
+    return estimate_calls(TextAsker(maker), plan_of(texts))
 
 
 def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from casewise.errors import BenchmarkError, DataError, RunConflict
-from casewise.records import ELICITATIONS, Elicitation, Judgement, UnscoredReason
+from casewise.records import ELICITATIONS, Judgement, UnscoredReason
 from casewise.records.base import Record
+from casewise.records.call import Call
 from casewise.storage.benchmark_folder import read_manifest_file
 from casewise.storage.files import cannot_add, cannot_write, parse, read_jsonl, read_text, record, write_text
 
@@ -48,7 +49,7 @@ class AnyManifest(Record):
 
 
 M = TypeVar("M", bound=AnyManifest)
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=Call)
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class LogKind(Generic[M, R]):
     """In plain words and in the plural, `judgements`; the log is called so too."""
     manifest: type[M]
     record: type[R]
-    key: Callable[[R], tuple[str, ...]]
-    """What was asked, whatever the attempt. Of several records with one key the last attempt counts."""
-    attempt: Callable[[R], int]
-    """Which attempt at it the record is, from 0."""
+    key: tuple[str, ...]
+    """The fields that say what was asked, whatever the attempt. Of several records with one key the last attempt counts."""
     newest: int = 1
     """The newest format version that this casewise reads."""
+    brief: Callable[[Path], pl.DataFrame] | None = None
+    """Reads the log as `RunFolder.brief` does, in columns; None where records are read one by one."""
 
     @property
     def file(self) -> str:
@@ -72,30 +73,14 @@ class LogKind(Generic[M, R]):
         return f"{self.name}.jsonl"
 
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class LastAttempts(Generic[K, V]):
-    """The last attempt at everything that was asked; of two with one number, the one that was noted later."""
-
-    def __init__(self, attempt: Callable[[V], int]) -> None:
-        self.by_key: dict[K, V] = {}
-        self._attempt = attempt
-
-    def note(self, key: K, value: V) -> None:
-        """Take one attempt into account, in the order of the log."""
-        there = self.by_key.get(key)
-        if there is None or self._attempt(value) >= self._attempt(there):
-            self.by_key[key] = value
-
-
 def last_records(records: Iterable[R], kind: LogKind[M, R]) -> list[R]:
     """Of a log's records those that count, in the order in which their asks were first answered."""
-    last: LastAttempts[tuple[str, ...], R] = LastAttempts(kind.attempt)
-    for one in records:
-        last.note(kind.key(one), one)
-    return list(last.by_key.values())
+    last: dict[tuple[Any, ...], R] = {}
+    for answered in records:
+        key = tuple(getattr(answered, name) for name in kind.key)
+        if key not in last or answered.attempt >= last[key].attempt:
+            last[key] = answered
+    return list(last.values())
 
 
 def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
@@ -214,6 +199,27 @@ class RunFolder(Generic[M, R]):
                     found = record(as_text(line, path, number), kind, path=path, line=number)
                 yield place, found
                 place += len(line)
+
+    def brief(self) -> pl.DataFrame:
+        """What a session must know of each line of the log, a row a line: the columns of the key, the `attempt`, the `place` of the
+        line in bytes, whether the answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
+        """
+        if self.kind.brief is not None:
+            return self.kind.brief(self.log_path)
+        columns = [*self.kind.key, "attempt", "place", "usable", "passing", "tokens", "cost_usd"]
+        rows = [
+            (
+                *(getattr(line, name) for name in self.kind.key),
+                line.attempt,
+                place,
+                line.failure is None,
+                line.may_pass,
+                (line.input_tokens or 0) + (line.output_tokens or 0),
+                line.cost_usd,
+            )
+            for place, line in self.places()
+        ]
+        return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def at(self, place: int) -> R:
         """The record at a place of the log."""
@@ -462,20 +468,14 @@ class RunManifest(AnyManifest):
         return self.model_copy(update={"wordings": now.wordings | self.wordings})
 
 
-def asked(item_id: str, elicitation: Elicitation, arm: str, repeat: int) -> tuple[str, ...]:
-    """What tells an ask of one judge from every other, whatever the attempt."""
-    return (item_id, elicitation, arm, str(repeat))
-
-
-def was_asked(judgement: Judgement) -> tuple[str, ...]:
-    return asked(judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
-
-
-def attempt(judgement: Judgement) -> int:
-    return judgement.attempt
-
-
-JUDGEMENT_LOG = LogKind("judgements", RunManifest, Judgement, key=was_asked, attempt=attempt, newest=FORMAT_VERSION)
+JUDGEMENT_LOG = LogKind(
+    "judgements",
+    RunManifest,
+    Judgement,
+    key=("item_id", "elicitation", "arm", "repeat"),
+    newest=FORMAT_VERSION,
+    brief=lambda path: judgements_in_brief(path),  # noqa: PLW0108  (it is defined below)
+)
 
 JUDGEMENTS = JUDGEMENT_LOG.file
 
@@ -625,8 +625,7 @@ def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
 
 
 def judgements_in_brief(path: Path) -> pl.DataFrame:
-    """The lines of a log without what was replied: what was asked (`item_id`, `elicitation`, `arm`, `repeat`), the `attempt`, its `place` in bytes,
-    whether it is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
+    """The lines of a log as `RunFolder.brief` gives them, the key being `item_id`, `elicitation`, `arm` and `repeat`.
 
     A last line without its line break is passed over.
 

@@ -18,8 +18,8 @@ def test_a_wrong_parameter_is_put_right_by_the_quotation(place):
     row = {"check": "drift", "parameter": "sender.platform_type", "evidence": "bank clerk", "message": "It is milder."}
     read = read_opinion(json.dumps({"findings": [row]}), place, by="x")
 
-    assert read.problem is None
-    assert read.findings[0].parameter == "recipient.type"
+    assert "problem" not in read
+    assert read["findings"][0].parameter == "recipient.type"
 
 
 def test_the_braces_of_the_form_are_single_and_a_query_is_not_formatted(place):

@@ -228,9 +228,7 @@ def test_a_folder_holds_any_kind_of_log_and_says_which(tmp_path):
 
     assert kind_of(tmp_path / "sums") == "sums"
     assert read_manifest(tmp_path / "sums", SUMS) == sum_manifest(base=10)
-    assert (
-        tmp_path / "sums" / "sums.jsonl"
-    ).read_text() == '{"left":1,"right":2,"attempt":0,"value":3,"cost_usd":0.0}\n'
+    assert (tmp_path / "sums" / "sums.jsonl").read_text() == '{"attempt":0,"left":1,"right":2,"value":3}\n'
 
 
 def test_a_folder_without_a_kind_is_a_judges(run):
