@@ -27,6 +27,7 @@ from casewise.records import (
     UnscoredReason,
 )
 from casewise.runs.limits import Spend
+from casewise.runs.run import Asker
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
 
@@ -77,7 +78,7 @@ class Answer:
     detail: dict[str, Any] | None = None
 
 
-class Judge(Protocol):
+class Judge(Asker[Ask], Protocol):
     """Turns an item, shown in an arm, into an outcome.
 
     A judge never raises because of one item: what gives no verdict is an `Unscored` answer. It raises a
@@ -90,10 +91,6 @@ class Judge(Protocol):
         """Tells this judge from every other, but for the words that it asks in: those are `wordings`."""
 
     @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    @property
     def elicitations(self) -> tuple[Elicitation, ...]:
         """How it can be asked; the first is the default."""
 
@@ -104,18 +101,6 @@ class Judge(Protocol):
     @property
     def sends_to(self) -> str | None:
         """Whom texts are sent to; None where they do not leave this machine."""
-
-    @property
-    def concurrency(self) -> int:
-        """How many calls it wants under way at least."""
-
-    @property
-    def prices(self) -> Prices | None:
-        """What its tokens cost; None where nobody knows, and then no limit on cost can be kept."""
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether its answers say how many tokens they took; otherwise no limit on tokens can be kept."""
 
     @property
     def model(self) -> Model | None:
@@ -144,12 +129,6 @@ class Judge(Protocol):
 
     def shared_key(self, ask: Ask) -> Hashable:
         """Equal for asks that one call answers, as is its `str`, on every machine; None for an ask that shares its call with no other."""
-
-    def usually(self, ask: Ask) -> Usage:
-        """What a call takes, roughly."""
-
-    def at_most(self, ask: Ask) -> Spend:
-        """What a call can take at most."""
 
     async def answer(self, ask: Ask) -> Answer:
         """The judge's answer."""
@@ -216,7 +195,7 @@ def completed(given: object) -> Judge:
     """
     if lacking := [name for name in ("answer", "name") if not hasattr(given, name)]:
         raise JudgeError(f"{given!r} is no judge: it has no {' and no '.join(lacking)}")
-    members = [name for name in vars(Judge) if not name.startswith("_")]
+    members = [name for name in (*vars(Asker), *vars(Judge)) if not name.startswith("_")]
     said = {name: getattr(given, name) for name in members if hasattr(given, name)}
     if len(said) == len(members):
         return cast("Judge", given)

@@ -24,13 +24,12 @@ from casewise.judges.guard_profiles import (
 from casewise.judges.judge import Costless
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
-from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, Usage, as_messages
+from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages
 from casewise.records import GROUNDS, OUTCOMES, GradeOutcome, Ground, Scored, Ungraded
 from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
 from casewise.replies.collect import REHEARSED
-from casewise.runs.limits import Spend
-from casewise.runs.run import ChatAsker, NoReplyReason
+from casewise.runs.run import Asker, ChatAsker, NoReplyReason
 from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
 
 # What a grader is: a query and a reply in, what the reply does out.
@@ -50,7 +49,7 @@ class ToGrade:
         return (self.query, self.reply)
 
 
-class Grader(Protocol):
+class Grader(Asker[ToGrade], Protocol):
     """Says what replies do. `casewise.judges.judge.Costless` has a default for all but `id`, `name` and `grade`."""
 
     @property
@@ -58,36 +57,14 @@ class Grader(Protocol):
         """Tells this grader from every other; holds the version of its rubric."""
 
     @property
-    def name(self) -> str:
-        """What reports call it."""
-
-    @property
     def sends_to(self) -> str | None:
         """Whom queries and replies are sent to; None where they do not leave this machine."""
-
-    @property
-    def concurrency(self) -> int:
-        """How many replies it wants to wait at least."""
-
-    @property
-    def prices(self) -> Prices | None:
-        """What its tokens cost; None where nobody knows."""
-
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether it says how many tokens it took."""
 
     def settings(self) -> dict[str, Any]:
         """What its grades depend on, as JSON values."""
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of its grades must know."""
-
-    def usually(self, what: ToGrade) -> Usage:
-        """What a call takes, roughly."""
-
-    def at_most(self, what: ToGrade) -> Spend:
-        """What a call can take at most."""
 
     async def grade(self, what: ToGrade) -> Graded:
         """What a reply does. It raises only where no further reply can be graded either."""
