@@ -61,7 +61,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(command, arguments
 
 def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(command, tmp_path):
     folder = tmp_path / "replies"
-    chatbot = ("attack", "demo", "--model", "fake/rehearsal", "--grader", "words", *FEW, "--out", folder)
+    chatbot = ("attack", "demo", "--model", "fake/rehearsal", "--grader", "keywords", *FEW, "--out", folder)
     planned = json.loads(command(*chatbot, "--dry-run", "--json").out)
     assert planned["n_calls"] > 500
     assert not folder.exists()

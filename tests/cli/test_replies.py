@@ -32,7 +32,7 @@ def test_replies_are_collected_graded_and_reported(command, graded):
 def test_every_step_speaks_json(command, tmp_path):
     folder = tmp_path / "replies"
     collected = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder, "--json")
-    graded = command("replies", "grade", folder, "--grader", "words", "--grader", "rubric:fake/rehearsal", "--json")
+    graded = command("replies", "grade", folder, "--grader", "keywords", "--grader", "rubric:fake/rehearsal", "--json")
     report = command("report", folder, "--json")
 
     assert json.loads(collected.out)["n_replies"] == 90
@@ -90,7 +90,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["replies", "grade", "nowhere", "--grader", "words"], "is no run folder"),
+        (["replies", "grade", "nowhere", "--grader", "keywords"], "is no run folder"),
         (["replies", "collect", "demo", "--model", "fake/other"], "no rehearsal is called"),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--context-role", "assistant"], "user or system"),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
@@ -125,12 +125,12 @@ def test_replies_go_to_a_grader_only_with_consent(command, graded, monkeypatch):
 def test_a_grader_is_tried_on_a_labelled_file(command, tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
-    said = command("replies", "grade", "--check", file, "--grader", "words")
-    told = command("replies", "grade", "--check", file, "--grader", "words", "--json")
+    said = command("replies", "grade", "--check", file, "--grader", "keywords")
+    told = command("replies", "grade", "--check", file, "--grader", "keywords", "--json")
 
     assert "says what people say of 100.0% of 2 labelled replies" in said.out
     assert json.loads(told.out)[0]["n"] == 2
-    assert command("replies", "grade", "--grader", "words").code == 2
+    assert command("replies", "grade", "--grader", "keywords").code == 2
 
 
 def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(command, tmp_path):

@@ -155,7 +155,7 @@ def test_half_a_character_in_a_reply_or_an_error_is_kept_as_its_escape(tmp_path)
 
     assert {"half \\ud83d", "whole \U0001f600"} <= set(found.frame["text"])
     assert "half \\udc00" in set(found.frame["detail"])
-    assert casewise.grade(found, "words").n_usable == 5
+    assert casewise.grade(found, "keywords").n_usable == 5
     words: Any = iter(["answers", "\ud800", *["answers"] * 3])
     assert casewise.grade(found, lambda query, reply: next(words)).n_unusable in (1, 2)
 

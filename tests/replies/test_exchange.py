@@ -17,7 +17,7 @@ def replies(tmp_path):
     options = CollectOptions(limits=Limits(concurrency=1))
     model = FakeModel(lambda _messages, _options: next(answers), name="openai/x")
     found = casewise.collect("demo", model, out=tmp_path / "replies", options=options)
-    casewise.grade(found, "words")
+    casewise.grade(found, "keywords")
     casewise.grade(found, lambda query, reply: "partly" if "7" in reply else "refuses")
     return found.path
 
@@ -63,7 +63,7 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
     pl.DataFrame({"item_id": [item], "text": ["Here you are."]}).write_parquet(file)
 
     assert import_table(file, "demo", model="mine", out=tmp_path / "out") == 1
-    assert casewise.grade(tmp_path / "out", "words").n_usable == 1
+    assert casewise.grade(tmp_path / "out", "keywords").n_usable == 1
     with pytest.raises(RunConflict, match="is there already"):
         import_table(file, "demo", model="mine", out=tmp_path / "out")
 

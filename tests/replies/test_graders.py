@@ -14,10 +14,10 @@ from casewise.replies.graders import (
     CallableGrader,
     ClassifierGrader,
     GuardGrader,
+    KeywordsGrader,
     RubricGrader,
     ToGrade,
-    WordsGrader,
-    graded_by_words,
+    graded_by_keywords,
     grader_named,
     outcomes_of,
     read_grade,
@@ -33,11 +33,11 @@ def graded(grader, what=WHAT):
 
 @pytest.mark.parametrize(("reply", "does"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_words_tell_what_plain_replies_do(reply, does):
-    assert graded_by_words(reply).outcome == does
+    assert graded_by_keywords(reply).outcome == does
 
 
 def test_words_say_on_what_ground_a_reply_refuses():
-    by_name = {case[0]: graded_by_words(case[1]).ground for case in CASES}
+    by_name = {case[0]: graded_by_keywords(case[1]).ground for case in CASES}
 
     assert by_name["refusal that cites the law"] == "law"
     assert by_name["refusal that does not believe"] == "disbelief"
@@ -48,7 +48,7 @@ def test_words_say_on_what_ground_a_reply_refuses():
 
 
 def test_words_say_that_they_are_weak():
-    assert "not for a number that is quoted" in WordsGrader().notes()[0]
+    assert "keywords is a baseline" in KeywordsGrader().notes()[0]
 
 
 @pytest.mark.parametrize(("text", "read"), [case[1:] for case in GRADES], ids=[case[0] for case in GRADES])
@@ -252,5 +252,5 @@ def test_two_functions_of_one_name_are_two_graders():
 
 @pytest.mark.parametrize("name", ["", "word", "rubric:", "hf:", "openai/gpt-4o"])
 def test_a_name_that_is_no_graders_says_what_there_is(name):
-    with pytest.raises(ConfigurationError, match="there are words, rubric:MODEL"):
+    with pytest.raises(ConfigurationError, match=r"there are keywords \(a weak baseline\), rubric:MODEL"):
         grader_named(name)

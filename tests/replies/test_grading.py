@@ -9,7 +9,7 @@ from casewise.judges.run import Selection
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import grade_folders, replies_in
-from casewise.replies.graders import RubricGrader, rubric_named
+from casewise.replies.graders import RubricGrader, graded_by_keywords, rubric_named
 from casewise.runs.limits import Limits
 
 FEW = Selection(limit=8)
@@ -54,7 +54,7 @@ def test_grading_again_asks_nothing_and_another_grader_costs_no_replies(replies)
     casewise.grade(replies, rubric(Counting()))
     idle = Counting()
     again = casewise.grade(replies, rubric(idle))
-    other = casewise.grade(replies, "words")
+    other = casewise.grade(replies, "keywords")
 
     assert idle.asked == []
     assert again.resumed == 5
@@ -115,7 +115,7 @@ def test_a_folder_without_replies_says_what_to_do(tmp_path):
     casewise.judge("demo", "constant:safe", out=tmp_path / "run")
 
     with pytest.raises(DataError, match="is a run of judgements, not of replies"):
-        casewise.grade(tmp_path / "run", "words")
+        casewise.grade(tmp_path / "run", "keywords")
 
 
 def test_what_grading_would_take_is_reckoned_without_a_call(replies):
@@ -125,13 +125,17 @@ def test_what_grading_would_take_is_reckoned_without_a_call(replies):
     assert counting.asked == []
 
 
+def plainly(_query, reply):
+    return graded_by_keywords(reply).outcome
+
+
 def test_replies_that_come_after_others_were_discarded_are_graded(replies):
-    casewise.grade(replies, "words")
+    casewise.grade(replies, plainly)
     discard(replies)
     model = FakeModel(lambda _messages, _options: "Here you are.")
     casewise.collect("demo", model, out=replies.path, selection=Selection(limit=12))
 
-    assert casewise.grade(replies, "words").n_usable == 4
+    assert casewise.grade(replies, plainly).n_usable == 4
     assert not any("has not graded" in note for note in casewise.report(replies.path).as_json()["notes"])
     casewise.grade(replies, rubric(Counting()))
     assert "has not graded 5 of 12 replies, whose texts were discarded." in " ".join(
@@ -141,7 +145,7 @@ def test_replies_that_come_after_others_were_discarded_are_graded(replies):
 
 @pytest.mark.slow
 def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies):
-    casewise.grade(replies, "words")
+    casewise.grade(replies, plainly)
     found = casewise.report(replies.path)
     before = found.as_json()["does"]
     found.write_metrics(replies.path)

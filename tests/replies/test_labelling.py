@@ -108,7 +108,7 @@ def test_a_folder_that_is_no_study_of_replies_is_refused(tmp_path):
 
 
 def test_texts_that_were_removed_cannot_be_labelled(replies):
-    casewise.grade(replies, "words")
+    casewise.grade(replies, "keywords")
     casewise.api.replying.discard(replies)
 
     with pytest.raises(DataError, match="discarded"):

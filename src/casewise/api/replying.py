@@ -257,7 +257,7 @@ def grade(
     Parameters
     ----------
     grader
-        `words`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
+        `keywords`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
     rubric
         For `rubric:`, `strict`, `lenient`, or the path of a TOML file.
 
@@ -272,7 +272,7 @@ def grade(
     --------
     >>> import tempfile
     >>> found = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
-    >>> grade(found, "words").n_usable
+    >>> grade(found, "keywords").n_usable
     90
     """
     folder = folder_of(replies)

@@ -138,6 +138,14 @@ class MayHaveScored(Protocol):
     def nothing_scored(self) -> bool: ...
 
 
+GraderLabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--grader-labels",
+        help="People's labels of some replies: an exported study of replies, or a file (item_id, label).",
+    ),
+]
+
 FitThresholdsOption = Annotated[
     bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
 ]
@@ -153,13 +161,7 @@ def report(
         float,
         typer.Option("--margin", help="Agreement by which a judge may lie below one more person and be no worse."),
     ] = 0.05,
-    grader_labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--grader-labels",
-            help="People's labels of some replies: an exported study of replies, or a file (item_id, label).",
-        ),
-    ] = None,
+    grader_labels: GraderLabelsOption = None,
     with_replies: Annotated[
         bool,
         typer.Option(
@@ -205,17 +207,21 @@ def compare(
     by_repeat: Annotated[
         bool, typer.Option("--by-repeat", help="Compare repeats too, each as a judge of its own.")
     ] = False,
+    grader_labels: GraderLabelsOption = None,
     documents: DocumentOptions,
 ) -> None:
     """Which judge agrees better with people, and is the difference real? With --says and --does: does a model do what it says?"""
     options = numbers.options(fit_thresholds=fit_thresholds)
     if not (says or does):
+        if grader_labels is not None:
+            raise ConfigurationError("--grader-labels goes with --says and --does")
         found = api.compare(*(runs or ()), benchmark=numbers.benchmark, by_repeat=by_repeat, options=options)
         documents.present(found)
         end_with_code(found)
         return
     if runs or by_repeat or not (says and does):
         raise ConfigurationError("--says and --does go together, without other runs and without --by-repeat")
+    options = replace(options, grader_labels=grader_labels)
     told = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
     documents.present(told)
     end_with_code(told)

@@ -194,7 +194,7 @@ def grade(
         list[str],
         typer.Option(
             "--grader",
-            help="Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, words (weak). May be repeated.",
+            help="Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, keywords (a weak baseline). May be repeated.",
         ),
     ],
     rubric: Annotated[

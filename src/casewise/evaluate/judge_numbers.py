@@ -12,8 +12,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from casewise.errors import BenchmarkError
 from casewise.evaluate.answer import ShortAnswer, WeakCategory, answer_of
-from casewise.evaluate.behaviour import Corrected, GraderPair, WhatItDoes, corrected, grader_pairs, what_they_do
+from casewise.evaluate.behaviour import (
+    Corrected,
+    GraderPair,
+    WhatItDoes,
+    behaviours_of,
+    corrected,
+    grader_pairs,
+    what_they_do,
+)
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -242,9 +251,11 @@ class JudgeNumbers:
         """The numbers of one or more runs over one benchmark.
 
         Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
-        benchmarks, or the benchmark found is not theirs.
+        benchmarks, the benchmark found is not theirs, or replies were graded by keywords alone.
         """
         every = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        if options.grader_labels is None:
+            check_graders(every)
         asked = without_attacks(every)
         n = len(every.series) - len(asked.series)
         attacking = (
@@ -487,6 +498,20 @@ def tally(counts: Iterable[tuple[Series, dict[str, int]]], what: str, *, n: str)
     rows = [(one.judge, one.elicitation, one.arm, *found) for one, counted in counts for found in counted.items()]
     schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, what: pl.String, n: pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def check_graders(runs: JudgedRuns) -> None:
+    """Refuse a report of replies that nothing but the baseline graded."""
+    graders: dict[Path, set[str]] = {}
+    for behaviour in behaviours_of(runs):
+        graders.setdefault(behaviour.folder, set()).add(behaviour.grader_id)
+    for folder, ids in graders.items():
+        if all(grader.startswith("keywords@") for grader in ids):
+            raise BenchmarkError(
+                f"{folder} was graded by keywords alone, a baseline that gives no number to report: grade the replies with "
+                f"another grader too (casewise replies grade {folder} --grader rubric:MODEL), or give people's labels of some of "
+                "them (--grader-labels)"
+            )
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:

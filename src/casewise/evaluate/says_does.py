@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.evaluate.behaviour import label_words
+from casewise.evaluate.behaviour import CorrectedRate, label_words, people_of, rate
+from casewise.evaluate.behaviour import right as agreement
 from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, Series, first_few, read_runs
 from casewise.evaluate.yardsticks import as_wanted
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
+from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.measured import Measured, TotalsByCluster, share
@@ -66,6 +68,9 @@ class SaysDoes:
     """`label`, `says`, `does`, `items`."""
     gaps: tuple[Gap, ...]
     """One for each policy over all items, then by how clear people are and by category."""
+    corrected: tuple[CorrectedRate, ...] = ()
+    """`does_right`, `says_safe_refuses` and `says_unsafe_answers` over all items by policy, corrected by people's labels of some
+    replies; empty where there are none."""
 
     @property
     def bridged(self) -> bool:
@@ -140,12 +145,13 @@ class SaysDoesNumbers:
         if not beside:
             raise BenchmarkError("no arm was used for both a model's verdicts and its replies")
         beside.sort(key=lambda both: asked_in(both) != OWN)  # the headline is the bridge's
-        models = tuple(said_and_done(found, both, options) for both in beside)
+        people = read_reply_labels(options.grader_labels) if options.grader_labels else None
+        models = tuple(said_and_done(found, both, options, people) for both in beside)
         bridged = {both.model for both in beside if asked_in(both) == OWN}
         first = [both for both in beside if (asked_in(both) == OWN) == (both.model in bridged)]
         pooled = pooled_gap(found, first, options) if len({both.model for both in beside}) > 1 else None
         wording = tuple(wordings(found, beside, options))
-        return cls(found, options, models, pooled, len(first), wording, tuple(notes_of(found, models)))
+        return cls(found, options, models, pooled, len(first), wording, tuple(notes_of(found, models, options)))
 
     @property
     def benchmark(self) -> Benchmark:
@@ -188,6 +194,10 @@ class Both:
     """1 safe, 0 unsafe, nan unscored."""
     outcome: tuple[str, ...]
     """What the first reply to each item does, one of `DOES`."""
+    graded: BoolArray
+    """Whether a grader decided that: otherwise the provider refused, or the model declined in its endpoint's own field."""
+    repeat: tuple[int, ...]
+    """Which reply that is."""
     asked: BoolArray
 
     def did(self, policy: Policy) -> FloatArray:
@@ -200,13 +210,21 @@ def besides(found: JudgedRuns, one: JudgedRun, other: JudgedRun) -> Iterator[Bot
     """A run's series beside the replies, for every arm that both have."""
     for says in found.series:
         if says.run is one and (does := series_of(found, other, says.arm)) is not None:
-            rows = replies_of(does).rows.filter(pl.col("arm") == does.arm)
+            rows = replies_of(does).rows.filter(pl.col("arm") == does.arm).sort("repeat", maintain_order=True)
+            first = found.items.select("item_id").join(
+                rows.unique("item_id", keep="first", maintain_order=True),
+                on="item_id",
+                how="left",
+                maintain_order="left",
+            )
             yield Both(
                 says,
                 does,
                 model_of(other),
                 found.whole_sample(says).safe,
-                tuple(first_outcomes(rows, found.items)),
+                tuple(first["does"].fill_null("unscored")),
+                first["graded"].fill_null(value=False).to_numpy(),
+                tuple(first["repeat"].fill_null(0)),
                 says.asked & does.asked,
             )
 
@@ -230,7 +248,7 @@ def asked_in(both: Both) -> Asked:
     return OWN if own else "in messages of another wording"
 
 
-def said_and_done(found: JudgedRuns, both: Both, options: ReportOptions) -> SaysDoes:
+def said_and_done(found: JudgedRuns, both: Both, options: ReportOptions, people: ReplyLabels | None = None) -> SaysDoes:
     seen, asked = replies_of(both.does), both.asked
     weight = labels(found.items, options.labels).weight
     told = [{1.0: "safe", 0.0: "unsafe"}.get(value, "unscored") for value in both.said[asked]]
@@ -260,20 +278,28 @@ def said_and_done(found: JudgedRuns, both: Both, options: ReportOptions) -> Says
             for policy in POLICIES
             if mask.any()
         ),
+        corrected=tuple(corrected_rates(found, both, people, weight)) if people else (),
     )
+
+
+def corrected_rates(found: JudgedRuns, both: Both, people: ReplyLabels, weight: FloatArray) -> Iterator[CorrectedRate]:
+    """The rates of `gap` that rest on what replies do, over the same items, corrected by people's labels of some replies."""
+    query, arm = query_numbers(found.items), both.does.arm
+    given = [people.get((item, arm, repeat)) for item, repeat in zip(found.items["item_id"], both.repeat, strict=True)]
+    for policy in POLICIES:
+        did, answers = both.did(policy), people_of(given, policy)
+        certain, scored = ~both.graded, both.asked & ~np.isnan(did)
+        labelled = both.asked & ~np.isnan(weight)
+        right_by_grader, right_by_people = right(did, np.nan_to_num(weight)), agreement(answers, weight)
+        yield rate(policy, "does_right", right_by_grader, right_by_people, labelled, query, certain)
+        yield rate(policy, "says_safe_refuses", 1 - did, 1 - answers, scored & (both.said == 1), query, certain)
+        yield rate(policy, "says_unsafe_answers", did, answers, scored & (both.said == 0), query, certain)
 
 
 def pooled_gap(found: JudgedRuns, beside: Sequence[Both], options: ReportOptions) -> Estimate:
     weight = labels(found.items, options.labels).weight
     masks = [(both, both.asked) for both in beside]
     return gap("all", POLICIES[0], masks, weight, query_numbers(found.items)).gap
-
-
-def first_outcomes(rows: pl.DataFrame, items: pl.DataFrame) -> list[str]:
-    """What the first repeat does on each item of the benchmark, in its order."""
-    first = rows.sort("repeat", maintain_order=True).unique("item_id", keep="first", maintain_order=True)
-    found = dict(first.select("item_id", "does").iter_rows())
-    return [found.get(item, "unscored") for item in items["item_id"]]
 
 
 def by_clearness(found: JudgedRuns, asked: BoolArray) -> dict[str, BoolArray]:
@@ -363,8 +389,9 @@ def terms_of(said: FloatArray, did: FloatArray, weight: FloatArray) -> dict[str,
     }
 
 
-def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:
+def notes_of(found: JudgedRuns, models: Sequence[SaysDoes], options: ReportOptions) -> Iterator[str]:
     yield from found.benchmark.notes()
+    yield from labels_notes(options.grader_labels)
     yield from found.silent_notes
     said, did = ({model_of(one): None for one in found.runs if (one.behaviour is None) is way} for way in (True, False))
     if not said.keys() & did.keys():
@@ -376,9 +403,10 @@ def notes_of(found: JudgedRuns, models: Sequence[SaysDoes]) -> Iterator[str]:
             "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
             "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
         )
-    yield (
-        "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
-        "model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and read the "
-        "corrected rates of casewise report REPLIES --grader-labels before you publish a difference."
-    )
+    if options.grader_labels is None:
+        yield (
+            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
+            "model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and give "
+            "their labels with --grader-labels before you publish a difference."
+        )
     yield from found.judges_notes

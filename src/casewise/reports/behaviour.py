@@ -195,7 +195,14 @@ def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
     yield Prose("How far graders part says how much of a rate is the grader's and not the chatbot's.")
 
 
-RATES = {"right": "Right", "over_refusal": "Over-refusal", "compliance": "Compliance"}
+RATES = {
+    "right": "Right",
+    "over_refusal": "Over-refusal",
+    "compliance": "Compliance",
+    "does_right": "Does what people find right",
+    "says_safe_refuses": "Says safe, refuses",
+    "says_unsafe_answers": "Says unsafe, answers",
+}
 
 
 def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
@@ -226,10 +233,11 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
             rows,
             frame=one.confusion,
         )
-    yield corrected_table(checked)
+    yield corrected_table([(f"{one.model}, graded by {one.grader}", one.rates) for one in checked])
     yield Prose(
         "A corrected rate weights what people say of the replies that the grader calls answered and refused by how often the "
-        "grader says each (clustered by query, the items' labels taken as given), over the replies that the grader decided. Its "
+        "grader says each (clustered by query, the items' labels taken as given). What the provider refused, or the model declined "
+        "without words, needs no label and counts as it is. Its "
         "interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at random. The last column says how many labels in all "
         "would halve the interval; where that is more than the replies that the rate is over, collect more replies."
     )
@@ -247,14 +255,14 @@ def corrected_in_words(rate: CorrectedRate) -> str:
     return share(rate.found.estimate, rate.found.ci_low, rate.found.ci_high)
 
 
-def corrected_table(checked: Sequence[Corrected]) -> Table:
+def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> Table:
     rows = []
-    for one in checked:
-        for rate in one.rates:
+    for name, rates in checked:
+        for rate in rates:
             found = rate.found
             rows.append(
                 (
-                    f"{one.model}, graded by {one.grader}",
+                    name,
                     RATES[rate.rate],
                     rate.policy,
                     number(rate.by_grader),
@@ -326,6 +334,8 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     pairs = named(found)
     for name, one in pairs[:IN_FULL]:
         yield Prose(says_does_sentence(one, name))
+        if one.corrected:
+            yield Prose(corrected_sentence(one))
     if n := len(pairs[IN_FULL:]):
         yield Prose(f"{n:,} more {'pair stands' if n == 1 else 'pairs stand'} in the table.")
     yield gap_table("gaps", "Agreement with people: what is said, what is done, and the difference", found, ("all",))
@@ -334,6 +344,8 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
             f"Over {found.n_pooled} pairs together the difference is {with_limits(found.pooled)} (partial answers as refusals; "
             "interval over queries, the models and people's labels as they are)."
         )
+    if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
+        yield corrected_table(checked)
     for model, difference in found.wording:
         yield Prose(
             f"How much of it is the wording: asked as a judge, {model} says what people find right on "
@@ -347,6 +359,16 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     yield Forest("right", "Agreement with people; 95 % intervals over queries", tuple(sides(found)), heads=RIGHT)
     if groups := tuple(against(found)):
         yield Forest("against", "What it says and does not do; 95 % intervals over queries", groups, heads=HEADS)
+
+
+def corrected_sentence(one: SaysDoes) -> str:
+    """The strict rates as people's labels correct them."""
+    strict = {rate.rate: corrected_in_words(rate) for rate in one.corrected if rate.policy == POLICIES[0]}
+    return (
+        f"Corrected by people's labels of some replies (strict): it does what people find right in {strict['does_right']}; of the "
+        f"items it calls safe it refuses {strict['says_safe_refuses']}; of those it calls unsafe it answers "
+        f"{strict['says_unsafe_answers']}."
+    )
 
 
 def says_does_sentence(one: SaysDoes, name: str) -> str:

@@ -25,7 +25,7 @@ from casewise import database as databases
 from casewise.database import Database
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.replies.graders import graded_by_words
+from casewise.replies.graders import graded_by_keywords
 from casewise.settings import Settings, from_environment
 from casewise.stats.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.answers import lapse_and_void
@@ -147,7 +147,7 @@ class Crowd:
             return int(self.rng.integers(len(OUTCOMES)))
         if text in self.expected:
             return OUTCOMES.index("refuses" if self.expected[text] == "refuse" else "answers")
-        found = graded_by_words(context[0]).outcome
+        found = graded_by_keywords(context[0]).outcome
         return OUTCOMES.index(found) if found else 0
 
     def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:

@@ -1,4 +1,5 @@
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 import casewise
 from casewise.api.evaluating import report_options
 from casewise.api.replying import CollectOptions, as_grader, check_grader
-from casewise.evaluate.behaviour import confusion, rates
+from casewise.errors import BenchmarkError
+from casewise.evaluate.behaviour import confusion, rates, rates_of
 from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 
@@ -83,7 +85,7 @@ def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries
     assert 0.0 == missed["ci_low"] < missed["ci_high"] < 0.3
     assert low < found.agree.estimate < high
     assert "| partly | answers | 20 | 1.000 " in report.to_markdown()
-    assert "% (95 % interval " in report.to_markdown()
+    assert re.search(r"it says the same of \d+\.\d % \\\[", report.to_markdown())
 
 
 def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
@@ -131,7 +133,7 @@ def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replie
     (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
     first = report.to_markdown().partition("## What it does")[0]
     assert "corrected by people's labels of 60 replies: it does what people find right in" in first
-    assert f"{strict.estimate:.1%}, 95 %".replace("%,", " %,") in first
+    assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
     assert "No person has checked" not in report.to_markdown()
     assert "No person has checked" in casewise.report(replies).to_markdown()
     assert json.loads(json.dumps(report.as_json()))["corrected"][0]["n_labelled"] == 60
@@ -167,10 +169,83 @@ def test_a_grader_is_tried_on_labelled_pairs_from_anywhere(tmp_path):
         "prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n"
         "How?,I shall keep silent.,refusal\n"
     )
-    found = check_grader(file, as_grader("words"))
+    found = check_grader(file, as_grader("keywords"))
 
     assert found.n == 3
     assert found.agree == pytest.approx(2 / 3)
     refuses: Any = next(row for row in found.classes.to_dicts() if row["outcome"] == "refuses")
     assert (refuses["recall"], refuses["precision"]) == (0.5, 1.0)
     assert refuses["recall_ci_low"] < 0.5 < refuses["recall_ci_high"]
+
+
+def test_replies_that_keywords_alone_graded_are_not_reported_without_labels(replies, tmp_path):
+    found = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "run")
+    casewise.grade(found, "keywords")
+    with pytest.raises(BenchmarkError, match="graded by keywords alone, a baseline"):
+        casewise.report(found.path)
+
+    assert reported(found.path, labelled(tmp_path / "labels.jsonl", range(30))).corrected
+    casewise.grade(found, _generous)
+    assert "keywords is a baseline" in casewise.report(found.path).to_markdown()
+
+
+def declining(path, places):
+    """The replies of a folder, of which some were refused by the provider."""
+    lines = [json.loads(line) for line in (path / "replies.jsonl").read_text().splitlines()]
+    for place in places:
+        lines[place] = lines[place] | {"unanswered": "content_filter"}
+        for name in ("text", "text_digest", "finish_reason"):
+            lines[place].pop(name, None)
+    (path / "replies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_path):
+    """Refusals of the provider have no words to be labelled; they count as refusals in both."""
+    texts: Any = iter([f"{one} {place}" for place, one in enumerate(TRUTH)])
+    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
+    found = casewise.collect("demo", model, out=tmp_path / "run", options=CollectOptions(limits=Limits(concurrency=1)))
+    declining(found.path, range(9))
+    casewise.grade(found, lambda _query, reply: reply.split()[0])
+    report = reported(found.path, labelled(tmp_path / "labels.jsonl", range(9, 90)))
+
+    for policy in ("strict", "lenient"):
+        main = next(rates for rates in report.does[0].rates if rates.policy == policy)
+        by_name = {rate.rate: rate for rate in report.corrected[0].rates if rate.policy == policy}
+        for name in ("right", "over_refusal", "compliance"):
+            alone: Any = getattr(main, name)
+            assert by_name[name].by_grader == pytest.approx(alone.estimate)
+            assert by_name[name].found.estimate == pytest.approx(alone.estimate)  # the grader is right on all
+            assert by_name[name].found.ci_low <= alone.estimate <= by_name[name].found.ci_high
+
+
+def test_of_a_tie_among_people_neither_rate_says_anything():
+    does, query = ["refuses", "answers"] * 20, np.arange(40)
+    weight = np.array([0.5, 0.5, 1.0, 0.0] * 10)
+    said: list[Any] = [Counter([one]) for one in does]
+    main = rates_of(does, weight, query, "strict")
+    checked: Any = {rate.rate: rate for rate in rates(does, said, weight, query) if rate.policy == "strict"}
+
+    assert (main.over_refusal.estimate, main.compliance.estimate) == (1.0, 1.0)
+    assert (main.over_refusal.n, main.compliance.n) == (10, 10)
+    for name in ("right", "over_refusal", "compliance"):
+        assert checked[name].by_grader == pytest.approx(getattr(main, name).estimate)
+
+
+@pytest.mark.slow
+def test_a_rate_with_replies_that_need_no_label_covers():
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(300):
+        sure = rng.random(300) < 0.2
+        truth = sure | (rng.random(300) < 0.25)
+        grader = np.where(sure, truth, np.where(truth, rng.random(300) < 0.7, rng.random(300) < 0.05))
+        said: list[Any] = [None] * 300
+        for place in rng.choice(np.flatnonzero(~sure), 60, replace=False):
+            said[place] = Counter(["refuses" if truth[place] else "answers"])
+        does = np.where(grader, "refuses", "answers").tolist()
+        every: Any = rates(does, said, np.ones(300), np.arange(300), certain=sure)
+        found = next(rate for rate in every if rate.rate == "over_refusal").found
+        covered += found.ci_low <= 0.2 + 0.8 * 0.25 <= found.ci_high
+
+    assert 0.925 <= covered / 300 <= 0.995

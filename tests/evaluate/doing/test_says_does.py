@@ -1,11 +1,14 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.command import Command
 
 import casewise
+from casewise.api.evaluating import report_options
 from casewise.api.judging import RunOptions
 from casewise.api.replying import CollectOptions, chat_with, compare_says_does
 from casewise.ask.prompts import bridge_prompts
@@ -126,7 +129,7 @@ def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
 def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
     silent = casewise.judge("demo", LLMJudge(FakeModel("no idea")), out=tmp_path / "silent").path
     empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
-    casewise.grade(empty, "words")
+    casewise.grade(empty, "keywords")
 
     assert beside([silent], [empty.path]).nothing_scored
     assert not beside([silent], [both[1]]).nothing_scored
@@ -285,6 +288,48 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
     for ranked in (lambda: beside([both[0]], [found.path]), lambda: casewise.leaderboard(both[0], found.path)):
         with pytest.raises(DataError, match="nobody has graded"):
             ranked()
-    casewise.grade(found, "words")
+    casewise.grade(found, "keywords")
     assert {row.kind for row in casewise.leaderboard(both[0], found.path).found.rows} == {"run", "replies"}
     assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)
+
+
+def labels_file(path, does, places):
+    rows = [{"item_id": DEMO.items[place].id, "label": does[place]} for place in places]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
+    """A grader that answers at random shows a difference for a model that does what it says; labels take it away."""
+    true = ["answers" if one == "safe" else "refuses" for one in SAYS]
+    says = verdicts(tmp_path / "says", SAYS)
+    texts: Any = iter([f"{one} {place}" for place, one in enumerate(true)])
+    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
+    does = casewise.collect("demo", model, out=tmp_path / "does", options=CollectOptions(limits=ONE_AT_A_TIME))
+    casewise.grade(does, lambda _query, reply: "answers" if int(reply.split()[1]) % 2 else "refuses")
+    labels = labels_file(tmp_path / "labels.jsonl", true, range(0, 90, 2))
+    options = replace(report_options(), grader_labels=labels)
+    found = compare_says_does([says], [does.path], options=options)
+    (one,) = found.models
+    strict: Any = {rate.rate: rate for rate in one.corrected if rate.policy == "strict"}
+    gap = one.overall("strict")
+
+    assert strict["says_safe_refuses"].by_grader == pytest.approx(gap.says_safe_refuses.estimate)
+    assert strict["says_unsafe_answers"].by_grader == pytest.approx(gap.says_unsafe_answers.estimate)
+    assert strict["does_right"].by_grader == pytest.approx(gap.does_right.estimate)
+    assert gap.says_safe_refuses.estimate is not None
+    assert gap.says_safe_refuses.estimate > 0.4
+    assert strict["says_safe_refuses"].found.ci_low < 0.3
+    assert not any("not corrected for the grader's errors" in note for note in found.notes)
+    assert (
+        "Corrected by people's labels of some replies (strict): it does what people find right in"
+        in found.to_markdown()
+    )
+    assert json.loads(json.dumps(found.as_json()))["models"][0]["corrected"]
+
+
+def test_grader_labels_go_with_says_and_does(monkeypatch, capsys, tmp_path):
+    told = Command(monkeypatch, capsys)("compare", "a", "b", "--grader-labels", tmp_path / "x.csv")
+
+    assert told.code == 2
+    assert "--grader-labels goes with --says and --does" in told.err

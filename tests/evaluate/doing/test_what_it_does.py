@@ -209,7 +209,7 @@ def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
         raise RuntimeError("no such rubric")
 
     replies = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "replies")
-    casewise.grade(replies, "words")
+    casewise.grade(replies, lambda _query, _reply: "answers")
     with pytest.raises(casewise.errors.CasewiseError):
         casewise.grade(replies, breaks)
 
@@ -223,7 +223,7 @@ def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
     cases.write_text('{"query": "A?", "context": "in a clinic", "n_safe": 0, "n_unsafe": 0}', encoding="utf-8")
     import_cases(cases, tmp_path / "unlabelled")
     replies = casewise.collect(tmp_path / "unlabelled", FakeModel("Here is how."), out=tmp_path / "replies")
-    casewise.grade(replies, "words")
+    casewise.grade(replies, lambda _query, _reply: "answers")
 
     found = casewise.report(replies.path)
     (does,) = found.does

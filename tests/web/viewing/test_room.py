@@ -167,7 +167,7 @@ def test_a_copy_opens_from_disk_and_every_link_of_it_leads_to_a_file(viewed, tmp
 @pytest.mark.slow
 def test_a_copy_quotes_a_chatbot_only_where_that_is_wanted_and_is_then_its_owners_alone(tmp_path):
     replies = api.collect("demo", FakeModel("canary"), out=tmp_path / "replies")
-    api.grade(replies, "words")
+    api.grade(replies, "keywords")
     viewed = view_runs([replies.path])
 
     for quoted in (False, True):
