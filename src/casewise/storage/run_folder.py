@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import polars as pl
@@ -491,58 +492,33 @@ def read_run(path: Path) -> RunManifest:
 # A run's judgements as a table, read in columns: a million lines without a million objects, and never re-hashed.
 
 
+def plain_type(annotation: Any) -> Any:
+    """The Python type of a field's values, without None, bounds and what a tuple or a dictionary holds."""
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    if get_origin(annotation) is Literal:
+        return str
+    if get_origin(annotation) in (Annotated, Union, UnionType):
+        return plain_type(kinds[0])
+    return get_origin(annotation) or annotation
+
+
 OUTCOME = pl.Struct(
     {"kind": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "reason": pl.String}
 )
 
+TYPES: dict[Any, pl.DataType] = {str: pl.String(), int: pl.Int64(), float: pl.Float64(), tuple: pl.List(pl.String())}
+
 SCHEMA: dict[str, pl.DataType] = {
-    "item_id": pl.String(),
-    "judge_id": pl.String(),
-    "elicitation": pl.String(),
-    "arm": pl.String(),
-    "repeat": pl.Int32(),
-    "attempt": pl.Int32(),
-    "raw_reply": pl.String(),
-    "outcome": OUTCOME,
-    "latency_s": pl.Float64(),
-    "model_version": pl.String(),
-    "input_tokens": pl.Int64(),
-    "output_tokens": pl.Int64(),
-    "cost_usd": pl.Float64(),
-    "shared_with": pl.String(),
-    "read_as": pl.String(),
-    "categories": pl.List(pl.String()),
+    name: OUTCOME if name == "outcome" else TYPES[kind]
+    for name, field in Judgement.model_fields.items()
+    if (kind := plain_type(field.annotation)) in TYPES or name == "outcome"
 }
+"""The columns of a log of judgements, from the fields of the record; times and details stay in the file."""
 
-IN_BRIEF = {
-    name: SCHEMA[name]
-    for name in (
-        "item_id",
-        "elicitation",
-        "arm",
-        "repeat",
-        "attempt",
-        "outcome",
-        "input_tokens",
-        "output_tokens",
-        "cost_usd",
-    )
-}
+TOLD = ("item_id", "judge_id", "elicitation", "arm", "outcome")
+"""What tells whether a line is a judgement."""
 
-BRIEF = (
-    pl.col("item_id", "elicitation", "arm"),
-    pl.col("repeat", "attempt").fill_null(0),
-    pl.col("outcome").struct.field("kind", "reason"),
-    pl.col("input_tokens", "output_tokens").fill_null(0),
-    pl.col("cost_usd"),
-)
-
-WHOLE = (
-    pl.col("item_id").is_not_null()
-    & pl.col("arm").is_not_null()
-    & pl.col("elicitation").is_in(ELICITATIONS)
-    & ((pl.col("kind") == "scored") | ((pl.col("kind") == "unscored") & pl.col("reason").is_in(list(UnscoredReason))))
-)
+IN_BRIEF = (*TOLD, "repeat", "attempt", "input_tokens", "output_tokens", "cost_usd")
 
 BLOCK = 1 << 23
 """Bytes of a log that are read at a time."""
@@ -568,16 +544,23 @@ def parsed(
     path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"], columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
     parts = [spread(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
+    return pl.concat([*parts, *(spread(read(path, block), replies).select(columns or pl.all()) for block in lines)])
+
+
+def read(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.DataFrame:
+    """Some lines of the log at `path`, a row a line, with the columns `names`, which hold `TOLD`.
+
+    Raises DataError: a line is no judgement, as far as these columns tell; the message names it.
+    """
     try:
-        for block in lines:
-            part = spread(pl.read_ndjson(block, schema=SCHEMA), replies)
-            if part.select(broken().any()).item():
-                name_the_line(path)
-            parts.append(part.select(columns or pl.all()))
+        table = pl.read_ndjson(lines, schema={name: SCHEMA[name] for name in names})
+        table = table.with_columns(pl.col("repeat", "attempt").fill_null(0).cast(pl.Int32))
     except pl.exceptions.PolarsError as error:
         name_the_line(path)
         raise DataError(path, None, f"cannot be read: {error}") from error
-    return pl.concat(parts)
+    if table.select(broken().any()).item():
+        name_the_line(path)
+    return table
 
 
 class GrowingLog:
@@ -631,18 +614,13 @@ def judgements_in_brief(path: Path) -> pl.DataFrame:
 
     Raises DataError: a line is no judgement; the message names it.
     """
-    parts, start = [in_brief(pl.DataFrame(schema=IN_BRIEF).select(BRIEF), np.zeros(0, dtype=np.int64))], 0
+    parts, start = [in_brief(pl.DataFrame(schema=SCHEMA), np.zeros(0, dtype=np.int64))], 0
     for block in blocks(path):
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
         if not block.endswith(b"\n"):
             break
-        try:
-            table = pl.read_ndjson(block, schema=IN_BRIEF).select(BRIEF)
-        except pl.exceptions.PolarsError as error:
-            name_the_line(path)
-            raise DataError(path, None, f"cannot be read: {error}") from error
-        if len(table) != len(ends) or table.select((~WHOLE.fill_null(value=False)).any()).item():
-            name_the_line(path)
+        table = read(path, block, IN_BRIEF)
+        if len(table) != len(ends):
             raise DataError(path, None, "holds a line that is no judgement")
         parts.append(in_brief(table, start + np.concatenate([[0], ends[:-1]])))
         start += len(block)
@@ -650,16 +628,16 @@ def judgements_in_brief(path: Path) -> pl.DataFrame:
 
 
 def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
+    outcome = pl.col("outcome").struct
     return table.select(
         "item_id",
         "elicitation",
         "arm",
-        "repeat",
-        "attempt",
+        pl.col("repeat", "attempt").cast(pl.Int32),
         place=pl.Series(places),
-        usable=pl.col("kind") == "scored",
-        passing=(pl.col("reason") == UnscoredReason.UNAVAILABLE.value).fill_null(value=False),
-        tokens=pl.col("input_tokens") + pl.col("output_tokens"),
+        usable=outcome.field("kind") == "scored",
+        passing=(outcome.field("reason") == UnscoredReason.UNAVAILABLE.value).fill_null(value=False),
+        tokens=pl.col("input_tokens").fill_null(0) + pl.col("output_tokens").fill_null(0),
         cost_usd="cost_usd",
     )
 
@@ -673,34 +651,28 @@ def is_whole(line: bytes) -> bool:
 
 
 def broken() -> pl.Expr:
-    """Whether a row is no judgement, as far as the columns tell."""
-    kind, reason = pl.col("kind").cast(pl.String), pl.col("unscored_reason").cast(pl.String)
-    scored = (kind == "scored") & pl.col("value").is_not_null() & reason.is_null()
-    unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & pl.col("value").is_null()
-    asked = pl.col("elicitation").cast(pl.String).is_in(ELICITATIONS) & pl.col("arm").is_not_null()
+    """Whether a row is no judgement, as far as the columns of `TOLD` tell."""
+    outcome = pl.col("outcome").struct
+    kind, value, reason = (outcome.field(name) for name in ("kind", "value", "reason"))
+    scored = (kind == "scored") & value.is_not_null() & reason.is_null()
+    unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & value.is_null()
+    asked = pl.col("elicitation").is_in(ELICITATIONS) & pl.col("arm").is_not_null()
     whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & asked & (scored | unscored)
     return ~whole.fill_null(value=False)
 
 
-def wanted(replies: str) -> list[pl.Expr]:
+def spread(table: pl.DataFrame, replies: str) -> pl.DataFrame:
+    """The table with its outcomes spread out into columns."""
     outcome = pl.col("outcome").struct
-    kept = [pl.col(name) for name in SCHEMA if name not in ("outcome", "raw_reply", *LONG, "repeat", "attempt")]
-    return [
+    return table.select(
         *(pl.col(name).cast(pl.Categorical if name != "item_id" else pl.String) for name in LONG),
-        pl.col("repeat").fill_null(0),
-        pl.col("attempt").fill_null(0),
+        pl.col("repeat", "attempt").cast(pl.Int32),
         outcome.field("kind").cast(pl.Categorical),
-        outcome.field("value"),
-        outcome.field("low"),
-        outcome.field("high"),
+        outcome.field("value", "low", "high"),
         outcome.field("reason").cast(pl.Categorical).alias("unscored_reason"),
-        *kept,
-        *([pl.col("raw_reply")] if replies == "keep" else []),
-    ]
-
-
-def spread(empty: pl.DataFrame, replies: str) -> pl.DataFrame:
-    return empty.select(wanted(replies))
+        *(name for name in SCHEMA if name not in ("outcome", "raw_reply", *LONG, "repeat", "attempt")),
+        *(["raw_reply"] if replies == "keep" else []),
+    )
 
 
 def name_the_line(path: Path) -> None:
