@@ -14,6 +14,7 @@ from casewise.extras import install_command
 from casewise.judges.judge import Answer
 from casewise.models.protocol import Reply
 from casewise.records import FULL, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.runs.limits import apart
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.imports import CaseRow, read_case_rows
 
@@ -157,7 +158,8 @@ def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, A
     except ImportError as error:
         raise ConfigurationError(f"{path} needs Inspect AI: {install_command('inspect')} ({error})") from error
     try:
-        log = read_eval_log(str(path))
+        # In a running loop, Inspect would make all of asyncio re-entrant, for the rest of this process.
+        log = apart(lambda: read_eval_log(str(path)))
     except Exception as error:  # whatever a damaged archive raises
         raise DataError(path, None, f"is no log of Inspect: {error}") from error
     arguments: Mapping[str, Any] = log.eval.task_args or {}
