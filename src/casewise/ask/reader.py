@@ -286,7 +286,8 @@ def values_on_lines(text: str, scale: Scale) -> Iterator[float]:
 
 
 def value_of_line(line: str, scale: Scale, *, last: bool = False) -> float | None:
-    """What a line says that is a verdict alone or behind its label; the last line may have words before a box or a tag."""
+    """What a line says that is a verdict alone or behind its label; the last line may have words before a box,
+    and whole sentences before a label."""
     for form in (
         rf"{MARKUP}(?:[-•]\s*)?{scale.value}{MARKUP}",
         rf"{MARKUP}{LABEL}{MARKUP}(?:[:=]|-|–|is:?){MARKUP}{scale.value}{MARKUP}",
@@ -299,6 +300,9 @@ def value_of_line(line: str, scale: Scale, *, last: bool = False) -> float | Non
         found = re.search(
             rf"\b(?:answer|verdict|judge?ment|score) is \$?\\boxed\{{{scale.value}\}}\$?\.?\Z", line, re.IGNORECASE
         )
+        labelled = rf"{LABEL}\**:{MARKUP}{scale.value}"
+        if len(list(re.finditer(labelled, line, re.IGNORECASE))) == 1 and not SECOND_THOUGHTS.search(line):
+            found = found or re.search(rf"[.!?]\s+\**{labelled}{MARKUP}\Z", line, re.IGNORECASE)
         return scale.number(found["value"]) if found else None
     return None
 
