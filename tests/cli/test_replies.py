@@ -3,7 +3,10 @@ import stat
 from collections import Counter
 
 import pytest
+from aiohttp import web
 from tests.support.command import Command
+from tests.support.fault_server import FaultServer
+from tests.support.served import served
 
 
 @pytest.fixture
@@ -176,3 +179,20 @@ def test_who_makes_texts_for_an_arm_is_named_before_anything_is_sent_and_reckone
     refused = command(*collect)
     assert (refused.code, "to api.openai.com" in refused.err) == (2, True)
     assert "before that, filter:openai/gpt-4o" in command(*collect, "--dry-run").out
+
+
+def test_queries_that_got_no_reply_end_the_command_with_4_and_are_sent_by_the_next(command, tmp_path):
+    left = iter(range(2))
+    busy = FaultServer(
+        refuse=lambda _request, _body: web.json_response({}, status=503) if next(left, None) is not None else None
+    )
+    codes = []
+    for server in (busy, FaultServer()):
+        with served(server):
+            said = command(
+                *("replies", "collect", "demo", "--model", "vllm/tiny", "--base-url", server.url, "--retries", 0),
+                *("--limit", 6, "--out", tmp_path / "replies", "--json"),
+            )
+        codes.append((said.code, json.loads(said.out).get("unavailable"), len(server.bodies)))
+
+    assert codes == [(4, 2, 6), (0, None, 2)]

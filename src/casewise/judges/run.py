@@ -378,7 +378,6 @@ class RunSummary(RunProgress):
     """What a session of judging did, and what the run holds after it."""
 
     unusable: ClassVar[str] = "unscored"
-    counts_unavailable: ClassVar[bool] = True
 
     run: Path
     n_items: int

@@ -263,6 +263,7 @@ class GradeSummary(RunProgress):
             "seconds": round(self.seconds, 3),
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
+            **({"unavailable": self.n_unavailable} if self.n_unavailable else {}),
             **({"pending": self.n_pending} if self.n_pending else {}),
             "notes": list(self.notes),
             **({"stopped": self.stopped} if self.stopped else {}),

@@ -402,9 +402,6 @@ class RunProgress:
     unusable: ClassVar[str] = "unusable"
     """What this kind of run calls an answer that is none."""
 
-    counts_unavailable: ClassVar[bool] = False
-    """Whether `n_unavailable` is counted; a command then ends with an exit status that says so."""
-
     n_calls: int = 0
     n_usable: int = 0
     n_unusable: int = 0

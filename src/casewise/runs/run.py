@@ -544,7 +544,7 @@ class DurableRun(Generic[A, R]):
         self.show()
         if attempt < self.plan.retries and answer.failure is not None:
             return (self.group(tuple(replace(ask, attempt=attempt + 1) for ask in group.asks)),)
-        if answer.may_pass and self.progress.counts_unavailable:
+        if answer.may_pass:
             self.progress.n_unavailable += len(group.asks)
         return ()
 
