@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower
@@ -18,6 +19,8 @@ from casewise.stats import (
     proportions_power,
     proportions_sample_size,
 )
+from casewise.stats.power_studies import power_of_queries
+from casewise.stats.shares import LARGEST_NONCENTRALITY, f_critical, f_power
 
 
 @pytest.mark.parametrize("case", reference("power.json", "anova"))
@@ -126,3 +129,19 @@ def test_cohen_h_of_none_and_all_is_pi():
 def test_a_question_without_an_answer_is_an_error(question):
     with pytest.raises(StatisticsError):
         question()
+
+
+@pytest.mark.parametrize("df2", [1, 2, 9])
+@pytest.mark.parametrize("alpha", [0.05, 1e-5, 1e-30, 1e-90])
+def test_power_goes_on_smoothly_beyond_what_the_series_can_compute(df2, alpha):
+    critical = f_critical(alpha, 1, df2)
+    series, limit, far, surest = (
+        f_power(critical, 1, df2, at) for at in (LARGEST_NONCENTRALITY, 1.0000001 * LARGEST_NONCENTRALITY, 1e12, np.inf)
+    )
+
+    assert limit == pytest.approx(series, rel=1e-6)
+    assert series <= limit <= far <= surest == 1
+
+
+def test_a_power_at_an_alpha_of_next_to_nothing_is_a_number_and_no_warning():
+    assert 0 <= power_of_queries(3, 0.5, 2.7e-197, alpha=7e-277) <= 1

@@ -99,8 +99,8 @@ def _continued_fraction(a: FloatArray, x: FloatArray) -> FloatArray:
     return -x + a * np.log(x) - gammaln(a) - np.log(fraction)
 
 
-LARGEST_NONCENTRALITY = 1e12
-"""Every design with a larger one has a power of 1; the series of `scipy.stats.ncf` ends in nan some way beyond."""
+LARGEST_NONCENTRALITY = 1e9
+"""Beyond, the numerator of a noncentral F is its mean but for 1 part in 10⁹, and the series of `scipy.stats.ncf` need not end."""
 
 
 def f_critical(alpha: float, df1: float, df2: float) -> float:
@@ -120,7 +120,9 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
     """The probability that a noncentral F exceeds `critical` (R: `pf(critical, df1, df2, ncp, lower = FALSE)`)."""
     from scipy.stats import ncf  # 0.4 s that not every command needs to wait for
 
-    return float(ncf.sf(critical, df1, df2, min(noncentrality, LARGEST_NONCENTRALITY)))
+    if noncentrality > LARGEST_NONCENTRALITY:
+        return float(gammainc(df2 / 2, (df1 + noncentrality) / critical * df2 / df1 / 2))
+    return float(ncf.sf(critical, df1, df2, noncentrality))
 
 
 def chi_square_critical(alpha: float, df: float) -> float:
