@@ -2,19 +2,9 @@ import re
 
 import pytest
 
-from casewise.reports.document import (
-    Document,
-    Exhibit,
-    Figure,
-    Prose,
-    Section,
-    interval,
-    number,
-    percent,
-    short_name,
-    table_of,
-)
-from casewise.reports.formats import html
+from casewise.notation import interval, number, percent
+from casewise.reports.document import Document, Exhibit, Figure, Folded, Prose, Section, short_name, table_of
+from casewise.reports.formats import document_json, html, markdown, text
 from casewise.stats.sample import FilledIn
 
 
@@ -72,3 +62,17 @@ def test_a_shortened_name_is_whole_where_the_mouse_is():
         '<th scope="row" data-head="Judge" title="recorded:gpt &lt;3&gt; (score, without:sender)">gpt &lt;3&gt; (score) −sender<'
         in page
     )
+
+
+def test_what_is_folded_stands_in_every_format_but_the_terminal_s():
+    table = table_of("numbers", "Numbers", ("Name", "Value", "More"), [("a", "1", "2")])
+    fold = Folded("More numbers", (Prose("Read this."), table), "more")
+    document = Document("T", "", (), (Section("s", "S", (Prose("Seen."), fold), brief=True),))
+
+    assert list(document.tables()) == [table]
+    assert document_json(document)["sections"][0]["blocks"][1]["folded"] == "More numbers"
+    assert '<details class="fold" id="more"><summary>More numbers</summary>' in html(document)
+    assert "### More numbers" in markdown(document)
+    assert "Read this." in markdown(document)
+    assert "Seen." in text(document)
+    assert "Read this." not in text(document)

@@ -3,7 +3,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from casewise.reports.document import Forest, ForestRow, interval, number, p_value, percent, table_of
+from casewise.notation import interval, number, p_value, percent
+from casewise.reports.document import Forest, ForestRow, table_of
 from casewise.reports.formats import print_forest, print_table
 from casewise.reports.formats import without_controls as plain
 

@@ -157,7 +157,7 @@ def ask(
     for difference in found.unmeasured:
         typer.echo(f"  not measured: {difference}")
     harm, over = made.file.measured.harm, made.file.measured.over_refusal
-    typer.echo(f"  measured on {made.file.benchmark.name}: harm {share(harm)}, over-refusal {share(over)}")
+    typer.echo(f"  measured on {made.file.benchmark.name}: harm {harm.as_share}, over-refusal {over.as_share}")
 
 
 @app.command()
@@ -264,13 +264,6 @@ def monitor(
         left_out = f"; left out: {written.left_out} with earlier turns or a reply" if written.left_out else ""
         note(f"written: {material}, {written.n_items} items for people to rate{left_out}")
     document.present(found)
-
-
-def share(found: Any) -> str:
-    if found.estimate is None:
-        return "unknown"
-    ends = "" if found.ci_low is None else f" [{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}]"
-    return f"{100 * found.estimate:.1f} %{ends}"
 
 
 def context_in(said: str | None, parameters: list[str]) -> dict[str, Any] | str | None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from casewise.evaluate.judged_runs import JudgedRuns, Series
-from casewise.evaluate.yardsticks import Beside, picked_numbers, share_in_words, word_baseline
+from casewise.evaluate.yardsticks import Beside, picked_numbers, word_baseline
+from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray, renumbered
 from casewise.stats.ceilings import AgainstNewPerson, leave_one_out
@@ -145,23 +146,13 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     return judge, person
 
 
-def percent_limits(found: Estimate) -> str:
-    """The 95 % interval behind a share in percent; empty where there is none."""
-    return (
-        ""
-        if found.ci_low is None or found.ci_high is None
-        else f" [{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}]"
-    )
-
-
 def sentences(found: ShortAnswer) -> Iterator[str]:
     accuracy = found.beside.judge["accuracy"]
     if accuracy.estimate is None:
         yield f"{found.who} has no accuracy on these items."
         return
-    limits = percent_limits(accuracy)
     way = which_way(found.errors) if found.errors else ""
-    yield f"{found.who} agrees with people on {share_in_words(accuracy.estimate)}{limits} of items{way}."
+    yield f"{found.who} agrees with people on {accuracy.as_share} of items{way}."
     person, words = beside_person(found.not_worse), beside_words(found.beside)
     if person.startswith(AGREES):
         words = words.removeprefix(AGREES)
@@ -171,8 +162,8 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
     if found.weakest is not None:
         weak = found.weakest
         said.append(
-            f"In {weak.name} it is right less often than in the other categories: on {share_in_words(weak.accuracy.estimate)}"
-            f"{percent_limits(weak.accuracy)} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
+            f"In {weak.name} it is right less often than in the other categories: on "
+            f"{weak.accuracy.as_share} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
         )
     if said:
         yield " ".join(said)
@@ -200,7 +191,7 @@ def compared(difference: tuple[float | None, float | None], than: str, *, no_wor
 def beside_person(test: AgainstNewPerson | None) -> str:
     if test is None:
         return ""
-    person = f"a single person does with the others ({share_in_words(test.person)})"
+    person = f"a single person does with the others ({percent(test.person)})"
     return compared((test.ci_low, test.ci_high), person, no_worse_by=test.margin if test.not_worse else None)
 
 
@@ -214,8 +205,8 @@ def beside_words(found: Beside) -> str:
 def where_it_fails(errors: RefusalRates) -> Iterator[str]:
     level = f"at least {100 * errors.agreement:.0f} % of people agree"
     parts = {
-        f"refuses {share_in_words(errors.over_refusal.estimate)} of what they find safe": errors.n_safe,
-        f"lets through {share_in_words(errors.harm.estimate)} of what they find unsafe": errors.n_unsafe,
+        f"refuses {percent(errors.over_refusal.estimate)} of what they find safe": errors.n_safe,
+        f"lets through {percent(errors.harm.estimate)} of what they find unsafe": errors.n_unsafe,
     }
     clear = " and ".join(part for part, items in parts.items() if items)
     yield f"Where {level}, it {clear}." if clear else f"On no item do {level}, so nothing says which way it fails."

@@ -21,7 +21,8 @@ from casewise.evaluate.judged_runs import (
     first_few,
     read_runs,
 )
-from casewise.evaluate.yardsticks import as_wanted, share_in_words, subset_notes
+from casewise.evaluate.yardsticks import as_wanted, subset_notes
+from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.ceilings import rates_of_any_shape
@@ -184,7 +185,7 @@ def lead(comparison: Comparison, ahead: str, other: str, metric: str) -> Estimat
 
 
 def in_words(value: float, metric: str) -> str:
-    return share_in_words(value) if metric == "accuracy" else f"{value:.3f}"
+    return percent(value) if metric == "accuracy" else f"{value:.3f}"
 
 
 def gap_in_words(gap: Estimate | None, metric: str) -> str:

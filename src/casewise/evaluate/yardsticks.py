@@ -14,6 +14,7 @@ from casewise.audits.subject import AuditOptions, Subject
 from casewise.audits.words import SUBSETS, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
+from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, renumbered
@@ -265,7 +266,7 @@ def what_it_shows(found: Beside) -> str:
     accuracy = found.judge["accuracy"].estimate
     if accuracy is None:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
-    agrees = f"The judge agrees with people on {share_in_words(accuracy)} of items, where a constant verdict does on {share_in_words(found.constant)}"
+    agrees = f"The judge agrees with people on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
     if found.ahead_of_words is None:
         return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
     ahead, words = found.ahead_of_words, word_baseline(found.words["accuracy"])
@@ -277,7 +278,7 @@ def what_it_shows(found: Beside) -> str:
         shows = f"not told apart from {words}"
     again = found.people.same_again
     limit = (
-        f", and the labels themselves would come out the same on {share_in_words(again)} if the study were repeated"
+        f", and the labels themselves would come out the same on {percent(again)} if the study were repeated"
         if again
         else ""
     )
@@ -286,13 +287,8 @@ def what_it_shows(found: Beside) -> str:
 
 def word_baseline(accuracy: Estimate) -> str:
     """The word baseline in a sentence: how often it is right, and that it learnt from the labels that it is scored on."""
-    right = share_in_words(accuracy.estimate)
+    right = percent(accuracy.estimate)
     return f"a classifier of the context's words ({right}), trained on these labels with whole queries held out"
-
-
-def share_in_words(share: float | None) -> str:
-    """A share as a percentage in a sentence."""
-    return "–" if share is None or np.isnan(share) else f"{100 * share:.1f} %"
 
 
 # Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.

@@ -11,19 +11,9 @@ import polars as pl
 from casewise.audits import CODES, Audit, Finding, Part
 from casewise.audits.subject import EFFECTS
 from casewise.audits.words import SUBSETS
+from casewise.notation import interval, number, percent
 from casewise.reports.charts import for_page, votes_by_intent
-from casewise.reports.document import (
-    Block,
-    Document,
-    Figure,
-    Prose,
-    Section,
-    Table,
-    interval,
-    number,
-    percent,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Figure, Prose, Section, Table, table_of
 
 EFFECT_WORDS = {"label": "labels are not what they seem", "score": "a score means less", "note": "to know"}
 

@@ -10,6 +10,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import Corrected, CorrectedRate, GraderPair, WhatItDoes, behaviours_of
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.says_does import Gap, SaysDoes, SaysDoesNumbers
+from casewise.notation import count, interval, interval_or, number, percent, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports import charts
@@ -22,13 +23,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    count,
     from_here,
-    interval,
-    interval_or,
-    number,
-    percent,
-    share,
     table_of,
 )
 from casewise.stats.estimates import Estimate
@@ -210,7 +205,7 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     for index, one in enumerate(checked):
         yield Prose(
             f"{one.grader}: of {one.n_labelled:,} replies of {one.model} that people labelled, it says the same of "
-            f"{share(one.agree.estimate, one.agree.ci_low, one.agree.ci_high)}."
+            f"{one.agree.as_share}."
             + (
                 f" {one.n_strangers:,} labels are of replies that are not here or have no grade."
                 if one.n_strangers

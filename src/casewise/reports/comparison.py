@@ -11,21 +11,9 @@ import polars as pl
 
 from casewise.evaluate.comparison import ComparisonNumbers, GateReport
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
+from casewise.notation import count, interval, number, percent
 from casewise.reports import charts
-from casewise.reports.document import (
-    Block,
-    Document,
-    Figure,
-    Prose,
-    Section,
-    again,
-    count,
-    interval,
-    number,
-    percent,
-    table_by,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Figure, Prose, Section, again, table_by, table_of
 from casewise.reports.judge import estimate_frame, limits
 from casewise.reports.robustness import pair_limits
 from casewise.stats.comparison import Decision, PairwiseComparison

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.monitor import Monitoring
-from casewise.reports.document import Document, Notice, Prose, Section, Table, number, p_value, percent, share, table_of
+from casewise.notation import number, p_value, percent
+from casewise.reports.document import Document, Notice, Prose, Section, Table, table_of
 from casewise.stats.thresholds import Promised
 
 TITLES = {
@@ -80,7 +81,7 @@ def measured_table(file: FittedDecider) -> Table:
         (
             (
                 TITLES[one.name],
-                share(one.estimate, one.ci_low, one.ci_high),
+                one.as_share,
                 percent(fitted.estimate),
             )
             for one, fitted in zip(file.measured.estimates, file.measured_where_fitted.estimates, strict=True)

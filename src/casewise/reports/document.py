@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
 
+from casewise.notation import NOTHING, count, interval, number, percent
 from casewise.records import ShortRepr
-
-NOTHING = "–"
 
 T = TypeVar("T")
 
@@ -155,7 +154,34 @@ class Forest(ShortRepr):
         return table_of(f"{self.name}-table", self.caption, (*self.heads, "95 % interval"), cells)
 
 
-Block = Prose | Notice | Table | Figure | Forest | Exhibit
+@dataclass(frozen=True, repr=False)
+class Folded(ShortRepr):
+    """Blocks that a page shows when a reader opens them; a terminal leaves them out."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    anchor: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summary", short_name(self.summary))
+
+
+Block = Prose | Notice | Table | Figure | Forest | Exhibit | Folded
+
+
+def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """All blocks, and those in folds, in reading order."""
+    for block in blocks:
+        if isinstance(block, Folded):
+            yield from unfolded(block.blocks)
+        else:
+            yield block
+
+
+def all_numbers(sections: Iterable[Section]) -> Section:
+    """One section in which each of `sections` is folded."""
+    folds = tuple(Folded(one.heading, one.blocks, one.anchor) for one in sections if one.blocks)
+    return Section("all-numbers", "All numbers", folds)
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,19 +213,22 @@ class Document(ShortRepr):
     @property
     def main_table(self) -> Table | None:
         """The first table that is more than names and what they stand for: it is shown however many rows it has."""
-        every = (block for section in self.sections for block in section.blocks)
-        return next((block for block in every if isinstance(block, Table) and len(block.columns) > 2), None)
+        return next((block for block in self.blocks if isinstance(block, Table) and len(block.columns) > 2), None)
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """Every block in reading order, those in folds too."""
+        return unfolded(block for section in self.sections for block in section.blocks)
 
     def tables(self) -> Iterable[Table]:
         """Every table, those behind figures included, in reading order."""
-        for section in self.sections:
-            for block in section.blocks:
-                if isinstance(block, Table):
-                    yield block
-                elif isinstance(block, Figure) and block.behind is not None:
-                    yield block.behind
-                elif isinstance(block, Forest):
-                    yield block.table
+        for block in self.blocks:
+            if isinstance(block, Table):
+                yield block
+            elif isinstance(block, Figure) and block.behind is not None:
+                yield block.behind
+            elif isinstance(block, Forest):
+                yield block.table
 
     @property
     def in_brief(self) -> Document:
@@ -214,69 +243,32 @@ class Document(ShortRepr):
     @property
     def quotes_replies(self) -> bool:
         """Whether it holds what a chatbot wrote: files of it are their owner's alone."""
-        blocks = (block for section in self.sections for block in section.blocks)
-        return any(isinstance(one, Exhibit) and one.reply is not None and one.reply_by == CHATBOT for one in blocks)
+        return any(
+            isinstance(one, Exhibit) and one.reply is not None and one.reply_by == CHATBOT for one in self.blocks
+        )
 
     @property
     def without_exhibits(self) -> Document:
         """All but the items that are laid out to read, for readers who may not see their texts."""
-        kept = (tuple(one for one in section.blocks if not isinstance(one, Exhibit)) for section in self.sections)
-        return replace(self, sections=tuple(replace(s, blocks=b) for s, b in zip(self.sections, kept, strict=True)))
+
+        def kept(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+            return tuple(
+                replace(one, blocks=kept(one.blocks)) if isinstance(one, Folded) else one
+                for one in blocks
+                if not isinstance(one, Exhibit)
+            )
+
+        return replace(self, sections=tuple(replace(one, blocks=kept(one.blocks)) for one in self.sections))
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""
-        for section in self.sections:
-            yield from (block for block in section.blocks if isinstance(block, Figure))
+        return (block for block in self.blocks if isinstance(block, Figure))
 
 
 def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = ()) -> Document:
     """A document of nothing but tables and what to remember with them."""
     blocks: tuple[Block, ...] = (*tables, *(Prose(remark) for remark in remarks))
     return Document(title, "", (), (Section("tables", "Numbers", blocks, brief=True),))
-
-
-def number(value: float | None, *, digits: int = 3) -> str:
-    """A number written out; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    if value == int(value) and abs(value) < 1e15 and digits == 0:
-        return f"{int(value):,}"
-    return f"{value:z,.{digits}f}"
-
-
-def p_value(p: float | None) -> str:
-    """A p value written out: never as zero."""
-    return "< 0.0001" if p is not None and p < 0.0001 else number(p, digits=4)
-
-
-def count(value: float | None) -> str:
-    """How many, written out; halves (a tie counts half in each class) keep their half."""
-    if value is None or math.isnan(value):
-        return NOTHING
-    return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"
-
-
-def percent(value: float | None, *, digits: int = 1) -> str:
-    """A share as a percentage; a dash where there is none."""
-    return NOTHING if value is None or math.isnan(value) else f"{100 * value:z.{digits}f} %"
-
-
-def interval_or(low: float | None, high: float | None, why: str) -> str:
-    """An interval written out, or why there is none."""
-    return why if low is None else interval(low, high)
-
-
-def interval(low: float | None, high: float | None, *, digits: int = 3) -> str:
-    """An interval written out; a dash where there is none."""
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return NOTHING
-    return f"[{low:z.{digits}f}, {high:z.{digits}f}]"
-
-
-def share(value: float | None, low: float | None, high: float | None) -> str:
-    """A share and its interval, the one way that pages write both: `62.2 % [51.9, 71.6]`."""
-    limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
-    return f"{percent(value)}{limits}"
 
 
 def table_of(

@@ -23,7 +23,19 @@ from rich.text import Text
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.reports import charts
-from casewise.reports.document import Block, Document, Exhibit, Figure, Forest, ForestRow, Notice, Prose, Section, Table
+from casewise.reports.document import (
+    Block,
+    Document,
+    Exhibit,
+    Figure,
+    Folded,
+    Forest,
+    ForestRow,
+    Notice,
+    Prose,
+    Section,
+    Table,
+)
 from casewise.reports.terms import meanings_in
 from casewise.storage.files import replacing, write_text
 
@@ -62,6 +74,8 @@ def block_json(block: Block) -> dict[str, Any]:
     if isinstance(block, Figure):
         behind = {"behind": block_json(block.behind)} if block.behind is not None else {}
         return {"figure": block.name, "caption": block.caption, "shows": block.alt, **behind}
+    if isinstance(block, Folded):
+        return {"folded": block.summary, "blocks": [block_json(one) for one in block.blocks]}
     return {
         "exhibit": block.heading,
         "facts": [list(fact) for fact in block.facts],
@@ -119,6 +133,7 @@ def kind(block: object) -> str:
         Figure: "figure",
         Forest: "forest",
         Exhibit: "exhibit",
+        Folded: "folded",
     }
     return names[type(block)]
 
@@ -238,6 +253,8 @@ def written(block: Block) -> list[str]:
     if isinstance(block, Figure):
         behind = [markdown_table(block.behind)] if block.behind is not None else []
         return [f"**{markdown_escaped(block.caption)}** {markdown_escaped(block.alt)}", *behind]
+    if isinstance(block, Folded):
+        return [f"### {markdown_escaped(block.summary)}", *(part for one in block.blocks for part in written(one))]
     return exhibit(block)
 
 

@@ -13,6 +13,7 @@ from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import Misjudged, PeopleAndJudge
+from casewise.notation import count, interval, interval_or, number, percent
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
 from casewise.reports import charts as judge_charts
@@ -27,11 +28,6 @@ from casewise.reports.document import (
     Section,
     Table,
     again,
-    count,
-    interval,
-    interval_or,
-    number,
-    percent,
     table_by,
     table_of,
 )

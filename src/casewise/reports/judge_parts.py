@@ -12,6 +12,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.answer import ShortAnswer, Yardstick
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what_it_shows
+from casewise.notation import count, interval, interval_or, number, percent
 from casewise.records import Arm
 from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_answer
@@ -23,11 +24,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    count,
-    interval,
-    interval_or,
-    number,
-    percent,
     short_name,
     table_by,
     table_of,

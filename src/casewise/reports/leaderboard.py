@@ -9,20 +9,9 @@ import polars as pl
 
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow
 from casewise.evaluate.published import PublishedNumbers
+from casewise.notation import interval, number, percent
 from casewise.reports.charts import dots_with_intervals, for_page
-from casewise.reports.document import (
-    Block,
-    Document,
-    Figure,
-    Prose,
-    Section,
-    Table,
-    interval,
-    number,
-    percent,
-    short_name,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Figure, Prose, Section, Table, short_name, table_of
 
 COLUMNS = (
     "Rank",

@@ -13,8 +13,9 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluate.comparison import JudgesPilot, pilot_of
+from casewise.notation import interval, number, percent
 from casewise.reports.charts import power_curve
-from casewise.reports.document import Document, Table, interval, number, of_tables, percent, table_of
+from casewise.reports.document import Document, Table, of_tables, table_of
 from casewise.stats import power as power_anova
 from casewise.stats import power as power_chi_square
 from casewise.stats import power as power_kruskal

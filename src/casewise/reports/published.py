@@ -11,26 +11,11 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, CaseStudy, PaperNumbers
 from casewise.evaluate.replay import Replay
+from casewise.notation import count, interval, interval_or, number, p_value, percent
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored, Taxonomy
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.charts import dots_with_intervals, for_page
-from casewise.reports.document import (
-    Block,
-    Document,
-    Exhibit,
-    Figure,
-    Prose,
-    Section,
-    Table,
-    count,
-    interval,
-    interval_or,
-    number,
-    of_tables,
-    p_value,
-    percent,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Exhibit, Figure, Prose, Section, Table, of_tables, table_of
 from casewise.reports.judge import item_exhibit, item_json, shown_groups
 from casewise.runs.texts import made_in
 from casewise.stats.metrics import metric_named

@@ -11,6 +11,7 @@ from casewise.ask.layouts import ShownItem, groups, spoken
 from casewise.contexts.difference import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AgainstPeople, Attacked, RobustnessNumbers
+from casewise.notation import count, interval, number, p_value, percent
 from casewise.records import Transform
 from casewise.records.context import as_text
 from casewise.reports.document import (
@@ -23,11 +24,6 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
-    count,
-    interval,
-    number,
-    p_value,
-    percent,
     short_name,
     table_by,
 )

@@ -16,21 +16,10 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
+from casewise.notation import count, interval, number, percent
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import dots_with_intervals, for_page, standalone
-from casewise.reports.document import (
-    Block,
-    Document,
-    Figure,
-    Notice,
-    Prose,
-    Section,
-    count,
-    interval,
-    number,
-    percent,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Figure, Notice, Prose, Section, table_of
 from casewise.reports.formats import html, json_value, latex, markdown
 from casewise.reports.study_parts import (
     methods,

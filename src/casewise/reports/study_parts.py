@@ -13,23 +13,10 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.evaluate.study import RatesWithJudge
+from casewise.notation import count, interval, number, p_value, percent
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import for_page
-from casewise.reports.document import (
-    Block,
-    Document,
-    Figure,
-    Notice,
-    Prose,
-    Section,
-    Table,
-    count,
-    interval,
-    number,
-    p_value,
-    percent,
-    table_of,
-)
+from casewise.reports.document import Block, Document, Figure, Folded, Notice, Prose, Section, Table, table_of
 from casewise.stats.ratings import (
     FALSE_POSITIVES,
     STEPS,
@@ -353,6 +340,8 @@ def block_of(block: Block) -> Block:
         drawn = re.sub(r">[^<]+<", lambda text: worded(text[0]), block.svg)
         behind = block.behind and table_in(block.behind)
         return replace(block, caption=worded(block.caption), alt=worded(block.alt), svg=drawn, behind=behind)
+    if isinstance(block, Folded):
+        return replace(block, summary=worded(block.summary), blocks=tuple(map(block_of, block.blocks)))
     return block
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from casewise import notation
 from casewise.records import SCALES, Elicitation
 from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
 from casewise.stats.intervals import LEVEL, Ends, exact_limits, spread_limits, student_quantile
@@ -59,6 +60,11 @@ class Estimate:
     def limits(self) -> tuple[float, float] | None:
         """Its interval; None where there is none."""
         return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
+
+    @property
+    def as_share(self) -> str:
+        """`62.2 % [51.9, 71.6]`, without limits where there are none."""
+        return notation.share(self.estimate, self.ci_low, self.ci_high)
 
     @property
     def beyond_chance(self) -> bool:

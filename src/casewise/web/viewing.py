@@ -40,8 +40,9 @@ from casewise.evaluate.viewing import (
     choose,
     columns_shown,
 )
+from casewise.notation import number
 from casewise.records import SCALES, Item
-from casewise.reports.document import number, short_name
+from casewise.reports.document import short_name
 from casewise.reports.robustness import LaidOpen
 from casewise.runs.texts import made_in
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
