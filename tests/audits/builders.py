@@ -6,9 +6,11 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from casewise.audits.subject import Part
 from casewise.records import Context, Item, Query, Rating, Recipient, Sender, TransmissionPrinciple, sorry_bench
 from casewise.storage.benchmark import About, Benchmark
 
@@ -143,3 +145,10 @@ def published_votes(shared: Path) -> list[Row]:
             )
         )
     return rows
+
+
+def looked(look: Callable[[Any, Part], None], at: Any) -> Part:
+    """What a look at a subject, or at files, adds to a part of an audit."""
+    part = Part("looked")
+    look(at, part)
+    return part

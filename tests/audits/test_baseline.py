@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import WORDS, Row, benchmark_of, crowd, some_words
+from tests.audits.builders import WORDS, Row, benchmark_of, crowd, looked, some_words
 
 from casewise.audits.subject import AuditOptions, Subject
 from casewise.audits.words import audit_baseline, gain_over_constant
@@ -15,7 +15,7 @@ QUICK = AuditOptions(
 
 
 def found(rows):
-    return {finding.code: finding for finding in audit_baseline(Subject(benchmark_of(rows), QUICK)).findings}
+    return {finding.code: finding for finding in looked(audit_baseline, Subject(benchmark_of(rows), QUICK)).findings}
 
 
 def telling(rng, intended):
@@ -66,7 +66,7 @@ def test_one_telling_parameter_is_named():
     )
     told = replace(benchmark, contexts=contexts)
 
-    part = audit_baseline(Subject(told, QUICK))
+    part = looked(audit_baseline, Subject(told, QUICK))
 
     (finding,) = [f for f in part.findings if f.code == "baseline.one-parameter"]
     assert list(finding.evidence) == ["recipient.background"]
@@ -123,9 +123,9 @@ def test_the_gain_by_hand():
 
 
 def test_few_queries_leave_the_baseline_out():
-    part = audit_baseline(Subject(benchmark_of(crowd(np.random.default_rng(1), queries=3))))
+    part = looked(audit_baseline, Subject(benchmark_of(crowd(np.random.default_rng(1), queries=3))))
 
-    assert part.findings == ()
+    assert part.findings == []
     assert "10 folds" in part.left_out[0]
 
 
@@ -144,7 +144,7 @@ def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_item
     monkeypatch.setattr("casewise.audits.subject.MOST_READ", 90)
     subject = Subject(benchmark_of(crowd(np.random.default_rng(1))))
 
-    part = audit_baseline(subject)
+    part = looked(audit_baseline, subject)
 
     read = subject.words_read
     hit = right(subject.baseline[read] > 0.5, subject.label[read]).mean()
@@ -157,7 +157,7 @@ def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_item
 def test_verdicts_all_alike_leave_the_baseline_out():
     rows = [replace(row, votes=(1,) * 5) for row in crowd(np.random.default_rng(1))]
 
-    assert "all alike" in audit_baseline(Subject(benchmark_of(rows))).left_out[0]
+    assert "all alike" in looked(audit_baseline, Subject(benchmark_of(rows))).left_out[0]
 
 
 @pytest.mark.slow
@@ -167,4 +167,4 @@ def test_a_label_that_only_query_and_context_together_give_is_no_baseline_findin
 
     # By a thousandth each at most: the context's words and the query's, on twelve benchmarks.
     assert [s for s in subjects if gain_over_constant(s, s.baseline).holds()] == []
-    assert audit_baseline(subjects[0]).findings == ()
+    assert looked(audit_baseline, subjects[0]).findings == []

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import Row, benchmark_of, crowd, published_votes
+from tests.audits.builders import Row, benchmark_of, crowd, looked, published_votes
 
 from casewise.audits.subject import Subject
 from casewise.audits.votes import audit_labels
@@ -10,7 +10,7 @@ from casewise.storage.published import read_published
 
 
 def found(rows):
-    return {finding.code: finding for finding in audit_labels(Subject(benchmark_of(rows))).findings}
+    return {finding.code: finding for finding in looked(audit_labels, Subject(benchmark_of(rows))).findings}
 
 
 def rng(seed=1):
@@ -35,7 +35,7 @@ def test_the_subset_of_the_release_is_found_out_from_its_rates(shared, tmp_path)
     renamed = tmp_path / "anything.json"
     renamed.write_bytes((shared / "data" / "casebench_subset.json").read_bytes())
 
-    part = audit_labels(Subject(read_published(renamed)))
+    part = looked(audit_labels, Subject(read_published(renamed)))
 
     codes = [finding.code for finding in part.findings]
     assert "labels.intent-in-rates" in codes
@@ -53,7 +53,7 @@ def test_a_stated_rate_that_votes_do_not_give_is_named():
     rows[7] = replace(rows[7], rate=(sum(rows[7].votes) + 1.5) / 22)
     benchmark = benchmark_of(rows)
 
-    (finding,) = [f for f in audit_labels(Subject(benchmark)).findings if f.code == "labels.rates-disagree"]
+    (finding,) = [f for f in looked(audit_labels, Subject(benchmark)).findings if f.code == "labels.rates-disagree"]
 
     assert finding.items == (benchmark.items[7].id,)
     assert finding.evidence["items"] == 1
@@ -105,10 +105,10 @@ def test_items_without_ratings_are_counted():
 
 
 def test_without_ratings_the_labels_are_left_out():
-    part = audit_labels(Subject(benchmark_of([replace(row, votes=()) for row in crowd(rng())])))
+    part = looked(audit_labels, Subject(benchmark_of([replace(row, votes=()) for row in crowd(rng())])))
 
-    assert part.findings == ()
-    assert part.left_out == ("labels: the benchmark has no ratings.",)
+    assert part.findings == []
+    assert part.left_out == ["labels: the benchmark has no ratings."]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.audits.builders import looked
 from tests.support.published import completed_at_random, output_rows, write
 
 from casewise.audits.audit import audit, audit_outputs
@@ -21,7 +22,7 @@ def planted(tmp_path_factory):
 
 
 def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
-    part = audit_outputs([planted])
+    part = looked(audit_outputs, [planted])
 
     (finding,) = part.findings
     assert finding.code == "outputs.filled-in"
@@ -46,16 +47,16 @@ def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
             row["some-model"] = round(1 + 9 * row["scores"][:20].count(1) / 20)
     clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
 
-    assert audit_outputs([clean]).findings == ()
+    assert looked(audit_outputs, [clean]).findings == []
     assert replay(clean).notes == ()
 
 
 def test_words_cannot_be_tested_and_that_is_said(tmp_path):
     words = write(tmp_path / "safety_a" / "output_binary.json", output_rows(["safe", "unsafe"] * 20))
 
-    part = audit_outputs([words, tmp_path / "output_gone.json"])
+    part = looked(audit_outputs, [words, tmp_path / "output_gone.json"])
 
-    assert part.findings == ()
+    assert part.findings == []
     assert any("cannot be tested" in line for line in part.left_out)
     assert any("output_gone.json" in line for line in part.left_out)
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import CATEGORIES, Row, benchmark_of, crowd, some_words
+from tests.audits.builders import CATEGORIES, Row, benchmark_of, crowd, looked, some_words
 
 from casewise.audits.contexts import audit_contexts, audit_coverage, audit_intent
 from casewise.audits.subject import AuditOptions, Subject
@@ -12,7 +12,7 @@ QUICK = AuditOptions(splits=10)
 
 
 def found(look, rows):
-    return {finding.code: finding for finding in look(Subject(benchmark_of(rows), QUICK)).findings}
+    return {finding.code: finding for finding in looked(look, Subject(benchmark_of(rows), QUICK)).findings}
 
 
 def rng(seed=1):
@@ -68,7 +68,9 @@ def test_the_same_context_under_two_queries_is_a_near_duplicate():
     rows[10] = replace(rows[10], words=rows[2].words)
 
     benchmark = benchmark_of(rows)
-    (finding,) = [f for f in audit_contexts(Subject(benchmark, QUICK)).findings if f.code == "contexts.near-duplicates"]
+    (finding,) = [
+        f for f in looked(audit_contexts, Subject(benchmark, QUICK)).findings if f.code == "contexts.near-duplicates"
+    ]
 
     assert set(finding.items) == {benchmark.items[2].id, benchmark.items[10].id}
 
@@ -114,9 +116,9 @@ def test_people_who_agree_are_no_finding():
 
 
 def test_single_votes_leave_agreement_out():
-    part = audit_people(Subject(benchmark_of(crowd(rng(), votes=1)), QUICK))
+    part = looked(audit_people, Subject(benchmark_of(crowd(rng(), votes=1)), QUICK))
 
-    assert part.findings == ()
+    assert part.findings == []
     assert any("agreement" in line for line in part.left_out)
 
 

@@ -1,5 +1,5 @@
 import pytest
-from tests.audits.builders import Row, benchmark_of
+from tests.audits.builders import Row, benchmark_of, looked
 
 from casewise import api
 from casewise.audits.contexts import unmoved
@@ -25,7 +25,7 @@ ROWS = [
 def test_the_audit_names_queries_that_no_context_moves():
     benchmark = benchmark_of(ROWS)
     ids = {query.text: query.id for query in benchmark.queries}
-    (finding,) = unmoved(Subject(benchmark)).findings
+    (finding,) = looked(unmoved, Subject(benchmark)).findings
 
     assert finding.title.startswith(
         "2 of 6 queries get the same verdict from people under every context: 1 unsafe, 1 safe"
@@ -35,7 +35,7 @@ def test_the_audit_names_queries_that_no_context_moves():
 
 
 def test_a_benchmark_in_which_contexts_move_all_has_no_such_finding():
-    assert unmoved(Subject(benchmark_of(ROWS[4:6]))).findings == ()
+    assert looked(unmoved, Subject(benchmark_of(ROWS[4:6]))).findings == []
 
 
 def test_select_movable_leaves_them_out(tmp_path):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import benchmark_of, crowd, some_words
+from tests.audits.builders import benchmark_of, crowd, looked, some_words
 from tests.support.samples import some
 
 import casewise
@@ -36,7 +36,7 @@ def test_every_subset_has_the_judge_the_words_and_what_to_read_beside_it(benchma
 
     assert set(scores) == {"clear", "close", "low-margin", "hard"}
     assert scores["clear"].n + scores["close"].n == 120
-    sizes = audit_subsets(Backdrop(benchmark).subject).measured["items_by_subset"]
+    sizes = looked(audit_subsets, Backdrop(benchmark).subject).measured["items_by_subset"]
     assert {name: score.items for name, score in scores.items()} == sizes
     assert some(scores["clear"].second_study) > some(scores["close"].second_study)
     assert some(scores["hard"].accuracy.estimate) <= some(scores["hard"].best)

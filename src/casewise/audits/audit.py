@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,62 +13,52 @@ from casewise.audits.votes import audit_labels, audit_people
 from casewise.audits.words import audit_baseline, audit_subsets
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ShortRepr
-from casewise.stats.sample import FilledIn, of_raw_values
+from casewise.stats.sample import of_raw_values
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.published import PublishedOutput, read_output
+from casewise.storage.published import read_output
 
-# Judges' published outputs over the benchmark: values that another hand put in, and labels that good judges
-# contradict.
+# Judges' published outputs over the benchmark: values that another hand put in.
 
 
-def audit_outputs(paths: Sequence[Path]) -> Part:
+def audit_outputs(paths: Sequence[Path], part: Part) -> None:
     """Look at each output file for values that look filled in by chance.
 
     A file that cannot be read is named and left out.
     """
-    findings: list[Finding] = []
-    left_out: list[str] = []
-    looked_at: dict[str, str] = {}
+    untested = False
     for path in paths:
         try:
             output = read_output(path)
         except CasewiseError as error:
-            left_out.append(f"An output was not looked at: {error}.")
+            part.left_out.append(f"An output was not looked at: {error}.")
             continue
+        name = f"{output.judge}, {path.name}"
         if output.misnamed:
-            left_out.append(f"{output.judge}, {path.name}: {output.misnamed}.")
+            part.left_out.append(f"{name}: {output.misnamed}.")
         odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
-        looked_at[f"{output.judge}, {path.name}"] = said(odd)
+        untested |= odd is None
+        part.measured[name] = (
+            "values are words or all of one type: not tested"
+            if odd is None
+            else f"{odd.n} of another type, r {odd.r:z.2f} against {odd.r_rest:z.2f}, p = {odd.p:.2g}"
+        )
         if odd is not None and odd.suspect:
-            findings.append(filled(output, odd))
-    if any("words" in word for word in looked_at.values()):
-        left_out.append(
+            part.add(
+                "outputs.filled-in",
+                f"{name}: {odd.sentence}.",
+                odd.n / (odd.n + odd.n_rest),
+                {"values": odd.n, "others": odd.n_rest, "r": odd.r, "r_of_others": odd.r_rest, "p": odd.p},
+            )
+    if untested:
+        part.left_out.append(
             "Outputs whose values are words, or are all of one JSON type, cannot be tested for values that were filled in."
         )
-    return Part(name="outputs", measured=looked_at, findings=tuple(findings), left_out=tuple(left_out))
-
-
-def said(odd: FilledIn | None) -> str:
-    if odd is None:
-        return "values are words or all of one type: not tested"
-    return f"{odd.n} of another type, r {odd.r:z.2f} against {odd.r_rest:z.2f}, p = {odd.p:.2g}"
-
-
-def filled(output: PublishedOutput, odd: FilledIn) -> Finding:
-    return Finding(
-        code="outputs.filled-in",
-        title=f"{output.judge}, {output.path.name}: {odd.sentence}.",
-        effect="score",
-        share=odd.n / (odd.n + odd.n_rest),
-        evidence={"values": odd.n, "others": odd.n_rest, "r": odd.r, "r_of_others": odd.r_rest, "p": odd.p},
-        advice="Score this output without them, and say so; as they stand they pull every number towards chance.",
-    )
 
 
 # The whole audit: every part, its findings ranked by weight, and what was left out.
 
 
-PARTS: Mapping[str, Callable[[Subject], Part]] = {
+PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
     "labels": audit_labels,
     "intent": audit_intent,
     "baseline": audit_baseline,
@@ -92,6 +82,8 @@ class Audit(ShortRepr):
     options: AuditOptions
     parts: dict[str, Part]
     """By name, in the order of `PARTS`."""
+    source: Benchmark = field(compare=False, repr=False)
+    """What was audited: the texts of the items that findings name."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -131,19 +123,22 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
     if not benchmark.items:
         raise BenchmarkError(f"{benchmark.name!r} has no items: there is nothing to audit")
     subject = Subject(benchmark, options)
+    parts = {name: Part(name) for name in (*PARTS, *(("outputs",) if outputs else ()))}
+    for name, look in PARTS.items():
+        look(subject, parts[name])
+    if outputs:
+        audit_outputs(outputs, parts["outputs"])
     return Audit(
         benchmark=benchmark.name,
         digest=benchmark.digest,
         counts=benchmark.counts.model_dump(),
         notes=benchmark.notes(),
         options=options,
-        parts={
-            **{name: look(subject) for name, look in PARTS.items()},
-            **({"outputs": audit_outputs(outputs)} if outputs else {}),
-        },
+        parts=parts,
+        source=benchmark,
     )
 
 
-def matching(found: Audit, wanted: tuple[str, ...]) -> tuple[Finding, ...]:
+def matching(audited: Audit, wanted: tuple[str, ...]) -> tuple[Finding, ...]:
     """The findings whose code is in `wanted`; a part's name such as `labels` stands for all its codes, `any` for all."""
-    return tuple(f for f in found.findings if f.code in wanted or f.part in wanted or "any" in wanted)
+    return tuple(f for f in audited.findings if f.code in wanted or f.part in wanted or "any" in wanted)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.audits.subject import Finding, Part, Subject, together
+from casewise.audits.subject import Part, Subject
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import Agreement, agreement_of_votes, reliability
-from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.notation import interval, percent
+from casewise.stats.agreement import agreement_of_votes, reliability
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
-from casewise.stats.panel import PanelCurve, panel_curve, usual_reference
+from casewise.stats.panel import panel_curve, usual_reference
 from casewise.stats.sample import PUBLISHED, labels, numbered
 
 # The people: how well they agree, what the best judge could score against them, and what a panel of them scores.
@@ -25,73 +25,52 @@ TENTATIVE = 0.667
 PANELS = (1, 3, 5, 7, 9)
 
 
-def audit_people(subject: Subject) -> Part:
+def audit_people(subject: Subject, part: Part) -> None:
     """Agreement, reliability, ceilings and floors, and the panel curve."""
     if not subject.benchmark.ratings:
-        return Part(name="people", left_out=("people: the benchmark has no ratings.",))
+        part.left_out.append("people: the benchmark has no ratings.")
+        return
+    safe, votes, raters, m = subject.n_safe, subject.n_votes, subject.raters, part.measured
     rng = np.random.default_rng(subject.options.seed)
-    measured: dict[str, Any] = {}
-    left_out: list[str] = []
-    agreed, curve = None, None
+    agreed = curve = None
     try:
-        agreed = agreement_of_votes(subject.n_safe, subject.n_votes, clusters=subject.query, raters=subject.raters)
-        measured["agreement"] = asdict(agreed)
-        found = reliability(
-            subject.n_safe, subject.n_votes, rng=rng, clusters=subject.query, splits=subject.options.splits
-        )
-        measured["reliability"] = {"half": found.half, "split_half": found.split_half, "analytic": found.analytic}
-        measured["ceilings"] = asdict(
-            ceilings(subject.n_safe, subject.n_votes, condition=numbered(subject.items["condition"]))
-        )
+        agreed = agreement_of_votes(safe, votes, clusters=subject.query, raters=raters)
+        m["agreement"] = asdict(agreed)
+        halves = reliability(safe, votes, rng=rng, clusters=subject.query, splits=subject.options.splits)
+        m["reliability"] = {"half": halves.half, "split_half": halves.split_half, "analytic": halves.analytic}
+        m["ceilings"] = asdict(ceilings(safe, votes, condition=numbered(subject.items["condition"])))
     except StatisticsError as error:
-        left_out.append(f"agreement and ceilings: {error}.")
+        part.left_out.append(f"agreement and ceilings: {error}.")
     try:
-        curve = panel_curve(
-            subject.n_safe,
-            subject.n_votes,
-            clusters=subject.query,
-            reference_size=usual_reference(subject.n_votes),
-            raters=subject.raters,
-        )
-        measured["panel"] = panel_rows(curve)
+        reference = usual_reference(votes)
+        curve = panel_curve(safe, votes, clusters=subject.query, reference_size=reference, raters=raters)
+        m["panel"] = [
+            {
+                "people": int(curve.sizes[size - 1]),
+                "agreement": float(curve.agreement[size - 1]),
+                "ci_low": None if np.isnan(curve.ci_low[size - 1]) else float(curve.ci_low[size - 1]),
+                "ci_high": None if np.isnan(curve.ci_high[size - 1]) else float(curve.ci_high[size - 1]),
+                "modelled": bool(curve.modelled[size - 1]),
+                "reference": curve.reference_size,
+            }
+            for size in PANELS
+        ]
     except StatisticsError as error:
-        left_out.append(f"panel curve: {error}.")
-    little = agreed is not None and agreed.alpha_interval is not None and agreed.alpha_interval[1] < TENTATIVE
-    findings = (disagree(agreed, curve),) if agreed is not None and little else ()
-    return Part(name="people", measured=measured, findings=findings, left_out=tuple(left_out))
-
-
-def known(limit: float) -> float | None:
-    return None if np.isnan(limit) else float(limit)
-
-
-def panel_rows(curve: PanelCurve) -> list[dict[str, Any]]:
-    return [
-        {
-            "people": int(curve.sizes[place]),
-            "agreement": float(curve.agreement[place]),
-            "ci_low": known(curve.ci_low[place]),
-            "ci_high": known(curve.ci_high[place]),
-            "modelled": bool(curve.modelled[place]),
-            "reference": curve.reference_size,
-        }
-        for place in (size - 1 for size in PANELS)
-    ]
-
-
-def disagree(agreed: Agreement, curve: PanelCurve | None) -> Finding:
+        part.left_out.append(f"panel curve: {error}.")
+    if agreed is None or agreed.alpha_interval is None or agreed.alpha_interval[1] >= TENTATIVE:
+        return
     alpha = agreed.alpha or 0.0
-    one = (
-        f"; one person agrees with the majority of {curve.reference_size} others on {curve.agreement[0]:.0%}"
-        if curve
-        else ""
-    )
-    return Finding(
-        code="people.disagree",
-        title=f"People agree little with each other: Krippendorff's alpha is {alpha:z.2f}{one}.",
-        effect="note",
-        share=float(np.clip(1 - alpha, 0, 1)),
-        evidence={
+    alone = ""
+    if curve is not None:
+        alone = (
+            f"; one person agrees with the majority of {curve.reference_size} others on {percent(curve.agreement[0])}"
+        )
+    part.add(
+        "people.disagree",
+        f"People agree little with each other: Krippendorff's alpha is {alpha:z.2f} "
+        f"{interval(*agreed.alpha_interval, digits=2)}{alone}.",
+        1 - alpha,
+        {
             "alpha": agreed.alpha,
             "alpha_interval": agreed.alpha_interval,
             "ac1": agreed.ac1,
@@ -99,106 +78,90 @@ def disagree(agreed: Agreement, curve: PanelCurve | None) -> Finding:
             "one_person_against_others": float(curve.agreement[0]) if curve else None,
             "usual_limit_for_tentative_conclusions": TENTATIVE,
         },
-        advice=(
-            "That people differ is a fact about the cases, not a fault to be cleaned away. Use rates of many votes, never "
-            "single ratings, and hold judges against the panel curve, not against 100 %."
-        ),
     )
 
 
-# Stated safe rates against the votes they are stated for.
+# The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
 
 
 TOLERANCE = 5e-7
 """Stated rates are rounded; a difference below this is none."""
 
 LEAST_ITEMS = 20
-"""From so many items on, rates that all count the intent are no coincidence."""
+"""From so many items on, rates that all count the intent are no coincidence; a rater of fewer is not looked at."""
+
+CHANCE = 1e-6
+"""How likely, over all raters together, a rater of flesh and blood may be to agree with every intent by chance."""
+
+LEAST_STABLE = 0.95
+"""Labels are called unstable where fewer than so many would come out the same."""
 
 
-def look_at_rates(subject: Subject) -> Part:
+def audit_labels(subject: Subject, part: Part) -> None:
+    """Everything about votes, rates and labels. A benchmark without ratings leaves it out."""
+    if not subject.benchmark.ratings:
+        part.left_out.append("labels: the benchmark has no ratings.")
+        return
+    for look in (rates, intent_votes, ties, stability, unrated):
+        look(subject, part)
+
+
+def rates(subject: Subject, part: Part) -> None:
     """Stated rates against the votes, with and without the intent as one vote more."""
     stated = subject.items["published_rate"].cast(float).fill_null(np.nan).to_numpy()
     compared = ~np.isnan(stated) & (subject.n_votes > 0)
     if not compared.any():
-        return Part(name="rates", left_out=("stated safe rates: the benchmark states none.",))
+        part.left_out.append("stated safe rates: the benchmark states none.")
+        return
     with np.errstate(invalid="ignore", divide="ignore"):
-        alone = np.abs(stated - subject.n_safe / subject.n_votes) <= TOLERANCE
+        by_votes = subject.n_safe / subject.n_votes
+        alone = np.abs(stated - by_votes) <= TOLERANCE
         counted = np.abs(stated - (subject.n_safe + subject.intended) / (subject.n_votes + 1)) <= TOLERANCE
     neither = compared & ~alone & ~counted
     # A vote more that equals the intent by chance on a few items is a rate that disagrees, and no habit.
     only_so = int((compared & counted & ~alone).sum())
     habit = only_so >= LEAST_ITEMS and only_so >= 0.9 * (compared & ~alone).sum()
     with_intent = compared & counted
-    measured = {
+    part.measured |= {
         "rates_stated": int(compared.sum()),
         "rates_as_votes": int((compared & alone).sum()),
-        "rates_as_votes_and_intent": int((compared & counted).sum()),
+        "rates_as_votes_and_intent": int(with_intent.sum()),
         "rates_of_neither": int(neither.sum()),
     }
-    findings = [intent_in_rates(subject, with_intent, compared)] if habit else []
+    if habit:
+        tied = (2 * subject.n_safe == subject.n_votes) & with_intent
+        n, usual = int(with_intent.sum()), int(np.median(subject.n_votes[with_intent]))
+        part.add(
+            "labels.intent-in-rates",
+            f"In {n:,} of {int(compared.sum()):,} items the stated safe rate counts the author's intent as one vote more.",
+            n / len(subject.items),
+            {
+                "items": n,
+                "people_per_item": usual,
+                "votes_counted": usual + 1,
+                "formula": "stated rate = (safe votes + intent) / (votes + 1)",
+                "ties_turned_safe": int((tied & (subject.intended == 1)).sum()),
+                "ties_turned_unsafe": int((tied & (subject.intended == 0)).sum()),
+                "labels_changed_by_it": int(tied.sum()),
+            },
+            items=subject.named(tied if tied.any() else with_intent),
+        )
     wrong = neither if habit else compared & ~alone
     if wrong.any():
-        findings.append(rates_disagree(subject, wrong, stated))
-    return Part(name="rates", measured=measured, findings=tuple(findings))
+        part.add(
+            "labels.rates-disagree",
+            f"In {int(wrong.sum()):,} items the stated safe rate is not that of the votes.",
+            float(wrong.mean()),
+            {
+                "items": int(wrong.sum()),
+                "largest_difference": float(np.abs(stated - by_votes)[wrong].max()),
+                "verdict_differs": int(((stated > 0.5) != (by_votes > 0.5))[wrong].sum()),
+            },
+            items=subject.named(wrong),
+        )
 
 
-def intent_in_rates(subject: Subject, with_intent: BoolArray, compared: BoolArray) -> Finding:
-    tied = (2 * subject.n_safe == subject.n_votes) & with_intent
-    turned = {
-        "safe": int((tied & (subject.intended == 1)).sum()),
-        "unsafe": int((tied & (subject.intended == 0)).sum()),
-    }
-    n, usual = int(with_intent.sum()), int(np.median(subject.n_votes[with_intent]))
-    return Finding(
-        code="labels.intent-in-rates",
-        title=f"In {n:,} of {int(compared.sum()):,} items the stated safe rate counts the author's intent as one vote more.",
-        effect="label",
-        share=n / len(subject.items),
-        evidence={
-            "items": n,
-            "people_per_item": usual,
-            "votes_counted": usual + 1,
-            "formula": "stated rate = (safe votes + intent) / (votes + 1)",
-            "ties_turned_safe": turned["safe"],
-            "ties_turned_unsafe": turned["unsafe"],
-            "labels_changed_by_it": int(tied.sum()),
-        },
-        advice=(
-            f"Score against people's {usual} votes (--labels votes, the default); use --labels published only to compare "
-            "with numbers that were computed so. Ties are then ties again."
-        ),
-        items=subject.named(tied if tied.any() else with_intent),
-    )
-
-
-def rates_disagree(subject: Subject, wrong: BoolArray, stated: FloatArray) -> Finding:
-    by_votes = subject.n_safe[wrong] / subject.n_votes[wrong]
-    return Finding(
-        code="labels.rates-disagree",
-        title=f"In {int(wrong.sum()):,} items the stated safe rate is not that of the votes.",
-        effect="label",
-        share=float(wrong.mean()),
-        evidence={
-            "items": int(wrong.sum()),
-            "largest_difference": float(np.abs(stated[wrong] - by_votes).max()),
-            "verdict_differs": int(((stated[wrong] > 0.5) != (by_votes > 0.5)).sum()),
-        },
-        advice="Find out which of the two is right before using either; casewise's labels come from the votes.",
-        items=subject.named(wrong),
-    )
-
-
-# A vote that is no person's: one place, or one annotator, that equals the author's intent on every item.
-
-
-CHANCE = 1e-6
-"""How likely, over all raters together, a rater of flesh and blood may be to agree with every intent by chance."""
-"""A rater who rated fewer items is not looked at."""
-
-
-@dataclass(frozen=True)
-class AgreementWithIntent:
+class AgreementWithIntent(NamedTuple):
     """How one rater's votes stand to the intent."""
 
     items: NDArray[np.intp]
@@ -207,178 +170,128 @@ class AgreementWithIntent:
     """Of agreeing with every intent, if each vote were drawn like the other votes on its item."""
 
 
-def look_at_intent_votes(subject: Subject) -> Part:
+def intent_votes(subject: Subject, part: Part) -> None:
     """Raters (places or annotators) whose votes are the intent, on every item they rated."""
-    published = subject.benchmark.about.published
+    published, n = subject.benchmark.about.published, len(subject.items)
     if published is not None and published.votes_hold_intent:
-        return Part(name="intent votes", findings=(imported(subject),))
-    found = agreements(subject)
-    limit = np.log(CHANCE / max(1, len(found)))
-    copies = {name: a for name, a in found.items() if a.always and len(a.items) >= LEAST_ITEMS and a.log_chance < limit}
-    return Part(
-        name="intent votes",
-        measured={"raters": len(found), "raters_equal_to_intent": len(copies)},
-        findings=(copied(subject, copies),) if copies else (),
+        part.add(
+            "labels.intent-in-votes",
+            f"The last vote equals the author's intent in {n:,} of {n:,} items: it is no person's.",
+            1.0,
+            {"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
+            advice="casewise has taken it out of the votes on import; score against people's votes (--labels votes, the default).",
+        )
+        return
+    raters = agreements(subject)
+    limit = np.log(CHANCE / max(1, len(raters)))
+    copies = {
+        name: a for name, a in raters.items() if a.always and len(a.items) >= LEAST_ITEMS and a.log_chance < limit
+    }
+    part.measured |= {"raters": len(raters), "raters_equal_to_intent": len(copies)}
+    if not copies:
+        return
+    touched = np.zeros(n, dtype=bool)
+    for copy in copies.values():
+        touched[copy.items] = True
+    worst = max(copies, key=lambda name: len(copies[name].items))
+    rated = len(copies[worst].items)
+    part.add(
+        "labels.intent-in-votes",
+        f"{len(copies)} rater(s) vote as the author intended on every item; {worst!r} on {rated:,} of {rated:,}.",
+        float(touched.mean()),
+        {
+            "raters": {name: {"items": len(a.items), "log_chance": a.log_chance} for name, a in copies.items()},
+            "largest_chance": CHANCE,
+        },
+        items=subject.named(touched),
     )
 
 
 def agreements(subject: Subject) -> dict[str, AgreementWithIntent]:
     """Each rater's agreement with the intent, on items that have one."""
-    found = subject.benchmark.rated.arrays(subject.items["item_id"])
-    intended = subject.intended[found.item]
+    rated = subject.benchmark.rated.arrays(subject.items["item_id"])
+    intended = subject.intended[rated.item]
     known = ~np.isnan(intended)
-    item, safe, intended = found.item[known], found.safe[known], intended[known] == 1
+    item, safe, intended = rated.item[known], rated.safe[known], intended[known] == 1
     # Rates of the others, drawn in by one vote of each kind so that no chance is 0 or 1.
     rate = (subject.n_safe[item] - safe + 1) / (subject.n_votes[item] + 1)
     log_chance = np.log(np.where(intended, rate, 1 - rate))
-    votes = len(found.annotators) + 1 + found.position
-    codes, rater = np.unique(np.where(found.annotator >= 0, found.annotator, votes)[known], return_inverse=True)
+    first = len(rated.annotators) + 1  # codes from here on are places among anonymous votes
+    codes, rater = np.unique(
+        np.where(rated.annotator >= 0, rated.annotator, first + rated.position)[known], return_inverse=True
+    )
     against = np.bincount(rater, weights=safe != intended)
     chances = np.bincount(rater, weights=log_chance)
     starts = np.searchsorted(np.sort(rater), np.arange(1, len(codes)))
     items = np.split(item[np.argsort(rater, kind="stable")], starts)
-    return {
-        rater_name(int(code), found.annotators): AgreementWithIntent(
-            items[place], bool(against[place] == 0), float(chances[place])
-        )
-        for place, code in enumerate(codes)
-    }
+    named = {}
+    for place, code in enumerate(codes.tolist()):
+        anonymous = f"vote {code - first if code >= first else None}"
+        name = rated.annotators[code] if code < len(rated.annotators) else anonymous
+        named[name] = AgreementWithIntent(items[place], bool(against[place] == 0), float(chances[place]))
+    return named
 
 
-def rater_name(code: int, annotators: tuple[str, ...]) -> str:
-    if code < len(annotators):
-        return annotators[code]
-    position = code - len(annotators) - 1
-    return f"vote {position if position >= 0 else None}"
-
-
-def imported(subject: Subject) -> Finding:
-    n = len(subject.items)
-    return Finding(
-        code="labels.intent-in-votes",
-        title=f"The last vote equals the author's intent in {n:,} of {n:,} items: it is no person's.",
-        effect="label",
-        share=1.0,
-        evidence={"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
-        advice="casewise has taken it out of the votes on import; score against people's votes (--labels votes, the default).",
-    )
-
-
-def copied(subject: Subject, copies: dict[str, AgreementWithIntent]) -> Finding:
-    touched = np.zeros(len(subject.items), dtype=bool)
-    for agreement in copies.values():
-        touched[agreement.items] = True
-    worst = max(copies, key=lambda name: len(copies[name].items))
-    n = len(copies[worst].items)
-    return Finding(
-        code="labels.intent-in-votes",
-        title=f"{len(copies)} rater(s) vote as the author intended on every item; {worst!r} on {n:,} of {n:,}.",
-        effect="label",
-        share=float(touched.mean()),
-        evidence={
-            "raters": {name: {"items": len(a.items), "log_chance": a.log_chance} for name, a in copies.items()},
-            "largest_chance": CHANCE,
-        },
-        advice="Take these votes out: they are the author's intent, and count it as if a person had given it.",
-        items=subject.named(touched),
-    )
-
-
-# The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
-
-
-LEAST_STABLE = 0.95
-"""Labels are called unstable where fewer than so many would come out the same."""
-
-
-def audit_labels(subject: Subject) -> Part:
-    """Everything about votes, rates and labels. A benchmark without ratings leaves it out."""
-    if not subject.benchmark.ratings:
-        return Part(name="labels", left_out=("labels: the benchmark has no ratings.",))
-    looks = (
-        look_at_rates,
-        look_at_intent_votes,
-        look_at_ties,
-        look_at_stability,
-        look_at_unrated,
-    )
-    return together("labels", [look(subject) for look in looks])
-
-
-def look_at_ties(subject: Subject) -> Part:
+def ties(subject: Subject, part: Part) -> None:
     """Ties, and what each label policy makes of them."""
-    tied = subject.label == 0.5
-    rated = int((subject.n_votes > 0).sum())
-    measured = {"rated": rated, "ties": int(tied.sum())}
-    if not tied.any():
-        return Part(name="ties", measured=measured)
+    tied, rated = subject.label == 0.5, int((subject.n_votes > 0).sum())
+    n = int(tied.sum())
+    part.measured |= {"rated": rated, "ties": n}
+    if not n:
+        return
     published = labels(subject.items, PUBLISHED).weight[tied]
-    known = ~np.isnan(published)
-    finding = Finding(
-        code="labels.ties",
-        title=f"{int(tied.sum()):,} of {rated:,} items are ties: a rule, not people, settles their label.",
-        effect="label",
-        share=float(tied.sum() / len(subject.items)),
-        evidence={
-            "ties": int(tied.sum()),
+    part.add(
+        "labels.ties",
+        f"{n:,} of {rated:,} items are ties: a rule, not people, settles their label.",
+        n / len(subject.items),
+        {
+            "ties": n,
             "of_them_intended_safe": int((subject.intended[tied] == 1).sum()),
-            "published_makes_safe": int((published[known] == 1).sum()),
-            "published_makes_unsafe": int((published[known] == 0).sum()),
+            "published_makes_safe": int((published == 1).sum()),
+            "published_makes_unsafe": int((published == 0).sum()),
             "votes_makes_of_each": "half safe, half unsafe",
         },
-        advice="Quote --labels votes (a tie is half of each) and say how many ties there are; or drop them with --ties drop.",
         items=subject.named(tied),
     )
-    return Part(name="ties", measured=measured, findings=(finding,))
 
 
-def look_at_stability(subject: Subject) -> Part:
+def stability(subject: Subject, part: Part) -> None:
     """How many labels would come out the same in a repeated study, under several spreads of rates."""
     if subject.n_votes.max() < 2:
-        return Part(name="stability", left_out=("stability of labels: no item has two votes.",))
+        part.left_out.append("stability of labels: no item has two votes.")
+        return
     same = {
         "fitted by condition": subject.same_again,
         "Jeffreys": same_label(subject.n_safe, subject.n_votes, prior=JEFFREYS),
         "uniform": same_label(subject.n_safe, subject.n_votes, prior=UNIFORM),
     }
-    means = {name: float(np.nanmean(found)) for name, found in same.items()}
-    fitted = same["fitted by condition"]
-    close = np.nan_to_num(fitted, nan=1.0) < 0.8
-    measured = {"same_label_again": means, "labels_below_80_percent": int(close.sum())}
+    means = {name: float(np.nanmean(chances)) for name, chances in same.items()}
+    close = np.nan_to_num(subject.same_again, nan=1.0) < 0.8
+    part.measured |= {"same_label_again": means, "labels_below_80_percent": int(close.sum())}
     if max(means.values()) >= LEAST_STABLE:
-        return Part(name="stability", measured=measured)
-    low, high = min(means.values()), max(means.values())
-    finding = Finding(
-        code="labels.unstable",
-        title=f"If as many other people rated again, {low:.0%} to {high:.0%} of the labels would come out the same.",
-        effect="label",
-        share=1 - means["fitted by condition"],
-        evidence={
+        return
+    low, high = (percent(end(means.values()), digits=0) for end in (min, max))
+    part.add(
+        "labels.unstable",
+        f"If as many other people rated again, {low} to {high} of the labels would come out the same.",
+        1 - means["fitted by condition"],
+        {
             "expected_same": means,
             "labels_below_80_percent": int(close.sum()),
-            "rated": int((~np.isnan(fitted)).sum()),
+            "rated": int((~np.isnan(subject.same_again)).sum()),
         },
-        advice=(
-            "So often would a second study of this size agree with this one. Read accuracies beside it: it is no bound, for who "
-            "knows people well can agree more often than a second study does. Look at --items clear, where people agree."
-        ),
         items=subject.named(close),
     )
-    return Part(name="stability", measured=measured, findings=(finding,))
 
 
-def look_at_unrated(subject: Subject) -> Part:
+def unrated(subject: Subject, part: Part) -> None:
     """Items without ratings."""
     without = subject.n_votes == 0
-    if not without.any():
-        return Part(name="unrated")
-    finding = Finding(
-        code="labels.unrated",
-        title=f"{int(without.sum()):,} of {len(without):,} items have no ratings; they count in no metric.",
-        effect="label",
-        share=float(without.mean()),
-        evidence={"items": int(without.sum())},
-        advice="Have them rated, or leave them out of the release.",
-        items=subject.named(without),
-    )
-    return Part(name="unrated", findings=(finding,))
+    if without.any():
+        part.add(
+            "labels.unrated",
+            f"{int(without.sum()):,} of {len(without):,} items have no ratings; they count in no metric.",
+            float(without.mean()),
+            {"items": int(without.sum())},
+            items=subject.named(without),
+        )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from casewise.audits.subject import ALPHA, Finding, Part, Subject
+from casewise.audits.subject import ALPHA, Part, Subject, spoken_name
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
+from casewise.notation import percent, share
 from casewise.records import Item
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import Estimate, estimate
@@ -51,36 +51,8 @@ FEWER_FOLDS = 5
 PHRASES = 12
 """Listed on each side."""
 
-WHAT_WOULD_SHOW_A_SHORTCUT = (
-    "People use the context too, so this is a baseline and no shortcut. What would show a shortcut: exchange contexts "
-    "between queries, have people rate the new items (as a condition of the study's own), and audit again; if the "
-    "classifier's prediction stays while people's verdict changes, the words alone are not what people go by."
-)
 
-
-@dataclass(frozen=True)
-class BaselineRow:
-    """One baseline: what it reads, what is held out, and how well it agrees with people."""
-
-    reads: str
-    held_out: str
-    votes: dict[str, Estimate]
-    published: dict[str, Estimate]
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "reads": self.reads,
-            "held_out": self.held_out,
-            **{
-                policy: {name: one.picked() for name, one in found.items()}
-                for policy, found in (("votes", self.votes), ("published", self.published))
-            },
-        }
-
-
-@dataclass(frozen=True)
-class Gain:
+class Gain(NamedTuple):
     """How much more often a baseline is right than the better of the two constant verdicts.
 
     `z` is clustered by query, and `constant` the accuracy of the constant verdict.
@@ -90,42 +62,48 @@ class Gain:
     z: float
     constant: float
 
+    @property
+    def accuracy(self) -> float:
+        """How often the baseline is right."""
+        return self.constant + self.gain
+
+    @property
+    def share(self) -> float:
+        """How much of the way from the constant verdict to a perfect one it goes."""
+        return self.gain / max(1e-9, 1 - self.constant)
+
     def holds(self, *, comparisons: int = 1) -> bool:
         """Whether it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
         return self.gain >= LEAST_GAIN and self.z > float(-ndtri(ALPHA / comparisons))
 
 
-def audit_baseline(subject: Subject) -> Part:
+def audit_baseline(subject: Subject, part: Part) -> None:
     """The classifier on the context, on each parameter and on the query, against constant verdicts and the intent."""
     if subject.why_no_baseline is not None:
-        return Part(name="baseline", left_out=(f"context-only baseline: {subject.why_no_baseline}.",))
-    single = parameters_alone(subject)
+        part.left_out.append(f"context-only baseline: {subject.why_no_baseline}.")
+        return
+    stated = subject.stated
+    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
+    single = {name: alone(subject, name, stated[name].fill_null("")) for name in used}
     by_query = alone(subject, "the query", texts(subject.benchmark, "query"))
-    rows = [row(subject, "context", "queries", subject.baseline), *held_out_wider(subject)]
-    rows += [row(subject, name, "queries", values) for name, values in single.items()]
-    rows.append(row(subject, "query", "queries", by_query))
+    rows = [
+        row(subject, "context", "queries", subject.baseline),
+        *held_out_wider(subject),
+        *(row(subject, name, "queries", values) for name, values in single.items()),
+        row(subject, "query", "queries", by_query),
+    ]
     for_safe, for_unsafe = telling_phrases(subject)
-    measured: dict[str, Any] = {
-        "baselines": [found.as_json() for found in rows],
+    part.measured |= {
+        "baselines": rows,
         "constants": constants(subject),
         "phrases_for_safe": for_safe,
         "phrases_for_unsafe": for_unsafe,
         "exchanged_contexts": int(subject.exchanged.sum()),
     }
-    findings = [
-        vocabulary(subject, rows, measured),
-        one_parameter(subject, single),
-        query_alone(subject, by_query),
-        shortcut(subject),
-    ]
-    return Part(name="baseline", measured=measured, findings=tuple(finding for finding in findings if finding))
-
-
-def parameters_alone(subject: Subject) -> dict[str, FloatArray]:
-    """Predictions from the words of each parameter alone."""
-    stated = subject.stated
-    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
-    return {name: alone(subject, name, stated[name].fill_null("")) for name in used}
+    vocabulary(subject, part)
+    one_parameter(subject, part, single)
+    query_alone(subject, part, by_query)
+    shortcut(subject, part)
 
 
 def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
@@ -139,17 +117,13 @@ def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
     )
 
 
-def held_out_wider(subject: Subject) -> list[BaselineRow]:
-    """The baseline on contexts with whole categories held out, and whole authors where they are recorded."""
-    found = []
-    groupings: dict[str, NDArray[np.intp] | None] = {
-        "categories": numbered(subject.items["category"]),
-        "authors": authors(subject),
-    }
-    for name, groups in groupings.items():
+def held_out_wider(subject: Subject) -> Iterator[dict[str, Any]]:
+    """The baseline on contexts with whole categories held out, and whole authors where they are recorded for all."""
+    by = subject.read.authors
+    authors = None if by.has_nulls() else numbered(by)
+    for name, groups in (("categories", numbered(subject.items["category"])), ("authors", authors)):
         if groups is not None and len(np.unique(groups)) > 1:
-            found.append(row(subject, "context", name, held_out(subject, name, groups)))
-    return found
+            yield row(subject, "context", name, held_out(subject, name, groups))
 
 
 def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
@@ -170,44 +144,39 @@ def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[s
         sides = weighty_phrases(subject.context_words, subject.label[subject.words_read], n=PHRASES)
         return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
 
-    found = worked_out_numbers(
+    numbers = worked_out_numbers(
         subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scikit-learn"
     )
-    rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in found.items()]
+    rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in numbers.items()]
     return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]
 
 
-def authors(subject: Subject) -> NDArray[np.intp] | None:
-    """Who wrote each item's context; None where that is not recorded for all."""
-    by = subject.read.authors
-    return None if by.has_nulls() else numbered(by)
+def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict[str, Any]:
+    """One baseline: what it reads, what is held out, and how well it agrees with people."""
+    return {"reads": reads, "held_out": held_out} | {
+        policy.base: {one.name: one.picked() for one in estimates(subject, values, policy=policy)}
+        for policy in (VOTES, PUBLISHED)
+    }
 
 
-def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> BaselineRow:
-    return BaselineRow(
-        reads, held_out, estimates(subject, values, policy=VOTES), estimates(subject, values, policy=PUBLISHED)
-    )
-
-
-def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> dict[str, Estimate]:
+def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> tuple[Estimate, ...]:
     sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     read = ~np.isnan(values)
-    found = estimate(sample if read.all() else sample.where(read), metrics=metrics)
-    return {one.name: one for one in found}
+    return estimate(sample if read.all() else sample.where(read), metrics=metrics)
 
 
 def constants(subject: Subject) -> dict[str, dict[str, float]]:
     """Accuracy of constant verdicts and of the intent, under both policies."""
-    n = len(subject.items)
+    n, accuracy = len(subject.items), metric_named("accuracy")
     verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
-    found: dict[str, dict[str, float]] = {}
-    for name, values in verdicts.items():
-        found[name] = {}
-        for policy in (VOTES, PUBLISHED):
-            sample = judged(subject.items, values, elicitation="binary", policy=policy)
-            found[name][policy.base] = value_of(metric_named("accuracy"), sample)
-    return found
+    return {
+        name: {
+            policy.base: value_of(accuracy, judged(subject.items, values, elicitation="binary", policy=policy))
+            for policy in (VOTES, PUBLISHED)
+        }
+        for name, values in verdicts.items()
+    }
 
 
 def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | None = None) -> Gain:
@@ -228,103 +197,91 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
 
 
-def vocabulary(subject: Subject, rows: list[BaselineRow], measured: dict[str, Any]) -> Finding | None:
-    found = gain_over_constant(subject, subject.baseline, ~subject.exchanged)
-    if not found.holds():
-        return None
-    main = rows[0].votes["accuracy"]
-    wider = {one.held_out: one.votes["accuracy"].estimate for one in rows if one.reads == "context"}
-    return Finding(
-        code="baseline.vocabulary",
-        title=(
-            f"Words of the context alone predict people's verdict on {main.estimate or 0:.1%} of items; "
-            f"a constant verdict is right on {found.constant:.1%}."
-        ),
-        effect="score",
-        share=float(np.clip(found.gain / max(1e-9, 1 - found.constant), 0, 1)),
-        evidence={
-            "accuracy": main.picked(),
-            "accuracy_by_what_is_held_out": wider,
-            "gain": found.gain,
-            "z": found.z,
-            "constants": measured["constants"],
-            "phrases_for_safe": [phrase["text"] for phrase in measured["phrases_for_safe"]],
-            "phrases_for_unsafe": [phrase["text"] for phrase in measured["phrases_for_unsafe"]],
+def vocabulary(subject: Subject, part: Part) -> None:
+    gain, m = gain_over_constant(subject, subject.baseline, ~subject.exchanged), part.measured
+    if not gain.holds():
+        return
+    main = m["baselines"][0]["votes"]["accuracy"]
+    part.add(
+        "baseline.vocabulary",
+        f"Words of the context alone predict people's verdict on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
+        f"of items; a constant verdict is right on {percent(gain.constant)}.",
+        gain.share,
+        {
+            "accuracy": main,
+            "accuracy_by_what_is_held_out": {
+                one["held_out"]: one["votes"]["accuracy"]["estimate"]
+                for one in m["baselines"]
+                if one["reads"] == "context"
+            },
+            "gain": gain.gain,
+            "z": gain.z,
+            "constants": m["constants"],
+            "phrases_for_safe": [phrase["text"] for phrase in m["phrases_for_safe"]],
+            "phrases_for_unsafe": [phrase["text"] for phrase in m["phrases_for_unsafe"]],
         },
-        advice=(
-            "Show this baseline beside every judge, and say that it was trained on these labels with whole queries held out, "
-            f"which a judge was not. Score judges where it fails, too (--items hard, --items low-margin). {WHAT_WOULD_SHOW_A_SHORTCUT}"
-        ),
     )
 
 
-def one_parameter(subject: Subject, single: dict[str, FloatArray]) -> Finding | None:
+def one_parameter(subject: Subject, part: Part, single: dict[str, FloatArray]) -> None:
     gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
     holding = {name: gain for name, gain in gains.items() if gain.holds(comparisons=len(gains))}
     if not holding:
-        return None
-    best = max(holding, key=lambda name: holding[name].gain)
-    constant = holding[best].constant
-    return Finding(
-        code="baseline.one-parameter",
-        title=f"Words of one parameter alone go far: {best} predicts {constant + holding[best].gain:.1%} of verdicts.",
-        effect="score",
-        share=float(np.clip(holding[best].gain / max(1e-9, 1 - constant), 0, 1)) / 2,
-        evidence={
-            name: {"accuracy": gain.constant + gain.gain, "gain": gain.gain, "z": gain.z}
-            for name, gain in sorted(holding.items(), key=lambda pair: -pair[1].gain)
+        return
+    ranked = sorted(holding, key=lambda name: -holding[name].gain)
+    best = holding[ranked[0]]
+    part.add(
+        "baseline.one-parameter",
+        f"Words of one parameter alone predict people's verdicts: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
+        f"items, the most of {len(gains)} parameters; a constant verdict is right on {percent(best.constant)}.",
+        min(1.0, best.share) / 2,
+        {
+            name: {"accuracy": holding[name].accuracy, "gain": holding[name].gain, "z": holding[name].z}
+            for name in ranked
         },
-        advice="Judge also with this parameter omitted; write contexts whose parameters pull in different directions.",
     )
 
 
-def query_alone(subject: Subject, values: FloatArray) -> Finding | None:
-    found = gain_over_constant(subject, values)
-    if not found.holds():
-        return None
-    return Finding(
-        code="baseline.query",
-        title=f"Words of the query alone predict people's verdict on {found.constant + found.gain:.1%} of items.",
-        effect="score",
-        share=float(np.clip(found.gain / max(1e-9, 1 - found.constant), 0, 1)),
-        evidence={"accuracy": found.constant + found.gain, "gain": found.gain, "z": found.z},
-        advice="Context changes little for these queries: look at pairs, where the query is the same on both sides.",
-    )
+def query_alone(subject: Subject, part: Part, values: FloatArray) -> None:
+    gain = gain_over_constant(subject, values)
+    if gain.holds():
+        part.add(
+            "baseline.query",
+            f"Words of the query alone predict people's verdict on {percent(gain.accuracy)} of items; a constant verdict is "
+            f"right on {percent(gain.constant)}.",
+            gain.share,
+            {"accuracy": gain.accuracy, "gain": gain.gain, "z": gain.z},
+        )
 
 
-def shortcut(subject: Subject) -> Finding | None:
+def shortcut(subject: Subject, part: Part) -> None:
     """Contexts exchanged between queries and rated anew: does the prediction stay where people change?"""
     known = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
     moved, stayed = subject.exchanged & known, ~subject.exchanged & known
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
-        return None
+        return
     hit = right(subject.baseline > 0.5, subject.label)
-    drop = float(hit[stayed].mean() - hit[moved].mean())
-    z = drop / np.sqrt(sum(mean_variance(hit[rows], subject.query[rows]) for rows in (stayed, moved)))
+    on_moved, on_stayed = (float(hit[rows].mean()) for rows in (moved, stayed))
+    variance = sum(
+        cluster_variance((hit[rows] - hit[rows].mean()) / rows.sum(), subject.query[rows]) for rows in (stayed, moved)
+    )
+    drop = on_stayed - on_moved
+    z = drop / float(np.sqrt(variance))
     if not z > -ndtri(ALPHA) or drop < LEAST_GAIN:
-        return None
-    return Finding(
-        code="baseline.shortcut",
-        title=(
-            f"With contexts exchanged between queries, the words predict {hit[moved].mean():.0%} instead of "
-            f"{hit[stayed].mean():.0%}: the prediction stays, people's verdict changes."
-        ),
-        effect="label",
-        share=float(np.clip(drop / max(1e-9, float(hit[stayed].mean())), 0, 1)),
-        evidence={
+        return
+    part.add(
+        "baseline.shortcut",
+        f"With contexts exchanged between queries, the words predict {percent(on_moved)} of people's verdicts instead of "
+        f"{percent(on_stayed)}: the prediction stays, people's verdict changes.",
+        drop / max(1e-9, on_stayed),
+        {
             "exchanged_items": int(moved.sum()),
-            "accuracy_on_exchanged": float(hit[moved].mean()),
-            "accuracy_on_the_others": float(hit[stayed].mean()),
-            "z": float(z),
+            "accuracy_on_exchanged": on_moved,
+            "accuracy_on_the_others": on_stayed,
+            "z": z,
         },
-        advice="The words of the contexts are a shortcut to the labels here. Score judges on the exchanged items.",
         items=subject.named(moved & (hit < 0.5)),
     )
-
-
-def mean_variance(value: FloatArray, query: NDArray[np.intp]) -> float:
-    """Variance of the mean of `value`, clustered by query."""
-    return cluster_variance((value - value.mean()) / len(value), query)
 
 
 # Subsets of a benchmark that tell judges apart better than all of it: `--items clear`, `close`, `low-margin`,
@@ -370,16 +327,14 @@ def subset_rows(subject: Subject, name: str) -> BoolArray:
     return rows
 
 
-def audit_subsets(subject: Subject) -> Part:
+def audit_subsets(subject: Subject, part: Part) -> None:
     """How many items each subset has."""
-    sizes: dict[str, int] = {}
-    left_out: list[str] = []
+    part.measured["items_by_subset"] = sizes = {}
     for name in SUBSETS:
         try:
             sizes[name] = int(subset_rows(subject, name).sum())
         except BenchmarkError as error:
-            left_out.append(f"subset {name}: {error}.")
-    return Part(name="subsets", measured={"items_by_subset": sizes}, left_out=tuple(left_out))
+            part.left_out.append(f"subset {name}: {error}.")
 
 
 def clear(subject: Subject) -> BoolArray:

@@ -1,27 +1,32 @@
-"""An audit laid out to read: what was found, weightiest first, then what was measured, part by part."""
+"""An audit laid out to read: each finding with its weight, its evidence and what to do; all numbers in folds."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import polars as pl
-
 from casewise.audits import CODES, Audit, Finding, Part
-from casewise.audits.subject import EFFECTS
+from casewise.audits.subject import EFFECTS, spoken_name
 from casewise.audits.words import SUBSETS
-from casewise.notation import interval, number, percent
-from casewise.reports.charts import for_page, votes_by_intent
-from casewise.reports.document import Block, Document, Figure, Prose, Section, Table, table_of
+from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_of
+from casewise.reports.judge import item_exhibit
 
-EFFECT_WORDS = {"label": "labels are not what they seem", "score": "a score means less", "note": "to know"}
+EFFECT_WORDS = {
+    "label": "it concerns the labels",
+    "score": "a score means less than it seems",
+    "note": "for your information",
+}
 
 CONSTANTS = {
     "constant:safe": "always safe",
     "constant:unsafe": "always unsafe",
     "constant:intended": "the author's intent",
 }
+
+SHOWN_ITEMS = 3
+"""Items that a finding lays out to read."""
 
 
 def audit_page(audit: Audit) -> Document:
@@ -36,74 +41,111 @@ def audit_page(audit: Audit) -> Document:
 
 
 def sections(audit: Audit) -> Iterator[Section]:
-    yield Section("findings", "What was found", tuple(summary(audit)), brief=True)
-    yield Section("details", "Each finding, with its evidence", tuple(details(audit)))
-    for name, heading, blocks in (
-        ("baseline", "How far vocabulary goes", baseline_blocks),
-        ("phrases", "Which phrases carry the baseline", phrase_blocks),
-        ("subsets", "Subsets that tell judges apart", subset_blocks),
+    yield Section("findings", "What was found", tuple(findings(audit)), first=True)
+    parts = (
+        ("baseline", "Accuracy of a classifier on words, and of verdicts without reading", baseline_blocks),
+        ("phrases", "Phrases that carry the baseline", phrase_blocks),
+        ("subsets", "Subsets of the items for --items", subset_blocks),
         ("people", "What people's agreement allows", people_blocks),
-        ("intent", "Intent against people", intent_blocks),
-        ("labels", "Votes", label_blocks),
-        ("contexts", "Contexts", context_blocks),
-        ("coverage", "Coverage", coverage_blocks),
-    ):
-        found = tuple(blocks(audit.parts["baseline" if name == "phrases" else name]))
-        if found:
-            yield Section(name, heading, found, brief=name == "baseline")
-    yield Section("left-out", "What was not looked at", tuple(left_out(audit)), brief=bool(audit.left_out))
-    yield Section("how", "How this was made", (how_made(audit),))
-
-
-def summary(audit: Audit) -> Iterator[Block]:
-    if not audit.findings:
-        yield Prose("Nothing was found.")
-        return
-    rows = [(f"{f.weight:.2f}", f.code, f.title) for f in audit.findings]
-    yield table_of("findings-table", "Findings, the weightiest first", ("Weight", "Code", "What"), rows)
-    yield Prose(
-        "A weight is the share of items (or of the way from a constant verdict to a perfect one) that a finding touches, "
-        f"times {EFFECTS['label']:g} where labels are not people's, {EFFECTS['score']:g} where a score means less than it "
-        f"seems, {EFFECTS['note']:g} where it is to be known. Findings that rest on a test are made at p < 0.001."
+        ("intent", "The author's intent against people", intent_blocks),
+        ("contexts", "How varied the contexts are", context_blocks),
+        ("coverage", "Items by condition, queries by category", coverage_blocks),
+    )
+    yield all_numbers(
+        (
+            *(
+                Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
+                for name, heading, blocks in parts
+            ),
+            Section("how", "How this was made", (Prose(WEIGHTS), how_made(audit))),
+        )
     )
 
 
-def details(audit: Audit) -> Iterator[Block]:
-    for finding in audit.findings:
-        yield Prose(f"{finding.title} Weight {finding.weight:.2f}: {EFFECT_WORDS[finding.effect]}.")
-        yield evidence(finding)
-        yield Prose(f"What to do: {finding.advice}")
+WEIGHTS = (
+    "A weight is the share of items (or of the way from a constant verdict to a perfect one) that a finding touches, "
+    f"times {EFFECTS['label']:g} where labels are not people's, {EFFECTS['score']:g} where a score means less than it "
+    f"seems, {EFFECTS['note']:g} otherwise. Findings that rest on a test are made at p < 0.001."
+)
 
 
-def evidence(finding: Finding) -> Table:
-    rows = [(name.replace("_", " "), written(value)) for name, value in flat(finding.evidence)]
-    if finding.items:
-        rows.append(("items to look at", ", ".join(finding.items[:5])))
-    return table_of(
-        f"evidence-{finding.code.replace('.', '-')}", f"{finding.code}: {CODES[finding.code]}", ("What", "Value"), rows
+def findings(audit: Audit) -> Iterator[Block]:
+    """What was found in a sentence, then each finding: its weight, what to do, and its evidence in a fold."""
+    counted = Counter(finding.effect for finding in audit.findings)
+    total = len(audit.findings)
+    if not total:
+        yield Prose("Nothing was found.", lead=True)
+    kinds = (
+        (counted["label"], "concerns the labels", "concern the labels"),
+        (counted["score"], "makes a score mean less than it seems", "make a score mean less than it seems"),
+        (counted["note"], "is for your information", "are for your information"),
     )
+    listed = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in kinds if n)
+    if total:
+        yield Prose(f"{total} finding{'s' if total > 1 else ''}, the weightiest first: {listed}.")
+    for place, finding in enumerate(audit.findings, 1):
+        yield Prose(f"{place}. {finding.title}", lead=True)
+        yield Prose(
+            f"Weight {finding.weight:.2f} of 1: {EFFECT_WORDS[finding.effect]} ({finding.code}). What to do: {finding.advice}"
+        )
+        yield Folded("Evidence", tuple(evidence(audit, finding)))
+    for line in audit.left_out:
+        yield Prose(f"Not looked at: {line}")
 
 
-def flat(value: Mapping[str, Any], *, above: str = "") -> Iterator[tuple[str, Any]]:
+def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
+    rows = [
+        (" – ".join(map(spoken, path)), value if path[-1] == "interval" else written(path, value))
+        for path, value in flat(finding.evidence)
+    ]
+    name = f"evidence-{finding.code.replace('.', '-')}"
+    yield table_of(name, f"{finding.code}: {CODES[finding.code].says}", ("What", "Value"), rows)
+    if len(finding.items) > SHOWN_ITEMS:
+        yield Prose(f"{SHOWN_ITEMS} of the items that it touches; more ids stand in the audit's JSON.")
+    for item in finding.items[:SHOWN_ITEMS]:
+        exhibit = item_exhibit(audit.source, audit.source.item[item])
+        yield Folded(f"{item}: {exhibit.heading}", (exhibit,))
+
+
+Names = tuple[str, ...]
+"""The names under which a number of evidence stands, the outermost first."""
+
+NO_SHARES = {
+    *("z", "p", "r", "r_of_others", "alpha", "ac1", "log_chance", "largest_chance", "largest_difference"),
+    *("median_words", "median_words_by_intent", "usual_limit_for_tentative_conclusions"),
+    "least_jaccard_of_three_word_sequences",
+}
+"""Numbers of evidence that are no shares."""
+
+
+def flat(value: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, Any]]:
+    """Each number of evidence with the names that lead to it; an estimate with its interval is one."""
     for name, inner in value.items():
-        heading = f"{above}{name}"
-        if isinstance(inner, Mapping):
-            yield from flat(inner, above=f"{heading}: ")
+        if not isinstance(inner, Mapping):
+            yield (*above, name), inner
+        elif "ci_low" in inner:
+            yield (*above, name, "interval"), share(inner["estimate"], inner["ci_low"], inner["ci_high"])
         else:
-            yield heading, inner
+            yield from flat(inner, (*above, name))
 
 
-def written(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        whole = value == int(value)
-        return f"{value:.3g}" if value and abs(value) < 0.001 else number(value, digits=0 if whole else 3)
+def spoken(name: str) -> str:
+    return CONSTANTS.get(name) or {"interval": "95 % interval"}.get(name) or spoken_name(name)
+
+
+def written(path: Names, value: Any) -> str:
+    """A value of evidence as a person writes it: shares in per cent, gains in points."""
     if isinstance(value, (list, tuple)):
-        return ", ".join(written(one) for one in value)
-    return str(value)
+        if value and all(isinstance(limit, float) for limit in value):
+            return interval(*value)
+        return ", ".join(map(str, value)) or NOTHING
+    if not isinstance(value, float):
+        return NOTHING if value is None else str(value)
+    if path[-1] == "p":
+        return p_value(value)
+    if not NO_SHARES.intersection(path):
+        return points(value, None, None) if path[-1] == "gain" else percent(value)
+    return f"{value:.2g}" if value and abs(value) < 0.001 else f"{value:,.3g}"
 
 
 def baseline_blocks(part: Part) -> Iterator[Block]:
@@ -112,30 +154,26 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
         return
     cells = [
         (
-            row["reads"].replace("transmission_principle.", "").replace("_", " ").replace(".", " "),
+            spoken(row["reads"]),
             row["held_out"],
-            number(row["votes"]["accuracy"]["estimate"]),
-            interval(row["votes"]["accuracy"]["ci_low"], row["votes"]["accuracy"]["ci_high"]),
+            share(*row["votes"]["accuracy"].values()),
             number(row["votes"]["pearson"]["estimate"] if "pearson" in row["votes"] else None),
-            number(row["published"]["accuracy"]["estimate"]),
+            percent(row["published"]["accuracy"]["estimate"]),
         )
         for row in rows
     ]
     cells += [
-        (CONSTANTS[name], "–", number(found.get("votes")), "–", "–", number(found.get("published")))
-        for name, found in part.measured["constants"].items()
+        (CONSTANTS[name], NOTHING, percent(accuracy["votes"]), NOTHING, percent(accuracy["published"]))
+        for name, accuracy in part.measured["constants"].items()
     ]
-    head = ("Verdicts from", "Held out", "Accuracy", "95 % interval", "r", "Published")
+    head = ("Verdicts from", "Held out", "Accuracy, 95 % interval", "r", "Accuracy under the policy published")
     yield table_of(
-        "baselines",
-        "Accuracy of a linear classifier on words, and of verdicts without reading",
-        head,
-        cells,
+        "baselines", "Accuracy of a linear classifier on words, and of verdicts without reading", head, cells
     )
     yield Prose(
-        "A classifier on words has not understood a case. Where it goes far, a judge's accuracy alone does not tell whether "
-        "the judge weighed the case or met the words. People read the same words, so this is a baseline and no accusation. "
-        "The last column is against the labels of the policy published."
+        "Where words alone go far, a judge's accuracy does not tell whether it weighed the case. People read the same words, "
+        "so this is a baseline and no accusation. The classifier was trained on these labels, with the groups of the second "
+        "column held out."
     )
 
 
@@ -160,82 +198,56 @@ def subset_blocks(part: Part) -> Iterator[Block]:
 
 def people_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
-    rows: list[tuple[str, str, str]] = []
+    rows: list[tuple[str, str]] = []
     if "agreement" in m:
         a = m["agreement"]
         limits = a["alpha_interval"] or (None, None)
-        rows.append(("Krippendorff's alpha", number(a["alpha"]), interval(*limits)))
-        rows.append(("Two people agree", percent(a["raw"]), interval(*(a["raw_interval"] or (None, None)))))
+        rows.append(("Krippendorff's alpha", f"{number(a['alpha'])} {interval(*limits)}"))
+        rows.append(("Two people agree", share(a["raw"], *(a["raw_interval"] or (None, None)))))
     if "ceilings" in m:
         c = m["ceilings"]
-        rows.append(("Highest possible Pearson's r", number(c["pearson"]), "–"))
-        rows.append(("Lowest attainable cross-entropy", number(c["cross_entropy_floor"]), "–"))
-        rows.append(("Lowest possible Brier score", number(c["brier_floor"], digits=4), "–"))
+        rows.append(("Highest possible Pearson's r", number(c["pearson"])))
+        rows.append(("Lowest attainable cross-entropy", number(c["cross_entropy_floor"])))
+        rows.append(("Lowest possible Brier score", number(c["brier_floor"])))
     if rows:
-        yield table_of("people-table", "What people's votes allow", ("What", "Value", "95 % interval"), rows)
+        yield table_of("people-table", "What people's votes allow", ("What", "Value, 95 % interval"), rows)
     if "ceilings" in m:
         yield Prose(
-            f"Of the ceiling of r: {100 * m['ceilings']['between_conditions']:.0f} % of the rates' variance lies between conditions."
+            f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions: so much of the "
+            "ceiling of r is the contrast between them."
         )
     if "panel" in m:
         panel = [
             (
                 str(r["people"]),
-                percent(r["agreement"]),
-                interval(r["ci_low"], r["ci_high"]),
+                share(r["agreement"], r["ci_low"], r["ci_high"]),
                 "yes" if r["modelled"] else "no",
             )
             for r in m["panel"]
         ]
         caption = f"How often a majority of so many people agrees with that of {m['panel'][0]['reference']} others"
-        yield table_of("panel", caption, ("People", "Agreement", "95 % interval", "By a model"), panel)
+        yield table_of("panel", caption, ("People", "Agreement, 95 % interval", "By a model"), panel)
 
 
 def intent_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
     for key, caption in (
         ("by_condition", "Agreement of intent and people, by condition"),
-        ("by_category", "By category"),
+        ("by_category", "Agreement of intent and people, by category"),
     ):
-        if key in m:
-            found = sorted(m[key].items(), key=lambda pair: pair[1]["estimate"])
-            rows = [
-                (name, number(e["n"], digits=0), percent(e["estimate"]), interval(e["ci_low"], e["ci_high"]))
-                for name, e in found
-            ]
-            yield table_of(f"intent-{key}", caption, ("Where", "Items", "Agreement", "95 % interval"), rows)
-
-
-def label_blocks(part: Part) -> Iterator[Block]:
-    counts = {word: part.measured.get(f"counts_{word}_intended") for word in ("safe", "unsafe")}
-    if not any(counts.values()):
-        return
-    frame = pl.DataFrame(
-        [
-            {"votes": votes, "items": items, "intended": word}
-            for word, histogram in counts.items()
-            for votes, items in enumerate(histogram or [])
+        rows = [
+            (spoken(name), number(e["n"], digits=0), share(e["estimate"], e["ci_low"], e["ci_high"]))
+            for name, e in sorted(m.get(key, {}).items(), key=lambda pair: pair[1]["estimate"])
         ]
-    )
-    rows = [
-        (str(votes), *(str(h[votes]) if h else "–" for h in counts.values()))
-        for votes in range(max(len(h) for h in counts.values() if h))
-    ]
-    head = ("Safe votes", "Safe-intended", "Unsafe-intended")
-    yield Figure(
-        "votes",
-        "How many items have how many safe votes, by the author's intent.",
-        "Two histograms of items over safe votes, by intent; the table below gives every count.",
-        for_page(votes_by_intent(frame), name="votes"),
-        table_of("votes-table", "Items by number of safe votes", head, rows, frame=frame),
-    )
+        if rows:
+            yield table_of(f"intent-{key}", caption, ("Where", "Items", "Agreement, 95 % interval"), rows)
 
 
 def context_blocks(part: Part) -> Iterator[Block]:
     statements = part.measured.get("statements")
     if not statements:
         return
-    rows = [(name, str(s["stated"]), str(s["distinct"]), str(s["commonest"])) for name, s in statements.items()]
+    rows = [(spoken(name), s["stated"], s["distinct"], s["commonest"]) for name, s in statements.items()]
     yield table_of(
         "statements", "How varied statements are", ("Parameter", "Stated", "Different", "Commonest stands"), rows
     )
@@ -243,21 +255,14 @@ def context_blocks(part: Part) -> Iterator[Block]:
 
 def coverage_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
-    yield table_of("conditions", "Items by condition", ("Condition", "Items"), [*m["items_by_condition"].items()])
+    conditions = [(spoken(name), n) for name, n in m["items_by_condition"].items()]
+    yield table_of("conditions", "Items by condition", ("Condition", "Items"), conditions)
     yield table_of("queries", "Queries by category", ("Category", "Queries"), [*m["queries_by_category"].items()])
     absent = m["categories_of_the_taxonomy_without_queries"]
     if absent:
         yield Prose(f"Categories of the taxonomy without a query: {', '.join(absent)}.")
 
 
-def left_out(audit: Audit) -> Iterator[Block]:
-    if not audit.left_out:
-        yield Prose("Every part of the audit could be done.")
-    for line in audit.left_out:
-        yield Prose(line[:1].upper() + line[1:])
-
-
 def how_made(audit: Audit) -> Table:
-    options = audit.as_json()["options"]
-    rows = [("benchmark digest", audit.digest), *((name, json.dumps(value)) for name, value in options.items())]
+    rows = [("benchmark digest", audit.digest), *((name, str(value)) for name, value in vars(audit.options).items())]
     return table_of("made", "How this was made", ("What", "Value"), rows)

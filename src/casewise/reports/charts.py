@@ -224,24 +224,6 @@ def dots_with_intervals(
     return svg(layers(*drawn, width=400, height=max(60, step * len(names))))
 
 
-def votes_by_intent(counts: pl.DataFrame) -> str:
-    """Items over safe votes, a panel for each intent.
-
-    `counts`: `votes`, `items` and `intended` (`safe` or `unsafe`).
-    """
-    colours = {"domain": ["safe", "unsafe"], "range": [COLOURS["safe"], COLOURS["unsafe"]]}
-    bars = mark(
-        "bar",
-        counts,
-        {
-            "x": field("votes:O", title="Safe votes", axis={"labelAngle": 0}),
-            "y": field("items:Q", title="Items"),
-            "color": field("intended:N", title="Intended", scale=colours),
-        },
-    )
-    return svg(faceted(bars | {"width": WIDTH, "height": 130}, {"row": field("intended:N", title=None)}))
-
-
 # Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips, harm over what
 # it takes.
 
