@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+import io
+import os
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
-import typer
-from typer.main import get_command
-from typer.testing import CliRunner
+from cyclopts import App
 
-from casewise.cli.app import app
+from casewise.cli.app import app, prepare
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 
 
 def reference() -> str:
     """The whole page."""
+    os.environ |= {"COLUMNS": "100", "TERM": "dumb"}
     parts = ["# Commands", "", "What `--help` says of every command; `scripts/write_commands.py` writes this page.", ""]
-    for names in leaves(get_command(app)):
-        shown = CliRunner().invoke(
-            app, [*names, "--help"], env={"COLUMNS": "100", "TERM": "dumb"}, prog_name="casewise"
-        )
-        parts += [f"## `casewise {' '.join(names)}`", "", "```text", shown.stdout.strip(), "```", ""]
+    for names in leaves(app):
+        prepare(names[0])
+        shown = io.StringIO()
+        with redirect_stdout(shown):
+            app.meta([*names, "--help"])
+        parts += [f"## `casewise {' '.join(names)}`", "", "```text", shown.getvalue().strip(), "```", ""]
     return "\n".join(line.rstrip() for part in parts for line in part.split("\n"))
 
 
-def leaves(command: Any, *above: str) -> list[tuple[str, ...]]:
-    inner = getattr(command, "commands", None)
-    if not inner:
-        return [above]
-    return [names for name, one in inner.items() if not one.hidden for names in leaves(one, *above, name)]
+def leaves(command: App, *above: str) -> list[tuple[str, ...]]:
+    """The names of every command that does something."""
+    inner = [name for name in command if not name.startswith("-")]
+    return [leaf for name in inner for leaf in leaves(command[name], *above, name)] if inner else [above]
 
 
 if __name__ == "__main__":
     PAGE.write_text(reference(), encoding="utf-8")
-    typer.echo(f"wrote {PAGE.name}")
+    print(f"wrote {PAGE.name}")

@@ -1,13 +1,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
-
-from casewise.cli.app import app
+from tests.support.command import invoke
 
 
 def run(*words):
-    return CliRunner().invoke(app, list(words))
+    return invoke(*words)
 
 
 @pytest.mark.slow

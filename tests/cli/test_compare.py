@@ -2,10 +2,9 @@ import json
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 import casewise
-from casewise.cli.app import app
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +17,7 @@ def runs(tmp_path_factory):
 
 
 def casewise_(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    done = invoke(*arguments)
     assert done.exit_code == 0, done.stderr
     return done
 
@@ -71,7 +70,7 @@ def test_what_is_lost_is_said(tmp_path):
 
 
 def test_a_spreadsheet_is_written_only_when_its_nature_is_known(tmp_path):
-    refused = CliRunner().invoke(app, ["data", "export", "demo", str(tmp_path / "x.csv")])
+    refused = invoke("data", "export", "demo", str(tmp_path / "x.csv"))
     done = casewise_("data", "export", "demo", tmp_path / "x.csv", "--for-spreadsheet")
 
     assert refused.exit_code != 0

@@ -7,18 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
-from typer.testing import CliRunner
 
-from casewise.cli.app import app
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, ExitCode
 from casewise.models.endpoints import Endpoint
 from casewise.records import sorry_bench
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return invoke(*arguments)
 
 
 @pytest.fixture

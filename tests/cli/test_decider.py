@@ -3,17 +3,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.support.command import invoke
 from tests.support.deciders import judged_demo
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
-from typer.testing import CliRunner
 
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError, ModelError, StatisticsError
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return invoke(*words)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from tests.support.command import Command
 
 import casewise
-from casewise.cli.printing import DocumentOptions
+from casewise.cli.printing import DocumentOptions, saying
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import FORMATS
 
@@ -97,5 +97,5 @@ def test_the_flags_of_each_format_write_beside_what_is_printed(runs, program, tm
 
 
 def test_two_wishes_are_refused_before_anything_is_printed():
-    with pytest.raises(ConfigurationError, match="two wishes"):
-        _ = DocumentOptions(form="html", as_json=True).wants_json
+    with saying(json=True), pytest.raises(ConfigurationError, match="two wishes"):
+        _ = DocumentOptions(form="html").wants_json

@@ -2,17 +2,16 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 import casewise
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import parse_margins
 from casewise.reports.comparison import escaped, xml_text
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return invoke(*words)
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,15 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 from casewise.audits.words import subset
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.storage import load_benchmark
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return invoke(*words)
 
 
 def test_a_subset_is_judged_and_reported(tmp_path):

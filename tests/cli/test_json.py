@@ -4,10 +4,10 @@ import hashlib
 import json
 
 import pytest
+from scripts.write_commands import leaves
 from tests.support.command import Command, program
 from tests.support.data import SHARED
 from tests.support.published import output_rows, write
-from typer.main import get_command
 
 from casewise import api
 from casewise.cli.app import app
@@ -140,23 +140,9 @@ def test_a_benchmark_is_checked_and_counted(casewise):
     assert len(document(casewise("data", "show", "demo", "--json"))["taxonomy"]["categories"]) == 45
 
 
-def commands(command, *above):
-    """Every command that does something, with its names."""
-    inner = getattr(command, "commands", {})
-    if not inner:
-        yield above, command
-    for name in inner:
-        yield from commands(inner[name], *above, name)
-
-
-def test_every_command_takes_json():
-    lacking = [
-        " ".join(names)
-        for names, one in commands(get_command(app))
-        if not any("--json" in option.opts for option in one.params)
-    ]
-
-    assert lacking == []
+def test_every_command_takes_json(casewise):
+    for names in leaves(app):
+        assert "--json" in casewise(*names, "--help").out
 
 
 def test_what_a_command_did_is_one_document(casewise, tmp_path):

@@ -1,9 +1,8 @@
 import json
 
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 import casewise
-from casewise.cli.app import app
 
 
 def test_the_leaderboard_prints_one_table_and_writes_its_page(tmp_path):
@@ -11,8 +10,8 @@ def test_the_leaderboard_prints_one_table_and_writes_its_page(tmp_path):
         casewise.judge("demo", f"constant:{name}", out=tmp_path / name)
     words = ["leaderboard", str(tmp_path / "safe"), str(tmp_path / "intended")]
 
-    printed = CliRunner().invoke(app, [*words, "--html", str(tmp_path / "board.html")])
-    as_json = CliRunner().invoke(app, [*words, "--json"])
+    printed = invoke(*words, "--html", str(tmp_path / "board.html"))
+    as_json = invoke(*words, "--json")
 
     assert printed.exit_code == 0
     assert "Best rank by accuracy first" in printed.stdout

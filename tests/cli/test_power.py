@@ -2,14 +2,13 @@ import json
 
 import numpy as np
 import polars as pl
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["power", *words])
+    return invoke("power", *words)
 
 
 def test_anova_prints_one_json_document():
@@ -37,7 +36,7 @@ def test_a_plot_is_written(tmp_path):
 def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     for name in ("linear", "constant:unsafe"):
         folder = str(tmp_path / name.partition(":")[0])
-        assert CliRunner().invoke(app, ["judge", "demo", "--judge", name, "--out", folder]).exit_code == 0
+        assert invoke("judge", "demo", "--judge", name, "--out", folder).exit_code == 0
     runs = [str(tmp_path / "linear"), str(tmp_path / "constant")]
 
     assumed = json.loads(run("judges", "--difference", "0.02", "--json").stdout)

@@ -2,16 +2,15 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 from casewise import database
-from casewise.cli.app import app
 from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
 from casewise.errors import ConfigurationError
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return invoke(*arguments)
 
 
 def test_the_first_administrator_is_invited_at_the_command_line(tmp_path):

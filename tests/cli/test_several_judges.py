@@ -49,7 +49,7 @@ def test_what_is_for_one_judge_is_refused_for_several(command, tmp_path):
 def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
     def asked(dollars):
         judges = {name: LLMJudge(FakeModel(name=name), prices=Prices(1000.0, 1000.0)) for name in ("a", "b")}
-        options = RunOptions(limits=Limits(concurrency=1, max_cost_usd=dollars))
+        options = RunOptions(limits=Limits(concurrency=1, max_cost=dollars))
         return judge_several("demo", judges, out=tmp_path, options=options)
 
     whole = asked(None)

@@ -1,9 +1,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
-from casewise.cli.app import app
 from casewise.errors import CasewiseError
 
 DESIGN = """
@@ -19,7 +18,7 @@ safe_revised = 0.7
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["study", *words])
+    return invoke("study", *words)
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from tests.contexts.drafts import Room
 from tests.studies.running.test_export import CODES, exported, opened_plan
 from tests.studies.test_store import finished
 from tests.support.app import PASSWORD, add_person, visitor
+from tests.support.command import invoke
 from tests.support.study import START, Walker, design
-from typer.testing import CliRunner
 
-from casewise.cli.app import app as program
 from casewise.contexts.drafts import find_draft
 from casewise.contexts.generation import Failed, context_schema, default_prompt, read_reply
 from casewise.contexts.review import Act, Phase
@@ -40,7 +39,7 @@ QUERIES = "text,category\nWho has the key to room 12?,accounts\nWhen does the ni
 
 
 def run(*arguments):
-    result = CliRunner().invoke(program, [str(one) for one in arguments])
+    result = invoke(*arguments)
     assert result.exit_code == 0, result.exception or result.output
     return result.stdout
 

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from cryptography.fernet import Fernet
 from scipy.stats import chi2_contingency
+from tests.support.command import invoke
 from tests.support.deciders import decider_file
-from typer.testing import CliRunner
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
-from casewise.cli.app import app
 from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
@@ -110,7 +109,7 @@ def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path
     log = log_of(path, n=40, sealed=True)
     monkeypatch.setenv("CASEWISE_CAPTURE_KEY", KEY)
     words = ["decider", "monitor", path, log, "--material", tmp_path / "next", "--at-most", 10, "--json"]
-    said = CliRunner().invoke(app, [str(word) for word in words])
+    said = invoke(*words)
 
     assert said.exit_code == 0, said.output
     assert json.loads(said.stdout)["needed"] > 100

@@ -62,7 +62,7 @@ def always(query, context):
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (Limits(max_cost_usd=1.0), "nobody knows what .* costs, so a cost limit cannot be kept; leave --max-cost out"),
+        (Limits(max_cost=1.0), "nobody knows what .* costs, so a cost limit cannot be kept; leave --max-cost out"),
         (Limits(max_tokens_total=9), "does not say how many tokens it takes, so a limit on them cannot be kept"),
     ],
 )
@@ -72,14 +72,14 @@ def test_a_limit_that_cannot_be_kept_is_refused_before_the_first_call(judge, lim
 
 
 def test_a_judge_that_says_its_prices_is_held_to_a_cost_limit():
-    run = casewise.judge("demo", PRICED, options=RunOptions(limits=Limits(max_cost_usd=1.0)))
+    run = casewise.judge("demo", PRICED, options=RunOptions(limits=Limits(max_cost=1.0)))
 
     assert run.summary.n_judged == 90
 
 
 @pytest.mark.parametrize("name", ["constant:safe", "constant:intended"])
 def test_a_judge_that_takes_nothing_keeps_every_limit_and_costs_nothing(name):
-    limits = Limits(max_cost_usd=0.0, max_tokens_total=1)
+    limits = Limits(max_cost=0.0, max_tokens_total=1)
 
     assert casewise.judge("demo", name, options=RunOptions(limits=limits)).summary.n_judged == 90
     assert estimate("demo", name).cost_usd == 0.0
@@ -94,7 +94,7 @@ def test_a_cost_limit_holds_for_moderation_where_it_is_not_billed_and_is_refused
         casewise.judge("demo", judge, options=RunOptions(limits=Limits(max_tokens_total=9)))
     if not known:
         with pytest.raises(ConfigurationError, match="nobody knows what moderation:mistral/mod costs"):
-            casewise.judge("demo", judge, options=RunOptions(limits=Limits(max_cost_usd=9.0)))
+            casewise.judge("demo", judge, options=RunOptions(limits=Limits(max_cost=9.0)))
 
 
 @pytest.mark.parametrize("judge", [BARE, PRICED])

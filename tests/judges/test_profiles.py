@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 from casewise.ask.layouts import Placement, ShownItem
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import all_profiles, guard_messages, policy_id, profile_named, template_arguments
 from casewise.models.protocol import Message
@@ -108,8 +107,8 @@ def test_a_guard_that_is_misspelt_is_asked_about():
 
 
 def test_guards_are_listed_with_what_was_not_checked():
-    listed = CliRunner().invoke(app, ["guards"]).output
-    one = CliRunner().invoke(app, ["guards", "qwen3guard", "--json"]).output
+    listed = invoke("guards").output
+    one = invoke("guards", "qwen3guard", "--json").output
 
     assert "dynaguar" in listed
     assert '"unverified"' in one

@@ -4,14 +4,13 @@ import json
 
 import pytest
 from aiohttp import web
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer, completion
 from tests.support.served import served
-from typer.testing import CliRunner
 
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, RunOptions, Selection
 from casewise.ask.elicitations import PROTOCOLS, protocol_for
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LLMJudge, live_judge
 from casewise.models.protocol import FakeModel
@@ -195,9 +194,9 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
         command += ["--base-url", server.url]
         for more in ([], ["--strict"]):
             server.bodies.clear()
-            assert CliRunner().invoke(app, [*command, *more, "--out", "strict" if more else "usual"]).exit_code == 0
+            assert invoke(*command, *more, "--out", "strict" if more else "usual").exit_code == 0
 
-    counted = json.loads(CliRunner().invoke(app, ["report", "usual", "--json"]).stdout)["read_as"]
+    counted = json.loads(invoke("report", "usual", "--json").stdout)["read_as"]
     assert {row["read_as"]: row["replies"] for row in counted} == {
         "json": 2,
         "label": 2,

@@ -213,8 +213,8 @@ PRICED = Prices(1000.0, 1000.0)
 def test_a_cost_limit_is_kept_over_all_sessions(go):
     reply = Reply(SAFE, "stop", usage=Usage(400, 20))
     judge = LLMJudge(FakeModel(reply), prices=PRICED, options=AskOptions(max_tokens=50))
-    first = go(judge, selection=Selection(limit=40), limits=Limits(4, max_cost_usd=6.0))
-    second = go(judge, selection=Selection(limit=40), limits=Limits(4, max_cost_usd=6.0))
+    first = go(judge, selection=Selection(limit=40), limits=Limits(4, max_cost=6.0))
+    second = go(judge, selection=Selection(limit=40), limits=Limits(4, max_cost=6.0))
 
     spent = sum(j.cost_usd or 0 for j in log(second))
     assert first.stopped == second.stopped == "the cost limit of $6"
@@ -224,7 +224,7 @@ def test_a_cost_limit_is_kept_over_all_sessions(go):
 def test_a_cost_limit_without_a_price_is_an_error_before_the_first_call(go):
     model = FakeModel()
     with pytest.raises(ConfigurationError, match="--price-in"):
-        go(LLMJudge(model), limits=Limits(max_cost_usd=1.0))
+        go(LLMJudge(model), limits=Limits(max_cost=1.0))
 
     assert model.calls == []
 

@@ -207,7 +207,7 @@ def test_a_wrong_key_stops_the_run_and_keeps_what_came_before(tmp_path):
 
 def test_a_cost_limit_is_kept_and_needs_a_price(tmp_path):
     model = FakeModel(Reply("a", "stop", usage=Usage(1_000, 1_000)))
-    limits = Limits(concurrency=1, max_cost_usd=0.005)
+    limits = Limits(concurrency=1, max_cost=0.005)
     found = collected(
         tmp_path,
         LoadedModel(model, Prices(1.0, 1.0)),

@@ -157,7 +157,7 @@ def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
 
 def test_a_limit_holds_over_all_sessions(folder):
     """Each call may cost 2 dollars and costs 1: of 10 dollars all but the last can be spent."""
-    limits = Limits(max_cost_usd=10.0)
+    limits = Limits(max_cost=10.0)
     first = add_up(folder, each_alone(4), live(Adder()), limits=limits)
     second = add_up(folder, each_alone(100), live(Adder()), limits=limits)
     third = add_up(folder, each_alone(100), live(Adder()), limits=limits)
@@ -219,7 +219,7 @@ def test_answers_may_come_in_another_session_than_the_one_that_asked(folder):
 
 def test_what_is_out_is_set_aside_in_every_later_session(folder):
     """Five calls of at most 2 dollars fit 10; each then costs 1, which makes room for others."""
-    office, limits = Office(Adder()), Limits(max_cost_usd=10.0)
+    office, limits = Office(Adder()), Limits(max_cost=10.0)
 
     def session():
         return add_up(folder, each_alone(100), DeferredExecutor(office, folder / "jobs.json"), limits=limits)

@@ -125,7 +125,7 @@ async def dollar(_ask):
 @pytest.mark.parametrize("concurrency", [1, 3, 50])
 def test_a_cost_limit_is_reached_and_not_passed(concurrency):
     """Each call may cost 3 dollars and costs 1: all but the last 2 dollars can be spent."""
-    limits = Limits(concurrency=concurrency, max_cost_usd=20.0)
+    limits = Limits(concurrency=concurrency, max_cost=20.0)
     budget = Budget(limits)
     seen, tally = run(
         calls(100, at_most=Spend(3.0, 30)),
@@ -156,7 +156,7 @@ def test_a_token_limit_counts_what_was_spent_before():
 
 
 def test_a_failed_call_gives_back_what_was_set_aside():
-    limits = Limits(max_cost_usd=5.0)
+    limits = Limits(max_cost=5.0)
     budget = Budget(limits)
 
     async def fail(_ask):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,3 +46,43 @@ def program(*arguments: object, cwd: Path | None = None, **environment: str) -> 
     command = [sys.executable, "-m", "casewise", *(str(argument) for argument in arguments)]
     done = subprocess.run(command, capture_output=True, check=False, cwd=cwd, env=os.environ | environment, timeout=120)
     return Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+class Result(NamedTuple):
+    """What a command came to: as `Said`, with both streams in the order in which they were written."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    output: str
+
+
+def invoke(*arguments: object) -> Result:
+    """Run `casewise` in this process, where no fixture captures what it writes."""
+    streams, both = (io.StringIO(), io.StringIO()), io.StringIO()
+    before = sys.argv
+    sys.argv = ["casewise", *map(str, arguments)]
+    code = 0
+    try:
+        with redirect_stdout(Tee(streams[0], both)), redirect_stderr(Tee(streams[1], both)):
+            try:
+                main()
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else 0
+    finally:
+        sys.argv = before
+    return Result(code, streams[0].getvalue(), streams[1].getvalue(), both.getvalue())
+
+
+class Tee(io.StringIO):
+    """Writes to several streams."""
+
+    def __init__(self, *streams: io.StringIO) -> None:
+        super().__init__()
+        self.streams = streams
+
+    def write(self, text: str) -> int:
+        """Write to each."""
+        for stream in self.streams:
+            stream.write(text)
+        return len(text)

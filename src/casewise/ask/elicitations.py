@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from casewise.ask.reader import LONGEST_DETAIL, Parsed, ReadAs, parse_binary, parse_score
 from casewise.errors import ConfigurationError
 from casewise.models.local_models import word_of
-from casewise.models.protocol import Position, Reply, ReplyOptions
+from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
+from casewise.options import Hidden, Parameter
 from casewise.records import SCALES, Elicitation, Scored, Unscored, UnscoredReason
 
 # Recognising a reply that declines to do what it was asked.
@@ -46,20 +47,17 @@ Outcome = Scored | Unscored
 
 
 @dataclass(frozen=True)
-class AskOptions:
+class AskOptions(Sampling):
     """What of the model's options the user may set; all of it goes into the run's identity."""
 
-    temperature: float | None = 0.0
-    max_tokens: int = 1024
-    seed: int | None = None
-    top_p: float | None = None
-    system: str | None = None
+    top_p: Hidden[float | None] = None
+    system: Hidden[str | None] = None
     """A message that stands before all others."""
-    structured: bool | None = None
-    """Hold the endpoint to a JSON schema; None: wherever it takes one, and never under a protocol."""
+    structured: Annotated[bool | None, Parameter(negative="--no-structured")] = None
+    """Hold the model to a JSON schema. Default: wherever it takes one, but under --protocol."""
     strict: bool = False
-    """Read JSON as it was asked for, and nothing else."""
-    protocol: str | None = None
+    """Read JSON as it was asked for and nothing else; the rest is unscored."""
+    protocol: Hidden[str | None] = None
     """The protocol that these are of. Under the paper's the probability is greedy."""
 
     def settings(self) -> dict[str, Any]:

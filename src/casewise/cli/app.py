@@ -7,96 +7,101 @@ import gc
 import io
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from typer._completion_classes import completion_init
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from casewise import __version__
-from casewise.cli.commands import Entry, lazy_group
-from casewise.errors import CasewiseError, ExitCode
+from casewise.cli.help import HELP
+from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean
 from casewise.extras import extra_with, install_command
 
-HERE = "casewise.cli"
-
-SECTIONS: dict[str, tuple[Entry, ...]] = {
-    "Evaluate a judge": (
-        Entry("demo", f"{HERE}.evaluate:demo", "The whole of it on an embedded benchmark, in a minute."),
-        Entry("judge", f"{HERE}.judge:judge", "Have a judge decide every item of a benchmark."),
-        Entry("report", f"{HERE}.evaluate:report", "How well judges agree with people: numbers and a page."),
-        Entry("compare", f"{HERE}.evaluate:compare", "Which judge agrees better, and is the difference real?"),
-        Entry("guards", f"{HERE}.judge:guards", "The guards that can judge, and what of each was checked."),
-        Entry(
-            "leaderboard",
-            f"{HERE}.evaluate:leaderboard",
-            "Runs beside each other, with ranks that are intervals.",
-        ),
-        Entry("attack", f"{HERE}.attack:attack", "Lie to a judge about the context, with and without defences."),
-        Entry("robustness", f"{HERE}.attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
-        Entry("replies", f"{HERE}.replies:app", "What a chatbot does: collect its replies, and grade them."),
-        Entry("view", f"{HERE}.evaluate:view", "Look around in runs in a browser, item by item."),
-        Entry("run", f"{HERE}.evaluate:app", "Look into a run."),
-        Entry("replay", f"{HERE}.evaluate:replay", "Score a published output again: its numbers beside ours."),
-        Entry("paper", f"{HERE}.evaluate:paper", "The CASE-Bench paper's tables and figures, recomputed."),
-    ),
-    "Build a benchmark": (
-        Entry("data", f"{HERE}.data:app", "Fetch, check and show benchmarks."),
-        Entry("contexts", f"{HERE}.contexts:app", "Select queries, generate contexts, check, review, release."),
-        Entry("audit", f"{HERE}.data:audit", "What a benchmark's numbers hide, and what to do about it."),
-    ),
-    "Study with people": (
-        Entry("power", f"{HERE}.power:app", "How many annotators, and what so many can find."),
-        Entry("study", f"{HERE}.study:app", "Have people rate items, each as often as promised."),
-        Entry("prolific", f"{HERE}.prolific:app", "Recruit a study's people at Prolific."),
-        Entry("serve", f"{HERE}.serve:serve", "Open the review room and the studies in a browser."),
-        Entry("invite", f"{HERE}.serve:invite", "A link with which somebody chooses a password."),
-    ),
-    "Deploy": (
-        Entry("decider", f"{HERE}.decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
-        Entry("gate", f"{HERE}.evaluate:gate", "Is this run worse than that one by more than is allowed?"),
-    ),
-    "Share": (Entry("export", f"{HERE}.data:export_command", "Benchmarks and runs in other people's formats."),),
-    "Keep": (
-        Entry("backup", f"{HERE}.serve:backup", "Write everything that people have done to one file."),
-        Entry("restore", f"{HERE}.serve:restore", "Put a backup into a new, empty database."),
-        Entry("doctor", f"{HERE}.serve:doctor", "What is installed, configured and reachable."),
-    ),
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Evaluate a judge": {
+        "demo": ("evaluate:demo", "The whole of it on an embedded benchmark, in a minute."),
+        "judge": ("judge:judge", "Have a judge decide every item of a benchmark."),
+        "report": ("evaluate:report", "How well judges agree with people: numbers and a page."),
+        "compare": ("evaluate:compare", "Which judge agrees better, and is the difference real?"),
+        "guards": ("judge:guards", "The guards that can judge, and what of each was checked."),
+        "leaderboard": ("evaluate:leaderboard", "Runs beside each other, with ranks that are intervals."),
+        "attack": ("attack:attack", "Lie to a judge about the context, with and without defences."),
+        "robustness": ("attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
+        "replies": ("replies:app", "What a chatbot does: collect its replies, and grade them."),
+        "view": ("evaluate:view", "Look around in runs in a browser, item by item."),
+        "run": ("evaluate:app", "Look into a run."),
+        "replay": ("evaluate:replay", "Score a published output again: its numbers beside ours."),
+        "paper": ("evaluate:paper", "The CASE-Bench paper's tables and figures, recomputed."),
+    },
+    "Build a benchmark": {
+        "data": ("data:app", "Fetch, check and show benchmarks."),
+        "contexts": ("contexts:app", "Select queries, generate contexts, check, review, release."),
+        "audit": ("data:audit", "What a benchmark's numbers hide, and what to do about it."),
+    },
+    "Study with people": {
+        "power": ("power:app", "How many annotators, and what so many can find."),
+        "study": ("study:app", "Have people rate items, each as often as promised."),
+        "prolific": ("prolific:app", "Recruit a study's people at Prolific."),
+        "serve": ("serve:serve", "Open the review room and the studies in a browser."),
+        "invite": ("serve:invite", "A link with which somebody chooses a password."),
+    },
+    "Deploy": {
+        "decider": ("decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
+        "gate": ("evaluate:gate", "Is this run worse than that one by more than is allowed?"),
+    },
+    "Share": {"export": ("data:export_command", "Benchmarks and runs in other people's formats.")},
+    "Keep": {
+        "backup": ("serve:backup", "Write everything that people have done to one file."),
+        "restore": ("serve:restore", "Put a backup into a new, empty database."),
+        "doctor": ("serve:doctor", "What is installed, configured and reachable."),
+    },
 }
-"""Every command by what it is for. A new one is a file in `cli/` and a line here."""
+"""Every command by what it is for: where its function or its `App` is, and its line on the page of all commands.
+A new one is a function in `cli/` and a line here; its own help is its docstring."""
 
-app = typer.Typer(
+EVERYWHERE = Group("With every command", sort_key=99)
+
+app = App(
     name="casewise",
-    cls=lazy_group(SECTIONS),
     help="Does a judge decide in context, as people do, whether a chatbot should answer?",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["--help", "-h"]},
+    version=f"casewise {__version__}",
+    help_flags=("--help", "-h"),
+    help_format="plaintext",
+    help_formatter=HELP,
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+    exit_on_error=False,
+    print_error=False,
 )
-
+for place, (heading, commands) in enumerate(SECTIONS.items()):
+    section = Group(heading, sort_key=place)
+    for number, (name, (where, line)) in enumerate(commands.items()):
+        app.command(f"casewise.cli.{where}", name=name, help=line, group=section, sort_key=number)
+app.register_install_completion_command()
 
 GARBAGE = 50_000
 """Objects between two looks for cycles of them. At Python's 700 a report looked 250 times, mostly at what it had just imported."""
 
-COMPLETING = "_CASEWISE_COMPLETE"
-"""The variable by which a shell asks for completions."""
 
-
-def say_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"casewise {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def casewise(
-    version: Annotated[
-        bool, typer.Option("--version", callback=say_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+@app.meta.default
+def start(
+    *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    json: Annotated[bool, Parameter(group=EVERYWHERE)] = False,
 ) -> None:
-    """Does a judge decide in context, as people do, whether a chatbot should answer?"""
+    """Does a judge decide in context, as people do, whether a chatbot should answer?
+
+    Parameters
+    ----------
+    json
+        Print one JSON document on stdout and nothing else.
+    """
+    from casewise.cli.printing import note, saying
+    from casewise.storage.files import telling_long_steps
+
+    with saying(json=json), telling_long_steps(note) if sys.stderr.isatty() else nullcontext():
+        app(tokens)
 
 
 def main() -> None:
@@ -106,20 +111,15 @@ def main() -> None:
     open_what_is_closed()
     print_what_the_terminal_can()
     refuse_what_is_no_text(sys.argv[1:])
-    if COMPLETING in os.environ:
-        completion_init()  # what typer calls where it adds options of its own for it
     try:
-        app()
-    except CasewiseError as error:
-        fail(str(error), code=error.exit_code)
+        prepare(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
+        app.meta(sys.argv[1:])
+    except (CasewiseError, CycloptsError) as error:
+        fail(str(error), code=getattr(error, "exit_code", ExitCode.USAGE))
     except KeyboardInterrupt:
         fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
         pipe_closed()
-    except SystemExit as error:  # what prints may exit with 1 where nobody reads: that would be a "no"
-        if isinstance(error.__context__, BrokenPipeError):
-            pipe_closed()
-        raise
     except OSError as error:
         fail(unusable(error), code=ExitCode.USAGE)
     except Exception as error:
@@ -132,6 +132,21 @@ def main() -> None:
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def prepare(name: str | None) -> None:
+    """Have a command say of itself what its docstring does: its line was for the page of all commands.
+
+    Raises ConfigurationError: there is no such command.
+    """
+    if name is None:
+        return
+    if name not in app:
+        names = [name for commands in SECTIONS.values() for name in commands]
+        raise ConfigurationError(
+            f"no command is called {name!r}{did_you_mean(name, names)}; casewise --help lists them"
+        )
+    app[name].help = None
 
 
 def open_what_is_closed() -> None:
@@ -170,5 +185,5 @@ def unusable(error: OSError) -> str:
 
 
 def fail(message: str, *, code: ExitCode) -> None:
-    typer.echo(f"error: {message}", err=True)
+    sys.stderr.write(f"error: {message}\n")
     sys.exit(code)

@@ -9,24 +9,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from casewise import api
 from casewise.cli import judge as output
-from casewise.cli.commands import with_groups
-from casewise.cli.evaluate import NumbersOptions, end_with_code
-from casewise.cli.judge import (
-    AskingOptions,
-    HowOptions,
-    ItemOptions,
-    LimitOptions,
-    LocalModelOptions,
-    run_options,
+from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
+from casewise.cli.judge import AskingOptions, HowOptions, run_options
+from casewise.cli.options import (
+    ASKED,
+    HOW,
+    ITEMS,
+    MACHINE,
+    MODEL,
+    BenchmarkOption,
+    Calls,
+    ElicitOption,
+    Items,
+    RunArgument,
 )
 from casewise.cli.printing import (
-    BenchmarkOption,
     DocumentOptions,
-    JsonOption,
+    Documents,
+    as_json,
     command_line,
     end,
     leave,
@@ -39,6 +41,7 @@ from casewise.cli.printing import (
 )
 from casewise.cli.replies import AskedChatbot
 from casewise.errors import ConfigurationError
+from casewise.options import Flat
 
 # `casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its
 # verdicts.
@@ -48,82 +51,67 @@ from casewise.errors import ConfigurationError
 class AttackOptions:
     """With what a judge is attacked, and what guards it."""
 
-    attacks: Annotated[
-        str,
-        typer.Option(
-            "--attacks",
-            help="Attacks with commas: all, claim:authority, twin:recipient, toml:FILE, python:MODULE:FUNCTION.",
-        ),
-    ] = "all"
-    defences: Annotated[
-        str,
-        typer.Option(
-            "--defences",
-            help="Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others.",
-        ),
-    ] = "none"
-    noise: Annotated[
-        str,
-        typer.Option(
-            "--noise",
-            help="Perturbations asked besides, paraphrase:MODEL too, for the judge's own noise; none for none.",
-        ),
-    ] = "order:reversed,format:prose"
-    at: Annotated[
-        str | None,
-        typer.Option("--at", help="The day on which the facts of verified: and annotated: are asked. Default: today."),
-    ] = None
+    attacks: str = "all"
+    """Attacks with commas: all, claim:authority, twin:recipient, toml:FILE, python:MODULE:FUNCTION."""
+    defences: str = "none"
+    """Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others."""
+    noise: str = "order:reversed,format:prose"
+    """Perturbations asked besides, paraphrase:MODEL too, for the judge's own noise; none for none."""
+    at: str | None = None
+    """The day on which the facts of verified: and annotated: are asked. Default: today."""
 
     def arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
         """Every attack under every defence, and each defence without one."""
         return api.arms_under_attack(benchmark, self.attacks, defences=self.defences, noise=self.noise, at=self.at)
 
 
-@with_groups
 def attack(
+    benchmark: str | None = None,
+    /,
     *,
-    benchmark: Annotated[
-        str | None,
-        typer.Argument(help="A benchmark: a folder, a file of items, 'demo', or a name of casewise data fetch."),
-    ] = None,
-    judge: Annotated[str | None, typer.Option("--judge", help="Who judges, as for casewise judge.")] = None,
-    chatbot: Annotated[
-        str | None, typer.Option("--model", help="A chatbot whose replies are attacked instead; needs --grader.")
-    ] = None,
-    grader: Annotated[
-        list[str] | None,
-        typer.Option("--grader", help="Who grades the replies, as for casewise replies grade; may be repeated."),
-    ] = None,
-    wanted: AttackOptions,
-    list_all: Annotated[
-        bool, typer.Option("--list", help="Say which attacks and defences there are, with examples, and stop.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE-attack."),
-    ] = None,
-    elicit: Annotated[str | None, typer.Option("--elicit", help="How to ask: binary, score, probability.")] = None,
-    items: ItemOptions,
-    model: AskingOptions,
-    limits: LimitOptions,
-    local: LocalModelOptions,
-    how: HowOptions,
-    as_json: JsonOption = False,
+    judge: str | None = None,
+    model: str | None = None,
+    grader: tuple[str, ...] = (),
+    wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
+    list_: bool = False,
+    out: Path | None = None,
+    elicit: ElicitOption = None,
+    items: Annotated[Items, ITEMS] = Items(),
+    asking: Annotated[AskingOptions, MODEL] = AskingOptions(),
+    calls: Flat[Calls] = Calls(),
+    local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
+    how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
-    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command again goes on."""
-    if list_all:
+    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command again goes on.
+
+    Parameters
+    ----------
+    benchmark
+        A benchmark: a folder, a file of items, 'demo', or a name of casewise data fetch.
+    judge
+        Who judges, as for casewise judge.
+    model
+        A chatbot whose replies are attacked instead; needs --grader.
+    grader
+        Who grades the replies, as for casewise replies grade; may be repeated.
+    list_
+        Say which attacks and defences there are, with examples, and stop.
+    out
+        Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE-attack.
+    """
+    if list_:
         listed = api.attacks_offered(benchmark)
-        print_json(listed.as_json()) if as_json else show(listed.document)
+        print_json(listed.as_json()) if as_json() else show(listed.document)
         return
-    if benchmark is None or (judge is None) == (chatbot is None) or bool(chatbot) != bool(grader):
+    if benchmark is None or (judge is None) == (model is None) or bool(model) != bool(grader):
         raise ConfigurationError(
             "give a benchmark and --judge, or --model with --grader; casewise attack --list says what there is to attack with"
         )
-    given = Attack(benchmark, judge or str(chatbot), wanted, items, model, limits, local, how, out, as_json)
+    given = Attack(benchmark, judge or str(model), wanted, items, asking, calls, local, how, out)
     if judge is not None:
         given.on_judge(elicit)
     else:
-        given.on_replies(grader or ())
+        given.on_replies(grader)
 
 
 @dataclass(frozen=True)
@@ -133,13 +121,12 @@ class Attack:
     source: str
     asked: str
     wanted: AttackOptions
-    items: ItemOptions
+    items: Items
     asking: AskingOptions
-    limits: LimitOptions
-    local: LocalModelOptions
+    calls: Calls
+    local: api.LocalOptions
     how: HowOptions
     out: Path | None
-    as_json: bool
 
     @property
     def folder(self) -> Path:
@@ -158,82 +145,84 @@ class Attack:
 
     def on_judge(self, elicit: str | None) -> None:
         """Have a judge decide under every attack and defence."""
-        live = self.asking.live(self.limits, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
+        live = self.asking.options(self.calls, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
         elicitations = api.elicitations_named(elicit)
         made = api.as_judge(self.asked, self.benchmark, elicitations=elicitations, live=live)
-        options = run_options(self.source, self.benchmark, live, items=self.items, limits=self.limits)
+        options = run_options(self.source, self.benchmark, live, items=self.items, calls=self.calls)
         if self.how.dry_run:
             estimate = api.estimate(self.benchmark, made, elicitations=elicitations, arms=self.arms, options=options)
-            output.print_estimates([(estimate, made)], as_json=self.as_json)
+            output.print_estimates([(estimate, made)])
             return
         others = api.others_asked(self.arms, live.model, judge=made)
         leave("the benchmark's queries", made.sends_to, *others, agreed=self.how.yes)
         folder = self.out or self.folder
-        with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
+        with watching(f"attacking {self.asked}") as watch:
             watched = replace(options, watch=watch)
             run = api.judge(
                 self.benchmark, made, out=folder, elicitations=elicitations, arms=self.arms, options=watched
             )
-        output.print_summary(run.summary, folder, as_json=self.as_json, then="robustness")
+        output.print_summary(run.summary, folder, then="robustness")
         end(run.summary)
 
     def on_replies(self, named: Sequence[str]) -> None:
         """Collect a chatbot's replies under every attack and defence, and have them graded."""
-        reached = self.limits.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
+        reached = self.calls.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
         bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
         graders = [api.replying.as_grader(name, options=bare) for name in named]
-        asked = AskedChatbot(self.benchmark, self.asked, self.arms, self.items.selection(self.benchmark), reached)
+        asked = AskedChatbot(self.benchmark, self.asked, self.arms, self.items.of(self.benchmark), reached)
         options = api.replying.CollectOptions(
-            temperature=self.asking.temperature,
-            max_tokens=self.asking.max_tokens,
+            temperature=self.asking.live.ask.temperature,
+            max_tokens=self.asking.live.ask.max_tokens,
             seed=self.items.seed,
-            limits=self.limits.limits(),
-            batch=self.limits.batches(),
+            limits=self.calls.limits,
+            batch=self.calls.batches.options(),
             command=command_line(),
             benchmark_source=api.source_of(self.source, self.benchmark),
             makers=reached,
         )
         if self.how.dry_run:
-            asked.tell_estimate(options, as_json=self.as_json)
+            asked.tell_estimate(options)
             return
         senders = (one.sends_to for one in graders)
         asked.leave("the benchmark's queries and the replies", *senders, agreed=self.how.yes)
         folder = self.out or Path("replies") / self.folder.name
-        with watching(f"attacking {self.asked}", quiet=self.as_json) as watch:
+        with watching(f"attacking {self.asked}") as watch:
             kept = asked.collect(folder, replace(options, watch=watch))
         if kept.summary.n_pending:
-            print_json({"replies": kept.summary.as_json(), "grades": []}) if self.as_json else None
+            print_json({"replies": kept.summary.as_json(), "grades": []}) if as_json() else None
             tell_pending(kept.summary, kept.path)
             end(kept.summary)
         self.say_graded(kept, [self.graded(kept, one) for one in graders])
 
     def graded(self, kept: api.Replies, grader: api.replying.Grader) -> api.replying.GradeSummary:
         """Have the replies graded by one grader."""
-        with watching(f"grading by {grader.name}", quiet=self.as_json) as watch:
-            limits, batch = self.limits.limits(), self.limits.batches()
+        with watching(f"grading by {grader.name}") as watch:
+            limits, batch = self.calls.limits, self.calls.batches.options()
             grading = api.replying.GradeOptions(limits=limits, command=command_line(), watch=watch, batch=batch)
             return api.grade(kept, grader, options=grading)
 
     def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
         """What became of replies and grades."""
-        if self.as_json:
+        if as_json():
             print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
         else:
             graded = sum(summary.n_usable for summary in summaries)
-            typer.echo(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {kept.path}")
+            print(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {kept.path}")
             note(f"next: casewise robustness {shlex.quote(str(kept.path))}")
         for progress in (kept.summary, *summaries):
             end(progress)
 
 
-@with_groups
 def robustness(
-    *,
-    run: Annotated[Path, typer.Argument(help="A run folder that casewise attack has made.")],
-    numbers: NumbersOptions,
-    documents: DocumentOptions,
+    run: RunArgument, /, *, numbers: Numbers = NumbersOptions(), documents: Documents = DocumentOptions()
 ) -> None:
-    """What attacks did to a judge's verdicts, paired with the items as they are: print the main numbers, write the page."""
+    """What attacks did to a judge's verdicts, paired with the items as they are: print the main numbers, write the page.
+
+    Parameters
+    ----------
+    run
+        A run folder that casewise attack has made.
+    """
     found = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
     page = documents.html or run / "robustness.html"
     api.write_text(page, found.to_html())
@@ -242,12 +231,16 @@ def robustness(
     end_with_code(found)
 
 
-def paraphrases(
-    run: Annotated[Path, typer.Argument(help="A run folder for which a model has paraphrased contexts.")],
-    to: Annotated[Path, typer.Option("--to", help="The file to write, a paraphrase a line.")],
-    benchmark: BenchmarkOption = None,
-) -> None:
-    """Write paraphrases beside what they paraphrase, for people to read; the arm checked:FILE takes those with a reviewer."""
+def paraphrases(run: RunArgument, /, *, to: Path, benchmark: BenchmarkOption = None) -> None:
+    """Write paraphrases beside what they paraphrase, for people to read; the arm checked:FILE takes those with a reviewer.
+
+    Parameters
+    ----------
+    run
+        A run folder for which a model has paraphrased contexts.
+    to
+        The file to write, a paraphrase a line.
+    """
     made = api.write_paraphrases(run, to, benchmark=benchmark)
     say(
         f"{to}: {made:,} paraphrases; whoever finds that one says the same writes their name as its reviewer", made=made

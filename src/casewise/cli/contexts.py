@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import App, Parameter
+from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
 from casewise.cli.attack import paraphrases
-from casewise.cli.commands import with_groups
+from casewise.cli.data import ParametersOption, TaxonomyOption
+from casewise.cli.options import ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
-    DatabaseOption,
-    DryRunOption,
-    JsonOption,
-    OverBatchOptions,
-    SpendingOptions,
-    YesOption,
+    as_json,
     command_line,
     end,
     leave,
@@ -30,44 +27,49 @@ from casewise.cli.printing import (
     watching,
 )
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.options import Flat
 
-app = typer.Typer(
-    help="Select queries, generate contexts for them, check, review and release them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = App(name="contexts")
 
-DraftArgument = Annotated[str, typer.Argument(help="The draft's name.")]
+DraftArgument = Annotated[str, Parameter(help="The draft's name.")]
 EndpointOption = Annotated[
     str | None,
-    typer.Option("--base-url", "--model-url", help="Address of a chat-completions server, up to and with /v1."),
+    Parameter(name=("--base-url", "--model-url"), help="Address of a chat-completions server, up to and with /v1."),
 ]
 
 
-@app.command()
+@app.command
 def select(
-    queries: Annotated[
-        Path,
-        typer.Argument(
-            help="CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder, a published JSON file."
-        ),
-    ],
-    draft: Annotated[str | None, typer.Option("--draft", help="The new draft's name. Default: the file's.")] = None,
-    per_category: Annotated[
-        int | None, typer.Option("--per-category", min=1, help="Queries of each category. Default: all.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Which queries are drawn.")] = 0,
-    taxonomy: Annotated[Path | None, typer.Option("--taxonomy", help="Your own categories, as TOML.")] = None,
-    parameters: Annotated[
-        Path | None, typer.Option("--parameters", help="What contexts state: parameters of your own, as TOML.")
-    ] = None,
-    intents: Annotated[str, typer.Option("--intents", help="Intents to make contexts for.")] = "safe,unsafe",
-    movable: Annotated[
-        bool, typer.Option("--movable", help="Leave out a benchmark's queries that no context moves (casewise audit).")
-    ] = False,
+    queries: Path,
+    /,
+    *,
+    draft: str | None = None,
+    per_category: PositiveInt | None = None,
+    seed: int = 0,
+    taxonomy: TaxonomyOption = None,
+    parameters: ParametersOption = None,
+    intents: str = "safe,unsafe",
+    movable: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out."""
+    """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
+
+    Parameters
+    ----------
+    queries
+        CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder, a published
+        JSON file.
+    draft
+        The new draft's name. Default: the file's.
+    per_category
+        Queries of each category. Default: all.
+    seed
+        Which queries are drawn.
+    intents
+        Intents to make contexts for.
+    movable
+        Leave out a benchmark's queries that no context moves (casewise audit).
+    """
     name = draft or queries.stem.lower()
     chosen = api.contexts.select(
         queries,
@@ -104,13 +106,16 @@ def select(
 class WritingOptions:
     """How contexts are written."""
 
-    intents: Annotated[str, typer.Option("--intents", help="safe, unsafe, or both with a comma.")] = "safe,unsafe"
-    which: Annotated[
-        str, typer.Option("--which", help="missing, new, failed, or 'beyond repair' (writes those anew).")
-    ] = "missing"
-    attempts: Annotated[int, typer.Option("--attempts", min=1, help="Calls for one context, at most.")] = 2
-    temperature: Annotated[float, typer.Option("--temperature", help="The model's temperature.")] = 1.0
-    prompts: Annotated[Path | None, typer.Option("--prompts", help="Your own wording, as TOML.")] = None
+    intents: str = "safe,unsafe"
+    """safe, unsafe, or both with a comma."""
+    which: str = "missing"
+    """missing, new, failed, or 'beyond repair' (writes those anew)."""
+    attempts: PositiveInt = 2
+    """Calls for one context, at most."""
+    temperature: float = 1.0
+    """The model's temperature."""
+    prompts: Path | None = None
+    """Your own wording, as TOML."""
 
     def writing(self, calls: CallOptions) -> api.contexts.Writing:
         """What these options mean."""
@@ -121,53 +126,54 @@ class WritingOptions:
             temperature=self.temperature,
             prompts=self.prompts,
             base_url=calls.base_url,
-            prices=calls.prices(),
-            limits=calls.limits(),
+            prices=calls.prices,
+            limits=calls.limits,
             command=command_line(),
-            batch=calls.batches(),
+            batch=calls.batches.options(),
         )
 
 
 @dataclass(frozen=True)
-class CallOptions(SpendingOptions, OverBatchOptions):
+class CallOptions:
     """How a model is called, and what that may cost; whether it is done, or only reckoned."""
 
     base_url: EndpointOption = None
-    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="Calls at a time.")] = 16
+    limits: Annotated[api.Limits, MONEY] = field(default_factory=api.Limits)
+    prices: Annotated[api.Prices | None, MONEY] = None
+    batches: Annotated[Batches, MONEY] = field(default_factory=Batches)
     dry_run: DryRunOption = False
     yes: YesOption = False
-
-    def limits(self) -> api.Limits:
-        """What it may take."""
-        return api.Limits(self.concurrency, self.max_cost, self.max_tokens_total)
 
     def leave(self, what: str, to: str | None) -> None:
         """Ask for leave to send something."""
         leave(what, to, agreed=self.yes)
 
 
-@app.command()
-@with_groups
+@app.command
 def generate(
-    *,
     draft: DraftArgument,
-    model: Annotated[
-        str, typer.Option("--model", help="openai/gpt-4o, ollama/NAME, …; fake/contexts to rehearse at no cost.")
-    ],
-    writing: WritingOptions,
-    calls: CallOptions,
+    /,
+    *,
+    model: str,
+    writing: Annotated[WritingOptions, ASKED] = WritingOptions(),
+    calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
-    as_json: JsonOption = False,
 ) -> None:
-    """Have a model write the contexts that are missing. The same command again goes on where it stopped."""
+    """Have a model write the contexts that are missing. The same command again goes on where it stopped.
+
+    Parameters
+    ----------
+    model
+        openai/gpt-4o, ollama/NAME, …; fake/contexts to rehearse at no cost.
+    """
     how = writing.writing(calls)
     if calls.dry_run:
         estimate = api.contexts.estimate_generating(draft, model, writing=how, database=database)
-        print_calls(estimate, model, "contexts", as_json=as_json)
+        print_calls(estimate, model, "contexts")
         return
-    with watching(f"generating {draft}", quiet=as_json) as watch:
+    with watching(f"generating {draft}") as watch:
         summary = api.contexts.generate(draft, model, writing=how, database=database, watch=watch, leave=calls.leave)
-    if as_json:
+    if as_json():
         print_json(summary.as_json())
     else:
         say_generated(summary, draft)
@@ -175,7 +181,7 @@ def generate(
 
 
 def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
-    typer.echo(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
+    print(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
     tell_pending(summary)
@@ -186,99 +192,116 @@ def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
     note(f"next: casewise contexts check {draft}")
 
 
-def print_calls(estimate: api.contexts.CallEstimate, model: str, what: str, *, as_json: bool) -> None:
+def print_calls(estimate: api.contexts.CallEstimate, model: str, what: str) -> None:
     """What asking would take."""
-    if as_json:
+    if as_json():
         print_json({"model": model, what: estimate.n_calls, **asdict(estimate)})
         return
-    typer.echo(f"{model}: {estimate.n_calls:,} {what} in as many calls")
+    print(f"{model}: {estimate.n_calls:,} {what} in as many calls")
     print_cost(estimate)
 
 
-@app.command()
-@with_groups
+@app.command
 def check(
-    *,
     draft: DraftArgument,
-    ask: Annotated[
-        str | None, typer.Option("--ask", help="Also ask this model for its opinion; its findings bear its name.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Run folder of its opinions, to go on with. Default: runs/DRAFT-opinions-MODEL."),
-    ] = None,
-    retries: Annotated[
-        int,
-        typer.Option("--retry-unread", min=0, help="How often to ask again at most where a reply was no opinion."),
-    ] = 0,
-    calls: CallOptions,
+    /,
+    *,
+    ask: str | None = None,
+    out: Path | None = None,
+    retry_unread: NonNegativeInt = 0,
+    calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
-    as_json: JsonOption = False,
 ) -> None:
-    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
+    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found.
+
+    Parameters
+    ----------
+    ask
+        Also ask this model for its opinion; its findings bear its name.
+    out
+        Run folder of its opinions, to go on with. Default: runs/DRAFT-opinions-MODEL.
+    retry_unread
+        How often to ask again at most where a reply was no opinion.
+    """
     reading = api.contexts.ReaderOptions(
         out=out,
         base_url=calls.base_url,
-        prices=calls.prices(),
-        limits=calls.limits(),
-        retries=retries,
+        prices=calls.prices,
+        limits=calls.limits,
+        retries=retry_unread,
         command=command_line(),
-        batch=calls.batches(),
+        batch=calls.batches.options(),
     )
     if calls.dry_run:
         if ask is None:
             raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
         estimate = api.contexts.estimate_asking(draft, ask, reading=reading, database=database)
-        print_calls(estimate, ask, "opinions", as_json=as_json)
+        print_calls(estimate, ask, "opinions")
         return
     asked = None
     if ask is not None:
-        with watching(f"asking {ask}", quiet=as_json) as watch:
+        with watching(f"asking {ask}") as watch:
             asked = api.contexts.ask(draft, ask, reading=reading, database=database, watch=watch, leave=calls.leave)
         for line in asked.lines(ask):
             note(line)
     report = api.contexts.check(draft, database=database)
-    if as_json:
+    if as_json():
         print_json(report.as_json())
     else:
-        typer.echo("\n".join(report.lines()))
+        print("\n".join(report.lines()))
     if asked is not None and (asked.stopped or asked.n_pending):
-        raise typer.Exit(ExitCode.STOPPED)
+        raise SystemExit(ExitCode.STOPPED)
 
 
-@app.command()
-def status(draft: DraftArgument, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+@app.command
+def status(draft: DraftArgument, /, *, database: DatabaseOption = None) -> None:
     """Where each context stands, how well the reviewers agree, and how much they changed."""
     found = api.contexts.status(draft, database=database)
-    if as_json:
+    if as_json():
         print_json(found.as_json())
         return
     for phase, count in found.progress.items():
         if count:
-            typer.echo(f"{count:6}  {phase}")
-    typer.echo(f"both reviewers submitted the same words: {found.agreed_at_once}")
-    typer.echo(f"both, or neither, saw a need to change: {found.same_need}")
-    typer.echo(f"changed since they were generated: {found.changed}")
-    typer.echo(f"returned by an expert: {found.returned}")
+            print(f"{count:6}  {phase}")
+    print(f"both reviewers submitted the same words: {found.agreed_at_once}")
+    print(f"both, or neither, saw a need to change: {found.same_need}")
+    print(f"changed since they were generated: {found.changed}")
+    print(f"returned by an expert: {found.returned}")
 
 
-@app.command()
+@app.command
 def release(
     draft: DraftArgument,
-    version: Annotated[str, typer.Option("--version", help="The release's version, such as 1.0.0.")],
-    out: Annotated[Path | None, typer.Option("--out", help="The new folder. Default: DRAFT-VERSION.")] = None,
-    licence: Annotated[str | None, typer.Option("--licence", help="The licence you give it.")] = None,
-    gated: Annotated[bool, typer.Option("--gated/--open", help="Whether people must accept terms to get it.")] = True,
-    no_context: Annotated[bool, typer.Option("--no-context", help="Also an item per query without context.")] = False,
-    generated: Annotated[
-        bool, typer.Option("--generated", help="Also items for generated contexts that the review changed.")
-    ] = False,
-    unreviewed: Annotated[
-        bool, typer.Option("--unreviewed", help="Generated contexts only, which nobody needs to have signed off.")
-    ] = False,
+    /,
+    *,
+    version: str,
+    out: Path | None = None,
+    licence: str | None = None,
+    gated: Annotated[bool, Parameter(negative="--open")] = True,
+    no_context: bool = False,
+    generated: bool = False,
+    unreviewed: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Write an immutable, checksummed benchmark; refused while any context is not signed off, but with --unreviewed."""
+    """Write an immutable, checksummed benchmark; refused while any context is not signed off, but with --unreviewed.
+
+    Parameters
+    ----------
+    version
+        The release's version, such as 1.0.0.
+    out
+        The new folder. Default: DRAFT-VERSION.
+    licence
+        The licence you give it.
+    gated
+        Whether people must accept terms to get it.
+    no_context
+        Also an item per query without context.
+    generated
+        Also items for generated contexts that the review changed.
+    unreviewed
+        Generated contexts only, which nobody needs to have signed off.
+    """
     options = api.contexts.ReleaseOptions(
         version=version,
         licence=licence,
@@ -292,5 +315,4 @@ def release(
     note(f"next: casewise judge {folder} --judge constant:intended")
 
 
-for verb in (paraphrases,):
-    app.command()(verb)
+app.command(paraphrases)

@@ -5,27 +5,38 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import webbrowser
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 from urllib.parse import parse_qsl
 
-import typer
+from cyclopts import App, Parameter
+from cyclopts.types import NormFloat, Port
 
 from casewise import api
-from casewise.cli.commands import with_groups
-from casewise.cli.printing import (
+from casewise.cli.options import (
+    COUNTED,
     BenchmarkOption,
-    DocumentOptions,
     FormatOption,
-    JsonOption,
+    GraderLabelsOption,
+    ItemArgument,
     LabelsOption,
     OutputsOption,
+    RunArgument,
+    SubsetOption,
+    WithTextsOption,
+)
+from casewise.cli.printing import (
+    DocumentOptions,
+    Documents,
     announce,
+    as_json,
     note,
     print_json,
+    print_table,
     say,
     say_files,
 )
@@ -43,18 +54,20 @@ NEXT = (
 )
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", help="Where the run goes.")] = Path("runs/demo"),
-    form: FormatOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Judge the embedded demo benchmark with the embedded linear judge, and report."""
+def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
+    """Judge the embedded demo benchmark with the embedded linear judge, and report.
+
+    Parameters
+    ----------
+    out
+        Where the run goes.
+    """
     run = api.judge("demo", "linear", out=out)
     found = run.report()
     page = out / "report.html"
     api.write_text(page, found.to_html())
     found.write_metrics(out)
-    DocumentOptions(form=form, as_json=as_json).present(found, full=False)
+    DocumentOptions(form=form).present(found, full=False)
     note(f"\nThe page: {page}")
     called = how_it_was_called()
     note("Next:")
@@ -73,35 +86,34 @@ def how_it_was_called() -> str:
 # `casewise replay` and `casewise paper`: what was published, computed again.
 
 
-@with_groups
-def replay(
-    *,
-    files: Annotated[
-        list[Path], typer.Argument(help="Judges' output files of the published release: output_MODE.json.")
-    ],
-    elicitation: Annotated[
-        str | None,
-        typer.Option("--elicitation", help="binary, score or probability, where the file's name does not say."),
-    ] = None,
-    documents: DocumentOptions,
-) -> None:
-    """Score judges' published outputs again: the release's numbers beside ours."""
+def replay(files: list[Path], /, *, elicitation: str | None = None, documents: Documents = DocumentOptions()) -> None:
+    """Score judges' published outputs again: the release's numbers beside ours.
+
+    Parameters
+    ----------
+    files
+        Judges' output files of the published release: output_MODE.json.
+    elicitation
+        binary, score or probability, where the file's name does not say.
+    """
     asked = api.elicitations_named(elicitation)
     found = [api.replay(file, elicitation=asked[0] if asked else None) for file in files]
     several = {"replays": [one.as_json() for one in found]}
     documents.present(api.Look(api.replay_page(*found), found[0].as_json() if len(found) == 1 else several))
     if all(one.n_unscored == one.n for one in found):
-        raise typer.Exit(ExitCode.NOTHING_SCORED)
+        raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
-@with_groups
 def paper(
-    *,
-    benchmark: Annotated[str, typer.Argument(help="casebench, or the published JSON file.")] = "casebench",
-    outputs: OutputsOption = None,
-    documents: DocumentOptions,
+    benchmark: str = "casebench", /, *, outputs: OutputsOption = None, documents: Documents = DocumentOptions()
 ) -> None:
-    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not."""
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
+
+    Parameters
+    ----------
+    benchmark
+        casebench, or the published JSON file.
+    """
     documents.present(api.paper(benchmark, outputs=outputs))
 
 
@@ -113,22 +125,24 @@ class NumbersOptions:
     """Which items count in the numbers, and how."""
 
     labels: LabelsOption = "votes"
-    ties: Annotated[
-        str, typer.Option("--ties", help="What a tie under votes is worth: half, drop, safe or unsafe.")
-    ] = "half"
-    unscored: Annotated[
-        str, typer.Option("--unscored", help="What an item without a verdict is worth: miss, exclude or published.")
-    ] = "miss"
+    ties: str = "half"
+    """What a tie under votes is worth: half, drop, safe or unsafe."""
+    unscored: str = "miss"
+    """What an item without a verdict is worth: miss, exclude or published."""
     benchmark: BenchmarkOption = None
-    items: Annotated[
-        str | None, typer.Option("--items", help="Only these items: clear, close, low-margin or hard (casewise audit).")
-    ] = None
+    items: SubsetOption = None
 
-    def options(self, *, fit_thresholds: bool = False) -> api.ReportOptions:
+    def options(self, **more: Any) -> api.ReportOptions:
         """What these words name."""
-        return api.report_options(
-            self.labels, ties=self.ties, unscored=self.unscored, items=self.items, fit_thresholds=fit_thresholds
-        )
+        found = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
+        return replace(found, **more)
+
+
+Numbers = Annotated[NumbersOptions, COUNTED]
+
+FitThresholdsOption = Annotated[
+    bool, Parameter(help="Give scalars verdicts, by thresholds fitted on other queries.", group=COUNTED.group)
+]
 
 
 class MayHaveScored(Protocol):
@@ -138,42 +152,34 @@ class MayHaveScored(Protocol):
     def nothing_scored(self) -> bool: ...
 
 
-GraderLabelsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--grader-labels",
-        help="People's labels of some replies: an exported study of replies, or a file (item_id, label).",
-    ),
-]
-
-FitThresholdsOption = Annotated[
-    bool, typer.Option("--fit-thresholds", help="Give scalars verdicts, by thresholds fitted on other queries.")
-]
-
-
-@with_groups
 def report(
+    runs: list[Path],
+    /,
     *,
-    runs: Annotated[list[Path], typer.Argument(help="One or more run folders over the same benchmark.")],
-    numbers: NumbersOptions,
+    numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
-    margin: Annotated[
-        float,
-        typer.Option("--margin", help="Agreement by which a judge may lie below one more person and be no worse."),
-    ] = 0.05,
+    margin: float = 0.05,
     grader_labels: GraderLabelsOption = None,
-    with_replies: Annotated[
-        bool,
-        typer.Option(
-            "--with-replies", help="With a chatbot's replies to the worst disagreements, in the page behind a click."
-        ),
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print the main tables too, not the answer alone.")] = False,
-    documents: DocumentOptions,
+    with_replies: bool = False,
+    full: bool = False,
+    documents: Documents = DocumentOptions(),
 ) -> None:
-    """How well judges agree with people: print the answer, and write the page."""
-    options = replace(numbers.options(fit_thresholds=fit_thresholds), margin=margin, grader_labels=grader_labels)
-    options = replace(options, with_replies=with_replies)
+    """How well judges agree with people: print the answer, and write the page.
+
+    Parameters
+    ----------
+    runs
+        One or more run folders over the same benchmark.
+    margin
+        Agreement by which a judge may lie below one more person and be no worse.
+    with_replies
+        With a chatbot's replies to the worst disagreements, in the page behind a click.
+    full
+        Print the main tables too, not the answer alone.
+    """
+    options = numbers.options(
+        fit_thresholds=fit_thresholds, margin=margin, grader_labels=grader_labels, with_replies=with_replies
+    )
     found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
     api.write_text(page, found.to_html(), private=found.document.quotes_replies)
@@ -187,30 +193,34 @@ def report(
 def end_with_code(found: MayHaveScored) -> None:
     """End with its own code where not one item has a verdict or a value."""
     if found.nothing_scored:
-        raise typer.Exit(ExitCode.NOTHING_SCORED)
+        raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
-@with_groups
 def compare(
+    runs: list[Path] | None = None,
+    /,
     *,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Run folders over the same benchmark, or one with several arms.")
-    ] = None,
-    says: Annotated[
-        list[Path] | None, typer.Option("--says", help="A run that asked a model for verdicts; may be repeated.")
-    ] = None,
-    does: Annotated[
-        list[Path] | None, typer.Option("--does", help="A folder of the same model's graded replies; may be repeated.")
-    ] = None,
-    numbers: NumbersOptions,
+    says: list[Path] | None = None,
+    does: list[Path] | None = None,
+    numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
-    by_repeat: Annotated[
-        bool, typer.Option("--by-repeat", help="Compare repeats too, each as a judge of its own.")
-    ] = False,
+    by_repeat: bool = False,
     grader_labels: GraderLabelsOption = None,
-    documents: DocumentOptions,
+    documents: Documents = DocumentOptions(),
 ) -> None:
-    """Which judge agrees better with people, and is the difference real? With --says and --does: does a model do what it says?"""
+    """Which judge agrees better with people, and is the difference real? With --says and --does: does a model do what it says?
+
+    Parameters
+    ----------
+    runs
+        Run folders over the same benchmark, or one with several arms.
+    says
+        A run that asked a model for verdicts; may be repeated.
+    does
+        A folder of the same model's graded replies; may be repeated.
+    by_repeat
+        Compare repeats too, each as a judge of its own.
+    """
     options = numbers.options(fit_thresholds=fit_thresholds)
     if not (says or does):
         if grader_labels is not None:
@@ -227,25 +237,26 @@ def compare(
     end_with_code(told)
 
 
-@with_groups
 def leaderboard(
+    runs: list[Path] | None = None,
+    /,
     *,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Run folders over one benchmark; none with --benchmark and outputs.")
-    ] = None,
-    numbers: NumbersOptions,
+    numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
     outputs: OutputsOption = None,
-    site: Annotated[
-        Path | None,
-        typer.Option("--site", help="Write it as a site to this new folder, the report of each run behind its row."),
-    ] = None,
-    with_texts: Annotated[
-        bool, typer.Option("--with-texts", help="With --site: show items of a gated benchmark in reports too.")
-    ] = False,
-    documents: DocumentOptions,
+    site: Path | None = None,
+    with_texts: WithTextsOption = False,
+    documents: Documents = DocumentOptions(),
 ) -> None:
-    """Runs beside each other, published judges and baselines, with ranks that are intervals."""
+    """Runs beside each other, published judges and baselines, with ranks that are intervals.
+
+    Parameters
+    ----------
+    runs
+        Run folders over one benchmark; none with --benchmark and outputs.
+    site
+        Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
+    """
     options = numbers.options(fit_thresholds=fit_thresholds)
     found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options)
     if site is not None:
@@ -254,52 +265,47 @@ def leaderboard(
     end_with_code(found.found)
 
 
-@with_groups
 def gate(
+    run: RunArgument,
+    /,
     *,
-    run: Annotated[Path, typer.Argument(help="The run folder to be let through.")],
-    baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="The run folder that it is held against, with --max-drop.")
-    ] = None,
-    max_drop: Annotated[
-        str | None,
-        typer.Option("--max-drop", help="Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02."),
-    ] = None,
-    max_turned: Annotated[
-        str | None,
-        typer.Option(
-            "--max-turned",
-            help="Instead of a baseline: the share that no attack of the run may exceed: safe=0.1,unsafe=0.2,silenced=0.05.",
-        ),
-    ] = None,
-    defence: Annotated[str, typer.Option("--defence", help="With --max-turned: the defence under which.")] = "none",
-    max_unscored: Annotated[
-        float | None,
-        typer.Option(
-            "--max-unscored",
-            min=0.0,
-            max=1.0,
-            help="With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.",
-        ),
-    ] = None,
-    numbers: NumbersOptions,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML here, a test case a metric.")] = None,
-    annotations: Annotated[
-        bool | None,
-        typer.Option(
-            "--annotations/--no-annotations",
-            help="Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set.",
-        ),
-    ] = None,
-    documents: DocumentOptions,
+    baseline: Path | None = None,
+    max_drop: str | None = None,
+    max_turned: str | None = None,
+    defence: str = "none",
+    max_unscored: NormFloat | None = None,
+    numbers: Numbers = NumbersOptions(),
+    junit: Path | None = None,
+    annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None,
+    documents: Documents = DocumentOptions(),
 ) -> None:
-    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell."""
+    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell.
+
+    Parameters
+    ----------
+    run
+        The run folder to be let through.
+    baseline
+        The run folder that it is held against, with --max-drop.
+    max_drop
+        Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02.
+    max_turned
+        Instead of a baseline: the share that no attack of the run may exceed: safe=0.1,unsafe=0.2,silenced=0.05.
+    defence
+        With --max-turned: the defence under which.
+    max_unscored
+        With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
+    junit
+        Write JUnit XML here, a test case a metric.
+    annotations
+        Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set.
+    """
     if max_turned is not None and baseline is None and max_drop is None and junit is None:
         bounds = api.require_robustness(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()
         )
         documents.present(bounds)
-        raise typer.Exit(bounds.exit_code)
+        raise SystemExit(bounds.exit_code)
     if baseline is None or max_drop is None or max_turned is not None:
         raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
     found = api.gate(
@@ -316,28 +322,23 @@ def gate(
     if annotations if annotations is not None else os.environ.get("GITHUB_ACTIONS") == "true":
         for line in found.annotations:
             note(line)
-    raise typer.Exit(found.exit_code)
+    raise SystemExit(found.exit_code)
 
 
 # `casewise run`: what a run holds, read as a person would.
 
 
-app = typer.Typer(help="Look into a run.", no_args_is_help=True, rich_markup_mode=None)
+app = App(name="run")
 
 
-@app.callback()
-def run() -> None:
-    """Look into a run."""
-
-
-@app.command()
-@with_groups
+@app.command
 def show(
+    run: RunArgument,
+    item: ItemArgument = None,
+    /,
     *,
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    item: Annotated[str | None, typer.Argument(help="An item's id, its beginning, or its place from 1.")] = None,
     benchmark: BenchmarkOption = None,
-    documents: DocumentOptions,
+    documents: Documents = DocumentOptions(),
 ) -> None:
     """Show what a run holds, or one item with its judgements: context, query, reply, verdict, people's votes."""
     documents.present(api.look_at_run(run, item, benchmark=benchmark))
@@ -346,32 +347,27 @@ def show(
 HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in", "at most", "run")
 
 
-@app.command()
-def jobs(
-    *,
-    runs: Annotated[
-        list[Path] | None, typer.Argument(help="Run folders, or what holds them. Default: runs and replies, here.")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also jobs that have ended, were refused or are lost.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Say what is out at providers' batch interfaces: since when, until when, and what it may cost. Nobody is called."""
-    found = api.batch_jobs(runs or (), ended=every)
-    if as_json:
-        print_json({"jobs": [one.as_json() for one in found]})
+@app.command
+def jobs(runs: list[Path] | None = None, /, *, all_: bool = False) -> None:
+    """Say what is out at providers' batch interfaces: since when, until when, and what it may cost. Nobody is called.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or what holds them. Default: runs and replies, here.
+    all_
+        Also jobs that have ended, were refused or are lost.
+    """
+    found = api.batch_jobs(runs or (), ended=all_)
+    if as_json():
+        print_json({"jobs": [job.as_json() for job in found]})
         return
     if not found:
-        note(
-            "nothing is out"
-            if runs
-            else "nothing is out in runs and replies; of another folder: casewise run jobs FOLDER"
-        )
+        elsewhere = "" if runs else " in runs and replies; of another folder: casewise run jobs FOLDER"
+        note(f"nothing is out{elsewhere}")
         return
     now = datetime.now(UTC)
-    rows = [list(HEADINGS), *(one.cells(now) for one in found)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
-    for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(HEADINGS, [job.cells(now) for job in found])
     note("the command that handed them over collects them")
 
 
@@ -379,25 +375,32 @@ def jobs(
 
 
 def view(
-    runs: Annotated[list[Path], typer.Argument(help="One or more run folders over the same benchmark.")],
+    runs: list[Path],
+    /,
+    *,
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port of 127.0.0.1 to listen on.")] = 8109,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write pages that open from disk to this new folder instead.")
-    ] = None,
-    only: Annotated[
-        str, typer.Option("--only", help="With --out: these items, as the address says behind its question mark.")
-    ] = "",
-    with_texts: Annotated[
-        bool,
-        typer.Option(
-            "--with-texts", help="With --out: write the texts of a gated benchmark too, and what chatbots wrote."
-        ),
-    ] = False,
+    port: Port = 8109,
+    open_: bool = False,
+    out: Path | None = None,
+    only: str = "",
+    with_texts: WithTextsOption = False,
 ) -> None:
-    """Look around in runs in a browser: items beside judges, searched and filtered, two judges side by side, notes."""
+    """Look around in runs in a browser: items beside judges, searched and filtered, two judges side by side, notes.
+
+    Parameters
+    ----------
+    runs
+        One or more run folders over the same benchmark.
+    port
+        The port of 127.0.0.1 to listen on.
+    open_
+        Open the page in a browser.
+    out
+        Write pages that open from disk to this new folder instead; with --with-texts also what chatbots wrote.
+    only
+        With --out: these items, as the address says behind its question mark.
+    """
     if out is None and (only or with_texts):
         raise ConfigurationError("--only and --with-texts are for --out")
     viewed = api.view_runs(runs, benchmark=benchmark, policy=api.report_options(labels).labels)
@@ -417,8 +420,8 @@ def view(
         n_items=len(table.items),
         series=[one.name for one in table.series],
     )
-    if open_browser:
-        typer.launch(address)
+    if open_:
+        webbrowser.open(address)
     uvicorn.run(
         create_view(viewed, port=port),
         host="127.0.0.1",

@@ -13,9 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-import typer
-
 from casewise import api
+from casewise.cli.options import WRITTEN, FormatOption
 from casewise.errors import ConfigurationError, ExitCode
 
 if TYPE_CHECKING:
@@ -25,47 +24,12 @@ if TYPE_CHECKING:
 # How commands speak: results to stdout, everything else to stderr.
 
 
-BenchmarkArgument = Annotated[
-    str, typer.Argument(help="demo, casebench, a benchmark folder, or a published JSON file.")
-]
-
-BenchmarkOption = Annotated[str | None, typer.Option("--benchmark", help="The benchmark, where it has moved since.")]
-
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--database", help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here."
-    ),
-]
-
-UrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--site-url", help="The web app's address in a browser (https:// behind TLS); else CASEWISE_SITE_URL."
-    ),
-]
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
-
-LabelsOption = Annotated[
-    str,
-    typer.Option(
-        "--labels", help="Label policy: votes, published or intended, with ,override:CATEGORY=unsafe where wanted."
-    ),
-]
-
-OutputsOption = Annotated[
-    Path | None,
-    typer.Option("--outputs", help="A folder with judges' output files of the release; else CASEWISE_OUTPUTS."),
-]
-
-
 def end(progress: api.RunProgress) -> None:
     """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
     if progress.stopped or progress.n_pending or progress.n_unavailable:
-        raise typer.Exit(ExitCode.STOPPED)
+        raise SystemExit(ExitCode.STOPPED)
     if progress.n_unusable and not progress.n_usable:
-        raise typer.Exit(ExitCode.NOTHING_SCORED)
+        raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
 def tell_pending(progress: api.RunProgress, run: Path | None = None) -> None:
@@ -109,38 +73,48 @@ FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
 """What a command has said so far where it is to be one JSON document; None where it is to be lines."""
 
 
+def as_json() -> bool:
+    """Whether one JSON document is wanted on stdout, and nothing else."""
+    return FACTS.get() is not None
+
+
 def say(text: str, **facts: Any) -> None:
     """Say a result: `text` as a line or, with --json, `facts` as members of the one document."""
-    said = FACTS.get()
-    if said is None:
-        typer.echo(text)
+    document = FACTS.get()
+    if document is None:
+        print(text)
     else:
-        said |= facts
+        document |= facts
 
 
 def announce(text: str, *, err: bool = False, **facts: Any) -> None:
     """`say` at once, by a command that goes on until it is stopped."""
-    if FACTS.get() is None:
-        typer.echo(text, err=err)
-    else:
+    if as_json():
         print_json(facts)
-        sys.stdout.flush()
+    else:
+        print(text, file=sys.stderr if err else sys.stdout)
+    sys.stdout.flush()
 
 
 @contextmanager
-def saying(*, as_json: bool) -> Iterator[None]:
-    """Have `say` gather one JSON document, which is printed at the end; or have it print lines."""
-    said: dict[str, Any] = {}
-    before = FACTS.set(said if as_json else None)
+def saying(*, json: bool) -> Iterator[None]:
+    """Have `say` gather one JSON document, which is printed when the command ends; or have it print lines."""
+    facts: dict[str, Any] = {}
+    before = FACTS.set(facts if json else None)
     try:
         yield
-    except typer.Exit:
-        print_said(said)
+    except SystemExit:
+        print_facts(facts)
         raise
     else:
-        print_said(said)
+        print_facts(facts)
     finally:
         FACTS.reset(before)
+
+
+def print_facts(facts: dict[str, Any]) -> None:
+    if facts:
+        print_json(facts)
 
 
 def say_files(target: Path) -> None:
@@ -156,14 +130,9 @@ def say_files(target: Path) -> None:
     ]
 
 
-def print_said(facts: dict[str, Any]) -> None:
-    if facts:
-        print_json(facts)
-
-
 def note(text: str) -> None:
     """Say something that is no result."""
-    typer.echo(text, err=True)
+    print(text, file=sys.stderr)
 
 
 def note_first(lines: Sequence[str]) -> None:
@@ -177,12 +146,12 @@ def note_first(lines: Sequence[str]) -> None:
 def confirmed(question: str) -> bool:
     """Whether the person at the terminal says yes; Ctrl-C ends the command, which polars would keep from it until Enter."""
     signal.siginterrupt(signal.SIGINT, True)
-    try:
-        return typer.confirm(question, err=True)
-    except typer.Abort as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        return False
+    while True:
+        sys.stderr.write(f"{question} [y/N]: ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline().strip().lower()
+        if answer in ("", "n", "no", "y", "yes"):
+            return answer in ("y", "yes")
 
 
 def show(document: api.Document, *, full: bool = True) -> None:
@@ -211,20 +180,16 @@ def print_estimate(plan: api.studies.StudyPlan) -> None:
     """What `study check` says."""
     found, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
-    typer.echo(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
-    typer.echo(
-        f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each"
-    )
+    print(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
+    print(f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each")
     if found.short_batches:
-        typer.echo(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
-    typer.echo(f"  {found.screened_out:,} more may not pass the quiz")
-    typer.echo(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
-    typer.echo(
-        f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}"
-    )
-    typer.echo(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
+        print(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
+    print(f"  {found.screened_out:,} more may not pass the quiz")
+    print(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
+    print(f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}")
+    print(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
     if left_out:
-        typer.echo(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
+        print(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
 
 
 def print_overview(seen: api.studies.Overview) -> None:
@@ -234,27 +199,27 @@ def print_overview(seen: api.studies.Overview) -> None:
     total = ["all", *(sum(getattr(one, name) for one in seen.conditions) for name in names)]
     print_table(["condition", *names], [*rows, total])
     if seen.stages:
-        typer.echo("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
+        print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
     if seen.median_seconds is not None:
-        typer.echo(f"median time for an item: {seen.median_seconds:.1f} s")
-    typer.echo("every item has exactly what it was promised" if seen.exact else "not complete")
+        print(f"median time for an item: {seen.median_seconds:.1f} s")
+    print("every item has exactly what it was promised" if seen.exact else "not complete")
 
 
 def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
     """How fast a round goes, until when, what it costs, and how people came how far."""
     ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
-    typer.echo(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
+    print(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
     if found.median_minutes_before is not None:
-        typer.echo(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
+        print(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
     for amendment in found.amendments:
-        typer.echo(f"amended {amendment}")
+        print(f"amended {amendment}")
     money, funnel = found.money, found.funnel
     of = "" if money.budget is None else f"; the budget is {money.budget:,.2f}"
-    typer.echo(
+    print(
         f"{money.spent:,.2f} {currency} spent, {money.promised:,.2f} promised, {money.to_come:,.2f} to come: "
         f"{money.total:,.2f}{of}"
     )
-    typer.echo(
+    print(
         f"{funnel.arrived:,} arrived ({funnel.turned_away:,} more not let in), {funnel.consented:,} consented, "
         f"{funnel.quiz:,} tried the quiz, {sum(funnel.batch.values()):,} had a batch, "
         f"{sum(funnel.finished.values()):,} rated all of it"
@@ -262,12 +227,6 @@ def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
 
 
 # How a command prints and writes a document: the same options everywhere, in one place.
-
-
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", help="How to print it: html, markdown, latex, text or json. Default: for this terminal."),
-]
 
 
 class HasDocument(Protocol):
@@ -283,19 +242,19 @@ class HasDocument(Protocol):
 class DocumentOptions:
     """What becomes of a document."""
 
-    html: Annotated[Path | None, typer.Option("--html", help="Write the page here too.")] = None
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write Markdown here too.")] = None
-    latex: Annotated[Path | None, typer.Option("--latex", help="Write the tables as LaTeX (booktabs) here too.")] = None
-    figures: Annotated[
-        Path | None, typer.Option("--figures", help="Write every chart as SVG and PNG to this folder.")
-    ] = None
-    tables: Annotated[Path | None, typer.Option("--tables", help="Write every table as Parquet to this folder.")] = None
+    html: Path | None = None
+    """Write the page here too."""
+    markdown: Path | None = None
+    """Write Markdown here too."""
+    latex: Path | None = None
+    """Write the tables as LaTeX (booktabs) here too."""
+    figures: Path | None = None
+    """Write every chart as SVG and PNG to this folder."""
+    tables: Path | None = None
+    """Write every table as Parquet to this folder."""
     form: FormatOption = None
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Write it to this file instead of printing it, by its ending or by --format."),
-    ] = None
-    as_json: JsonOption = False
+    out: Path | None = None
+    """Write it to this file instead of printing it, by its ending or by --format."""
 
     def present(self, found: HasDocument, *, full: bool = True) -> None:
         """Print `found` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""
@@ -307,17 +266,17 @@ class DocumentOptions:
         elif self.wants_json:
             print_json(found.as_json())
         elif self.form is not None:
-            typer.echo(api.format_named(self.form).write(found.document), nl=False)
+            print(api.format_named(self.form).write(found.document), end="")
         else:
             show(found.document, full=full)
 
     @property
     def wants_json(self) -> bool:
         """Whether the numbers are wanted rather than the document. Raises ConfigurationError: both are."""
-        if self.as_json and self.form not in (None, "json"):
+        if as_json() and self.form not in (None, "json"):
             raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
-        return self.as_json or self.form == "json" or by_ending
+        return as_json() or self.form == "json" or by_ending
 
     def written(self, found: HasDocument) -> str:
         if self.wants_json:
@@ -337,6 +296,9 @@ class DocumentOptions:
                 yield folder
 
 
+Documents = Annotated[DocumentOptions, WRITTEN]
+
+
 # What every command that calls a model has in common: it asks the person for leave, and shows how it gets on.
 
 
@@ -350,61 +312,6 @@ BAR = 20
 """Columns of a bar."""
 
 SHORTEST_LABEL = 12
-
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would take; call nobody.")]
-YesOption = Annotated[bool, typer.Option("--yes", help="Agree to send harmful text to the provider.")]
-
-
-@dataclass(frozen=True)
-class SpendingOptions:
-    """What calls cost, and what they may cost."""
-
-    price_in: Annotated[
-        float | None, typer.Option("--price-in", min=0.0, help="US dollars for a million tokens in.")
-    ] = None
-    price_out: Annotated[
-        float | None, typer.Option("--price-out", min=0.0, help="US dollars for a million tokens out.")
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0.0, help="US dollars that it may cost, all sessions together."),
-    ] = None
-    max_tokens_total: Annotated[
-        int | None,
-        typer.Option("--max-tokens-total", min=1, help="Tokens that it may take, in and out, all sessions together."),
-    ] = None
-
-    def prices(self) -> api.Prices | None:
-        """The user's own prices. Raises ConfigurationError: one is given without the other."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        if self.price_in is None or self.price_out is None:
-            raise ConfigurationError("give both --price-in and --price-out, in US dollars for a million tokens")
-        return api.Prices(self.price_in, self.price_out)
-
-
-@dataclass(frozen=True)
-class OverBatchOptions:
-    """Whether calls go over a batch interface."""
-
-    batch: Annotated[
-        bool,
-        typer.Option(
-            "--batch",
-            help="Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. "
-            "The same command again collects the rest; see casewise run jobs.",
-        ),
-    ] = False
-    wait: Annotated[bool, typer.Option("--wait", help="With --batch: stay until all is answered.")] = False
-
-    def batches(self) -> api.BatchOptions | None:
-        """How calls go over a batch interface; None where they do not.
-
-        Raises ConfigurationError: there is nothing to wait for.
-        """
-        if self.wait and not self.batch:
-            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
-        return api.BatchOptions(wait=self.wait) if self.batch else None
 
 
 def command_line() -> str:
@@ -439,9 +346,9 @@ def asked(said: str) -> bool:
 
 
 @contextmanager
-def watching(label: str, *, quiet: bool) -> Iterator[api.Watch]:
+def watching(label: str) -> Iterator[api.Watch]:
     """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
-    if quiet or not sys.stderr.isatty():
+    if as_json() or not sys.stderr.isatty():
         yield api.Watch(say=note)
         return
 

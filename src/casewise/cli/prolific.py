@@ -5,31 +5,43 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated
 
-import typer
+from cyclopts import App, Parameter
+from cyclopts.types import PositiveInt
+from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.commands import DEFAULT, PhaseOption, StudyArgument, StudyOption
-from casewise.cli.printing import DatabaseOption, UrlOption, confirmed, note, print_table, say
+from casewise.cli.options import STUDY, DatabaseOption, PhaseOption, SiteOption, StudyArgument, StudyOption
+from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.errors import ExitCode
 
-app = typer.Typer(help="Recruit a study's people at Prolific.", no_args_is_help=True, rich_markup_mode=None)
+app = App(name="prolific")
 
-IdArgument = Annotated[str, typer.Argument(help="The study's id at Prolific.")]
+IdArgument = Annotated[str, Parameter(help="The study's id at Prolific.", name="PROLIFIC_STUDY")]
+AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
+AgainOption = Annotated[bool, Parameter(help="Another one, where one was made or begun for this round.")]
 
-AgainOption = Annotated[bool, typer.Option("--again", help="Another one, where one was made or begun for this round.")]
 
-
-@app.command()
+@app.command
 def create(
-    study: StudyArgument = DEFAULT,
+    study: StudyArgument = STUDY,
+    /,
+    *,
     phase: PhaseOption = "main",
-    places: Annotated[int | None, typer.Option(min=1, help="People; else as many as the estimate needs.")] = None,
-    keep_out: Annotated[str | None, typer.Option("--keep-out", help="A participant group to keep out.")] = None,
+    places: PositiveInt | None = None,
+    keep_out: str | None = None,
     again: AgainOption = False,
     database: DatabaseOption = None,
-    site_url: UrlOption = None,
+    site_url: SiteOption = None,
 ) -> None:
-    """Create the study there, unpublished: look at it, then publish it."""
+    """Create the study there, unpublished: look at it, then publish it.
+
+    Parameters
+    ----------
+    places
+        People; else as many as the estimate needs.
+    keep_out
+        A participant group to keep out.
+    """
     made, by_hand = api.prolific.create(
         study, phase=phase, places=places, keep_out=keep_out, again=again, database=database, site_url=site_url
     )
@@ -38,24 +50,30 @@ def create(
         say(f"Before you publish it, choose on Prolific's page: {by_hand}")
 
 
-@app.command()
-def publish(prolific_study: IdArgument) -> None:
+@app.command
+def publish(prolific_study: IdArgument, /) -> None:
     """Let people in. From here on it costs money."""
     api.prolific.publish(prolific_study)
     say(f"{prolific_study} is published", published=prolific_study)
 
 
-@app.command()
+@app.command
 def places(
     prolific_study: IdArgument,
-    total: Annotated[
-        int | None, typer.Argument(min=1, help="Places in all. Default: those taken, and as many as are needed.")
-    ] = None,
-    study: StudyOption = DEFAULT,
+    total: PositiveInt | None = None,
+    /,
+    *,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots."""
+    """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots.
+
+    Parameters
+    ----------
+    total
+        Places in all. Default: those taken, and as many as are needed.
+    """
     if total is not None:
         api.prolific.set_places(prolific_study, total)
         say(f"{prolific_study} has {total} places", places=total)
@@ -77,24 +95,29 @@ def places(
         note(f"Prolific lets no place be taken away, so {what}: {found.why}")
 
 
-@app.command()
-def eligible(study: StudyArgument = DEFAULT) -> None:
+@app.command
+def eligible(study: StudyArgument = STUDY, /) -> None:
     """How many people there pass the study's filters, before you pay for anything."""
     many = api.prolific.eligible(study)
     say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
 
 
-@app.command()
+@app.command
 def approve(
-    study: StudyArgument = DEFAULT,
+    study: StudyArgument = STUDY,
+    /,
+    *,
     phase: PhaseOption = "main",
-    doubtful: Annotated[
-        bool | None,
-        typer.Option(help="Pay those too who skipped more than allowed, or rated nothing. Default: ask."),
-    ] = None,
+    doubtful: Annotated[bool | None, Parameter(negative="--no-doubtful")] = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Pay everybody who finished or stopped early; again at will. Nobody is ever rejected from here."""
+    """Pay everybody who finished or stopped early; again at will. Nobody is ever rejected from here.
+
+    Parameters
+    ----------
+    doubtful
+        Pay those too who skipped more than allowed, or rated nothing. Default: ask.
+    """
     found = api.prolific.payable(study, phase=phase, database=database)
     if found.doubtful and doubtful is None:
         many = len(found.doubtful)
@@ -116,74 +139,115 @@ def approve(
     if found.failed_checks:
         say(f"{found.failed_checks} failed attention checks: whether they are paid is decided at Prolific, not here")
     if counts["refused"]:
-        raise typer.Exit(ExitCode.NO)
+        raise SystemExit(ExitCode.NO)
 
 
-AnnotatorArgument = Annotated[str, typer.Argument(help="The annotator's number in the study.")]
-
-
-@app.command()
+@app.command
 def message(
     annotator: AnnotatorArgument,
-    text: Annotated[str, typer.Option("--text", help="What to say.")],
-    study: StudyOption = DEFAULT,
+    /,
+    *,
+    text: str,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Write to an annotator there."""
+    """Write to an annotator there.
+
+    Parameters
+    ----------
+    text
+        What to say.
+    """
     api.prolific.message(annotator, text, study=study, phase=phase, database=database)
     say(f"{annotator} was written to", annotator=annotator)
 
 
-@app.command()
+@app.command
 def bonus(
     annotator: AnnotatorArgument,
-    amount: Annotated[float, typer.Option("--amount", min=0.01, help="In the study's currency.")],
-    study: StudyOption = DEFAULT,
+    /,
+    *,
+    amount: Annotated[float, Parameter(validator=Number(gte=0.01))],
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
-    again: Annotated[bool, typer.Option("--again", help="Even if a bonus was begun before.")] = False,
+    again: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Pay an annotator a bonus; never twice by accident."""
+    """Pay an annotator a bonus; never twice by accident.
+
+    Parameters
+    ----------
+    amount
+        In the study's currency.
+    again
+        Even if a bonus was begun before.
+    """
     api.prolific.bonus(annotator, amount, study=study, phase=phase, again=again, database=database)
     say(f"{annotator} is paid {amount:.2f} more", annotator=annotator, amount=amount)
 
 
-@app.command()
+@app.command
 def settle(
     annotator: AnnotatorArgument,
-    paid: Annotated[bool, typer.Option("--paid/--not-paid", help="What you saw at Prolific.")],
-    payment: Annotated[str | None, typer.Option("--payment", help="Its id there, where several are in doubt.")] = None,
-    study: StudyOption = DEFAULT,
+    /,
+    *,
+    paid: Annotated[bool, Parameter(negative="--not-paid")],
+    payment: str | None = None,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Say what became of a bonus in doubt, as you saw it there: one that was not paid can be paid then."""
+    """Say what became of a bonus in doubt, as you saw it there: one that was not paid can be paid then.
+
+    Parameters
+    ----------
+    paid
+        What you saw at Prolific.
+    payment
+        Its id there, where several are in doubt.
+    """
     amount = api.prolific.settle(annotator, paid=paid, payment=payment, study=study, phase=phase, database=database)
     say(f"{annotator}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=annotator, amount=amount, paid=paid)
 
 
-@app.command("ask-return")
+@app.command(name="ask-return")
 def ask_return(
     annotator: AnnotatorArgument,
-    why: Annotated[str, typer.Option("--why", help="What the person reads.")],
-    study: StudyOption = DEFAULT,
+    /,
+    *,
+    why: str,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Ask an annotator to return their submission; they may decline, and nobody is rejected."""
+    """Ask an annotator to return their submission; they may decline, and nobody is rejected.
+
+    Parameters
+    ----------
+    why
+        What the person reads.
+    """
     api.prolific.ask_return(annotator, why, study=study, phase=phase, database=database)
     say(f"{annotator} was asked to return their submission", annotator=annotator)
 
 
-@app.command("keep-out")
+@app.command(name="keep-out")
 def keep_out(
-    workspace: Annotated[str, typer.Argument(help="The workspace's id at Prolific.")],
-    study: StudyArgument = DEFAULT,
+    workspace: str,
+    study: StudyArgument = STUDY,
+    /,
+    *,
     phase: PhaseOption = "pilot",
     again: AgainOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Put a round's people into a participant group there, to be kept out of a later round; later those who came since."""
+    """Put a round's people into a participant group there, to be kept out of a later round; later those who came since.
+
+    Parameters
+    ----------
+    workspace
+        The workspace's id at Prolific.
+    """
     people, group = api.prolific.keep_out(workspace, study, phase=phase, again=again, database=database)
     say(f"{people} people are in the group {group}", people=people, group=group)

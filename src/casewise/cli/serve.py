@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging.config
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Literal
 
-import typer
-from typer import Argument, Option
+from cyclopts.types import Port, PositiveInt
 
 from casewise import api
-from casewise.cli.printing import DatabaseOption, JsonOption, UrlOption, announce, note, print_json, say
-from casewise.errors import ConfigurationError
+from casewise.cli.options import DatabaseOption, SiteOption
+from casewise.cli.printing import announce, as_json, note, print_json, say
 from casewise.extras import install_command
 from casewise.settings import from_environment
 
@@ -20,50 +19,59 @@ from casewise.settings import from_environment
 # reachable.
 
 
-def doctor(
-    reach: Annotated[
-        bool, typer.Option("--reach", help="Also see which servers on this machine, and which providers, answer.")
-    ] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """What is installed, configured and reachable. Keys are never shown, only whether they are set."""
+def doctor(*, reach: bool = False) -> None:
+    """What is installed, configured and reachable. Keys are never shown, only whether they are set.
+
+    Parameters
+    ----------
+    reach
+        Also see which servers on this machine, and which providers, answer.
+    """
     from casewise.share.checkup import checkup  # loads every client
 
     found = checkup(os.environ, reach=reach)
-    if as_json:
+    if as_json():
         print_json(found.as_json())
         return
     for name, version in found.versions.items():
-        typer.echo(f"{name:14} {version}")
-    typer.echo("")
+        print(f"{name:14} {version}")
+    print()
     for extra in found.extras:
         missing = f"missing {', '.join(extra.missing)}: {install_command(extra.name)}"
-        typer.echo(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
-    typer.echo("")
+        print(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
+    print()
     widest = max((len(endpoint.key) for endpoint in found.endpoints), default=0)
     for endpoint in found.endpoints:
         answers = "" if endpoint.reachable is None else ("answers" if endpoint.reachable else "no answer")
-        typer.echo(
+        print(
             f"{endpoint.name + '/':14} {endpoint.key:{widest}}  {answers:{10 if reach else 0}} {endpoint.address}".rstrip()
         )
-    typer.echo("")
+    print()
     for text in found.data:
-        typer.echo(text)
+        print(text)
 
 
-def backup(
-    file: Annotated[Path, typer.Argument(help="A new file, .jsonl or .jsonl.gz.")], database: DatabaseOption = None
-) -> None:
-    """Write everything that people have done to one file. People may go on working meanwhile."""
+def backup(file: Path, /, *, database: DatabaseOption = None) -> None:
+    """Write everything that people have done to one file. People may go on working meanwhile.
+
+    Parameters
+    ----------
+    file
+        A new file, .jsonl or .jsonl.gz.
+    """
     count = api.databases.backup(file, database=database)
     say(f"{count:,} rows are in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
 
 
-def restore(
-    file: Annotated[Path, typer.Argument(help="A file of `casewise backup`.")], database: DatabaseOption = None
-) -> None:
-    """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from."""
+def restore(file: Path, /, *, database: DatabaseOption = None) -> None:
+    """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from.
+
+    Parameters
+    ----------
+    file
+        A file of `casewise backup`.
+    """
     count, where = api.databases.restore(file, database=database)
     say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
 
@@ -82,20 +90,30 @@ log = logging.getLogger(__name__)
 
 
 def serve(
+    *,
     database: DatabaseOption = None,
-    site_url: UrlOption = None,
-    host: Annotated[str, Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="The port to listen on.")] = 8000,
-    workers: Annotated[int, Option(min=1, help="Processes; more than one needs PostgreSQL.")] = 1,
-    log_format: Annotated[str, Option("--log-format", help="What the server says of itself: text or json.")] = "text",
+    site_url: SiteOption = None,
+    host: str = "127.0.0.1",
+    port: Port = 8000,
+    workers: PositiveInt = 1,
+    log_format: Literal["text", "json"] = "text",
 ) -> None:
-    """Open the review room and the studies in a browser."""
+    """Open the review room and the studies in a browser.
+
+    Parameters
+    ----------
+    host
+        The address to listen on.
+    port
+        The port to listen on.
+    workers
+        Processes; more than one needs PostgreSQL.
+    log_format
+        What the server says of itself.
+    """
     import uvicorn  # an extra
 
     from casewise.web.errors import log_config
-
-    if log_format not in ("text", "json"):
-        raise ConfigurationError(f"--log-format is {log_format!r}; it is text or json")
 
     address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=database, site_url=address)
@@ -130,13 +148,16 @@ def serve(
 
 
 def invite(
-    email: Annotated[str, Argument(help="Whom to invite.")],
-    role: Annotated[
-        list[str] | None, Option("--role", help="administrator, reviewer, expert or owner; may be repeated.")
-    ] = None,
-    database: DatabaseOption = None,
-    site_url: UrlOption = None,
+    email: str, /, *, role: tuple[str, ...] = (), database: DatabaseOption = None, site_url: SiteOption = None
 ) -> None:
-    """Print a link with which somebody chooses a password; for people who are known, a new one."""
-    link = api.databases.invite(email, roles=role or (), database=database, site_url=site_url)
+    """Print a link with which somebody chooses a password; for people who are known, a new one.
+
+    Parameters
+    ----------
+    email
+        Whom to invite.
+    role
+        administrator, reviewer, expert or owner; may be repeated.
+    """
+    link = api.databases.invite(email, roles=role, database=database, site_url=site_url)
     say(link, email=email, link=link)

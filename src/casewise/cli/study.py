@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from cyclopts import App, Parameter
+from cyclopts.types import NormFloat, Port, PositiveInt
+from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli import prolific
-from casewise.cli.commands import DEFAULT, PhaseOption, StudyArgument, StudyOption
-from casewise.cli.printing import (
+from casewise.cli.options import (
+    STUDY,
     DatabaseOption,
-    DocumentOptions,
     FormatOption,
-    JsonOption,
-    UrlOption,
+    PhaseOption,
+    SiteOption,
+    StudyArgument,
+    StudyOption,
+)
+from casewise.cli.printing import (
+    DocumentOptions,
     announce,
+    as_json,
     confirmed,
     note,
     print_estimate,
@@ -37,22 +42,48 @@ if TYPE_CHECKING:
 # `casewise study rehearse` and `simulate`: a study tried out on simulated people.
 
 
+app = App(name="study")
+
+AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
+WhyOption = Annotated[str, Parameter(help="The reason; it is kept, so name nobody in it.")]
+
+
+@app.command
 def rehearse(
-    study: StudyArgument = DEFAULT,
-    url: Annotated[
-        str | None, typer.Option(help="Where `casewise serve` answers on the same database; else one is started.")
-    ] = None,
-    annotators: Annotated[int, typer.Option(min=1, help="Simulated people in the first wave.")] = 100,
-    careless: Annotated[float, typer.Option(min=0, max=1, help="Share who press at random.")] = 0.1,
-    dropout: Annotated[float, typer.Option(min=0, max=1, help="Share who leave in the middle.")] = 0.15,
-    at_once: Annotated[int, typer.Option(min=1, help="How many are on the pages at once.")] = 16,
-    lease: Annotated[float, typer.Option(min=1, help="Seconds until slots of those who left re-open.")] = 15,
-    until_full: Annotated[bool, typer.Option(help="Send more people until every item has its ratings.")] = True,
-    seed: Annotated[int, typer.Option(help="Of the simulated people.")] = 1,
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    url: str | None = None,
+    annotators: PositiveInt = 100,
+    careless: NormFloat = 0.1,
+    dropout: NormFloat = 0.15,
+    at_once: PositiveInt = 16,
+    lease: Annotated[float, Parameter(validator=Number(gte=1))] = 15,
+    until_full: Annotated[bool, Parameter(negative="--no-until-full")] = True,
+    seed: int = 1,
     database: DatabaseOption = None,
-    as_json: JsonOption = False,
 ) -> None:
-    """Send simulated people through the real pages. Nothing of it counts in the study."""
+    """Send simulated people through the real pages. Nothing of it counts in the study.
+
+    Parameters
+    ----------
+    url
+        Where `casewise serve` answers on the same database; else one is started.
+    annotators
+        Simulated people in the first wave.
+    careless
+        Share who press at random.
+    dropout
+        Share who leave in the middle.
+    at_once
+        How many are on the pages at once.
+    lease
+        Seconds until slots of those who left re-open.
+    until_full
+        Send more people until every item has its ratings.
+    seed
+        Of the simulated people.
+    """
     from casewise.web.load_test import RehearsalOptions, rehearse_study  # an extra
 
     wanted = RehearsalOptions(
@@ -64,10 +95,10 @@ def rehearse(
         until_full=until_full,
         seed=seed,
     )
-    print_rehearsal(rehearse_study(study, wanted, url=url, database=database), as_json=as_json)
+    print_rehearsal(rehearse_study(study, wanted, url=url, database=database))
 
 
-def print_rehearsal(done: Rehearsed, *, as_json: bool) -> None:
+def print_rehearsal(done: Rehearsed) -> None:
     result = done.result
     speed = {
         "steps": len(result.latencies_s),
@@ -75,39 +106,45 @@ def print_rehearsal(done: Rehearsed, *, as_json: bool) -> None:
         "p50_ms": round(result.percentile_ms(50), 1),
         "p99_ms": round(result.percentile_ms(99), 1),
     }
-    if as_json:
+    if as_json():
         seen = {**asdict(done.overview), "exact": done.overview.exact, "people": done.people}
         print_json({**seen, "outcomes": dict(result.outcomes), "for_nothing": done.for_nothing, **speed})
         return
     print_overview(done.overview)
-    typer.echo(
+    print(
         f"{done.people:,} simulated people: " + ", ".join(f"{n} {what}" for what, n in sorted(result.outcomes.items()))
     )
-    typer.echo(f"{done.for_nothing:.1%} of those who arrived passed the quiz and found no place")
-    typer.echo(
+    print(f"{done.for_nothing:.1%} of those who arrived passed the quiz and found no place")
+    print(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"
     )
     if not isnan(result.slowdown):
-        typer.echo(f"the last thousand steps took {result.slowdown:.2f} times as long as the first")
+        print(f"the last thousand steps took {result.slowdown:.2f} times as long as the first")
 
 
+@app.command
 def simulate(
-    design: Annotated[
-        Path,
-        typer.Option("--design", help="TOML with [simulation.safe_rates], and [simulation] and [crowd] if wanted."),
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Write one study's ratings here (.csv or .parquet).")
-    ] = None,
-    repeat: Annotated[
-        int | None, typer.Option("--repeat", help="Repeat the study so often, and report what each analysis is worth.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What the crowd is drawn from.")] = 0,
+    *,
+    design: Path,
+    out: Path | None = None,
+    repeat: int | None = None,
+    seed: int = 0,
     form: FormatOption = None,
-    as_json: JsonOption = False,
 ) -> None:
-    """Try a design on a simulated crowd, before a cent is spent."""
+    """Try a design on a simulated crowd, before a cent is spent.
+
+    Parameters
+    ----------
+    design
+        TOML with [simulation.safe_rates], and [simulation] and [crowd] if wanted.
+    out
+        Write one study's ratings here (.csv or .parquet).
+    repeat
+        Repeat the study so often, and report what each analysis is worth.
+    seed
+        What the crowd is drawn from.
+    """
     plan = api.simulation_plan(design)
     if out is not None or repeat is None:
         table = api.simulated_table(plan, seed=seed)
@@ -119,78 +156,68 @@ def simulate(
         return
     found = api.simulate_studies(plan, repeats=repeat, seed=seed)
     parts: dict[str, Any] = {"repeats": repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
-    DocumentOptions(form=form, as_json=as_json).present(api.Look(api.simulation_page(found), api.plain(parts)))
+    DocumentOptions(form=form).present(api.Look(api.simulation_page(found), api.plain(parts)))
 
 
 # `casewise study report`.
 
 
+@app.command
 def report(
-    ratings: Annotated[
-        str,
-        typer.Argument(
-            help="CSV or Parquet (item, query, category, condition, annotator, verdict), a table of vote strings, a "
-            "benchmark folder, demo, or a published JSON file."
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            help="Folder for the page, tables and figures: a new one, or that of an earlier report of the same study.",
-        ),
-    ] = Path("study-report"),
-    contrast: Annotated[
-        list[str] | None,
-        typer.Option("--contrast", help="A planned contrast FIRST:SECOND, once for each. Default: first against each."),
-    ] = None,
-    category: Annotated[
-        list[str] | None, typer.Option("--category", help="Show this category query by query, once for each.")
-    ] = None,
-    flow: Annotated[
-        Path | None, typer.Option("--flow", help="CSV of people at each step: step, condition (or all), people.")
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            "--margin", help="Largest difference that would not matter (TOST). Default: as frozen, else 0.05."
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option("--alpha", help="Level of the tests. Default: as the study froze it, else 0.05.")
-    ] = None,
-    correction: Annotated[
-        str | None,
-        typer.Option(
-            "--correction", help="holm, bonferroni, benjamini-hochberg or none. Default: as frozen, else holm."
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option("--labels", help="votes, published or intended. Default: as frozen, else votes.")
-    ] = None,
-    ties: Annotated[
-        str | None, typer.Option("--ties", help="half, drop, safe or unsafe. Default: as frozen, else half.")
-    ] = None,
-    exclude: Annotated[
-        str | None,
-        typer.Option("--exclude", help="Whose ratings to leave out: failed_checks or nobody. Default: as frozen."),
-    ] = None,
-    judge: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--judge",
-            help="A run over all items, once for each: rates with its help where people rated a random part, and how it "
-            "does on generated and revised contexts.",
-        ),
-    ] = None,
-    crossed: Annotated[bool, typer.Option("--crossed", help="Annotators may rate under several conditions.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="For the bootstrap and the shuffles.")] = 0,
+    ratings: str,
+    /,
+    *,
+    out: Path = Path("study-report"),
+    contrast: tuple[str, ...] = (),
+    category: tuple[str, ...] = (),
+    flow: Path | None = None,
+    margin: float | None = None,
+    alpha: float | None = None,
+    correction: str | None = None,
+    labels: str | None = None,
+    ties: str | None = None,
+    exclude: str | None = None,
+    judge: tuple[Path, ...] = (),
+    crossed: bool = False,
+    seed: int = 0,
     form: FormatOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """The whole analysis of a study's ratings: print the main tables, and write page, tables and figures.
 
     An exported study is analysed as it was frozen; an option that differs is a departure, and the report says so.
+
+    Parameters
+    ----------
+    ratings
+        CSV or Parquet (item, query, category, condition, annotator, verdict), a table of vote strings, a benchmark folder,
+        demo, or a published JSON file.
+    out
+        Folder for the page, tables and figures: a new one, or that of an earlier report of the same study.
+    contrast
+        A planned contrast FIRST:SECOND, once for each. Default: first against each.
+    category
+        Show this category query by query, once for each.
+    flow
+        CSV of people at each step: step, condition (or all), people.
+    margin
+        Largest difference that would not matter (TOST). Default: as frozen, else 0.05.
+    alpha
+        Level of the tests. Default: as the study froze it, else 0.05.
+    correction
+        holm, bonferroni, benjamini-hochberg or none. Default: as frozen, else holm.
+    labels
+        votes, published or intended. Default: as frozen, else votes.
+    ties
+        half, drop, safe or unsafe. Default: as frozen, else half.
+    exclude
+        Whose ratings to leave out: failed_checks or nobody. Default: as frozen.
+    judge
+        A run over all items, once for each: rates with its help where people rated a random part, and how it does on
+        generated and revised contexts.
+    crossed
+        Annotators may rate under several conditions.
+    seed
+        For the bootstrap and the shuffles.
     """
     wanted = api.choose_options(
         alpha=alpha,
@@ -203,57 +230,59 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    found = api.study_report(ratings, crossed=crossed, case_studies=tuple(category or ()), judges=judge or (), **wanted)
+    found = api.study_report(ratings, crossed=crossed, case_studies=category, judges=judge, **wanted)
     page = out / "report.html"
     again = page.exists()
     found.write(out)
-    DocumentOptions(form=form, as_json=as_json).present(found)
+    DocumentOptions(form=form).present(found)
     note(f"page: {page}" + (" (in place of the earlier one)" if again else ""))
 
 
 # `casewise study`: plan, open, watch, export and forget.
 
 
-app = typer.Typer(
-    help="Have people rate items, each exactly as often as promised.", no_args_is_help=True, rich_markup_mode=None
-)
-
-
-@app.command()
+@app.command
 def init(
-    benchmark: Annotated[
-        str,
-        typer.Argument(
-            help="demo, casebench, a benchmark folder, a published JSON file; with --question reply, replies."
-        ),
-    ],
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="paper, paper-rest (what was never released), prolific, lab or experts. Default: lab; experts for replies."
-        ),
-    ] = None,
-    question: Annotated[
-        str,
-        typer.Option(
-            help="What people are asked: request (should a chatbot respond?) or reply (what does the reply do?)."
-        ),
-    ] = "request",
-    sample: Annotated[
-        int, typer.Option(min=1, help="With --question reply: how many replies to draw at random.")
-    ] = 200,
-    seed: Annotated[int, typer.Option(help="Of that draw.")] = 1,
-    to: Annotated[Path, typer.Option("--to", help="The file to write.")] = DEFAULT,
-    name: Annotated[str | None, typer.Option(help="The study's name; else the benchmark's.")] = None,
-    researcher: Annotated[str | None, typer.Option(help="Whom annotators write to.")] = None,
-    institution: Annotated[str | None, typer.Option(help="Where they are.")] = None,
-    email: Annotated[str | None, typer.Option(help="Their address.")] = None,
+    benchmark: str,
+    /,
+    *,
+    preset: str | None = None,
+    question: Literal["request", "reply"] = "request",
+    sample: PositiveInt = 200,
+    seed: int = 1,
+    to: Path = STUDY,
+    name: str | None = None,
+    researcher: str | None = None,
+    institution: str | None = None,
+    email: str | None = None,
 ) -> None:
-    """Write a commented study.toml."""
+    """Write a commented study.toml.
+
+    Parameters
+    ----------
+    benchmark
+        demo, casebench, a benchmark folder, a published JSON file; with --question reply, replies.
+    preset
+        paper, paper-rest (what was never released), prolific, lab or experts. Default: lab; experts for replies.
+    question
+        What people are asked: request (should a chatbot respond?) or reply (what does the reply do?).
+    sample
+        With --question reply: how many replies to draw at random.
+    seed
+        Of that draw.
+    to
+        The file to write.
+    name
+        The study's name; else the benchmark's.
+    researcher
+        Whom annotators write to.
+    institution
+        Where they are.
+    email
+        Their address.
+    """
     given = {"researcher": researcher, "institution": institution, "email": email}
     contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
-    if question not in ("request", "reply"):
-        raise StudyError(f"--question is {question!r}; it is request or reply")
     given_name: dict[str, Any] = {"to": to, "name": name, "contact": contact}
     if question == "reply":
         preset = preset or "experts"
@@ -271,52 +300,66 @@ def init(
     )
 
 
-@app.command()
-def check(study: StudyArgument = DEFAULT, as_json: JsonOption = False) -> None:
+@app.command
+def check(study: StudyArgument = STUDY, /) -> None:
     """Validate a study, and say what it needs and costs."""
     plan = api.studies.check(study)
     found = plan.estimate
-    if as_json:
+    if as_json():
         departed = [str(departure) for departure in plan.departures]
         print_json({**asdict(found), "total": found.total, "problem": plan.problem, "departures": departed})
     else:
         print_estimate(plan)
         for departure in plan.departures:
-            typer.echo(f"departs from what was frozen: {departure}")
+            print(f"departs from what was frozen: {departure}")
     if plan.problem:
         raise StudyError(plan.problem)
 
 
-@app.command()
-def freeze(study: StudyArgument = DEFAULT) -> None:
+@app.command
+def freeze(study: StudyArgument = STUDY, /) -> None:
     """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
     frozen = api.studies.freeze(study)
     say(f"{frozen} keeps what is promised. Publish it with your preregistration.", file=str(frozen))
 
 
-@app.command()
-def deposit(
-    to: Annotated[Path, typer.Argument(help="A new folder, or a file that ends in .zip.")], study: StudyOption = DEFAULT
-) -> None:
-    """Write a package for a registry: preregistration text, frozen plan, consent and texts, codebook, analysis."""
+@app.command
+def deposit(to: Path, /, *, study: StudyOption = STUDY) -> None:
+    """Write a package for a registry: preregistration text, frozen plan, consent and texts, codebook, analysis.
+
+    Parameters
+    ----------
+    to
+        A new folder, or a file that ends in .zip.
+    """
     done = api.studies.deposit(study, to)
     say(f"{done}: read preregistration.md before you publish it", path=str(done))
 
 
-@app.command()
+@app.command
 def pilot(
-    study: StudyArgument = DEFAULT,
-    queries: Annotated[int, typer.Option(min=1, help="Queries, each in all conditions.")] = 10,
-    per_item: Annotated[int, typer.Option(min=1, help="Ratings of each item.")] = 2,
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    queries: PositiveInt = 10,
+    per_item: PositiveInt = 2,
     database: DatabaseOption = None,
-    site_url: UrlOption = None,
+    site_url: SiteOption = None,
 ) -> None:
-    """Open a small round with a box for remarks; its people are kept out of the main study."""
+    """Open a small round with a box for remarks; its people are kept out of the main study.
+
+    Parameters
+    ----------
+    queries
+        Queries, each in all conditions.
+    per_item
+        Ratings of each item.
+    """
     say_open(api.studies.pilot(study, queries=queries, per_item=per_item, database=database, site_url=site_url))
 
 
-@app.command("open")
-def open_main(study: StudyArgument = DEFAULT, database: DatabaseOption = None, site_url: UrlOption = None) -> None:
+@app.command(name="open")
+def open_main(study: StudyArgument = STUDY, /, *, database: DatabaseOption = None, site_url: SiteOption = None) -> None:
     """Open the main round of a frozen study."""
     say_open(api.studies.open_main(study, database=database, site_url=site_url))
 
@@ -339,46 +382,59 @@ def say_open(opened: api.studies.OpenRound) -> None:
         say(f"Make a link for each person with: casewise study invite{main}")
 
 
-@app.command()
+@app.command
 def invite(
-    study: StudyArgument = DEFAULT,
-    people: Annotated[int, typer.Option(min=1, help="How many links.")] = 1,
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    people: PositiveInt = 1,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
-    site_url: UrlOption = None,
+    site_url: SiteOption = None,
 ) -> None:
-    """Print invitation links, one for each person."""
+    """Print invitation links, one for each person.
+
+    Parameters
+    ----------
+    people
+        How many links.
+    """
     links = list(api.studies.invite(study, people=people, phase=phase, database=database, site_url=site_url))
     say("\n".join(links), links=links)
 
 
-@app.command()
-def status(
-    study: StudyArgument = DEFAULT,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@app.command
+def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """How far each condition is."""
     found = api.studies.status(study, phase=phase, database=database)
     seen = found.overview
-    if as_json:
+    if as_json():
         print_json({"state": found.state, **asdict(seen), "exact": seen.exact, **found.monitor.as_json()})
         return
-    typer.echo(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
+    print(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
     print_overview(seen)
     print_monitor(found.monitor, currency=found.round.design.pay.currency)
 
 
-@app.command()
+@app.command
 def amend(
-    why: Annotated[str, typer.Option("--why", help="The reason; it stands in every report.")],
-    study: StudyArgument = DEFAULT,
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    why: str,
     phase: PhaseOption = "main",
-    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    yes: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Have a paused round go on with more ratings of each item, as study.toml has it now."""
+    """Have a paused round go on with more ratings of each item, as study.toml has it now.
+
+    Parameters
+    ----------
+    why
+        The reason; it stands in every report.
+    yes
+        Do it without asking.
+    """
     with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
         say(found.said, said=found.said)
         before, after = found.before, found.after
@@ -399,26 +455,37 @@ def amend(
             note("Nothing was changed; the round is still paused: casewise study resume lets people in again.")
 
 
-def changing_to(state: api.studies.RoundState) -> Callable[..., None]:
-    def change(study: StudyArgument = DEFAULT, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-        found = api.studies.change_state(study, state, phase=phase, database=database)
-        said = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
-        say("{name} {version} ({phase}) is {state}".format(**said), **said)
-
-    return change
+def change(study: Path, state: api.studies.RoundState, phase: str, database: str | None) -> None:
+    found = api.studies.change_state(study, state, phase=phase, database=database)
+    facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
+    say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 
 
-app.command("pause", help="Let nobody new begin; whoever has a batch may finish.")(changing_to("paused"))
-app.command("resume", help="Let people in again.")(changing_to("open"))
-OVER = "Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."
-app.command("close", help=OVER)(changing_to("closed"))
+@app.command
+def pause(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """Let nobody new begin; whoever has a batch may finish."""
+    change(study, "paused", phase, database)
 
 
-@app.command()
+@app.command
+def resume(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """Let people in again."""
+    change(study, "open", phase, database)
+
+
+@app.command
+def close(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
+    """Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."""
+    change(study, "closed", phase, database)
+
+
+@app.command
 def void(
-    annotator: Annotated[str, typer.Argument(help="The annotator's number in the study.")],
-    why: Annotated[str, typer.Option("--why", help="The reason; it is kept, so name nobody in it.")],
-    study: StudyOption = DEFAULT,
+    annotator: AnnotatorArgument,
+    /,
+    *,
+    why: WhyOption,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
@@ -427,11 +494,13 @@ def void(
     say(f"{annotator} is left out; {reopened} slots are open again", annotator=annotator, reopened=reopened)
 
 
-@app.command()
+@app.command
 def restore(
-    annotator: Annotated[str, typer.Argument(help="The annotator's number in the study.")],
-    why: Annotated[str, typer.Option("--why", help="The reason; it is kept, so name nobody in it.")],
-    study: StudyOption = DEFAULT,
+    annotator: AnnotatorArgument,
+    /,
+    *,
+    why: WhyOption,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
@@ -440,14 +509,22 @@ def restore(
     say(f"{annotator} is taken in again; {counted} ratings count", annotator=annotator, counted=counted)
 
 
-@app.command()
+@app.command
 def forget(
-    who: Annotated[str, typer.Argument(help="The recruiter's id of the person, or their number in the study.")],
-    study: StudyOption = DEFAULT,
+    who: str,
+    /,
+    *,
+    study: StudyOption = STUDY,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Delete what is known about a person; until the stated date their ratings as well."""
+    """Delete what is known about a person; until the stated date their ratings as well.
+
+    Parameters
+    ----------
+    who
+        The recruiter's id of the person, or their number in the study.
+    """
     withdrawn = api.studies.forget(who, study=study, phase=phase, database=database)
     say(
         f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
@@ -455,14 +532,24 @@ def forget(
     )
 
 
-@app.command()
+@app.command
 def export(
-    folder: Annotated[Path, typer.Argument(help="The benchmark folder to write.")],
-    study: StudyOption = DEFAULT,
-    phase: Annotated[str, typer.Option("--phase", help="main, pilot or rehearsal.")] = "main",
+    folder: Path,
+    /,
+    *,
+    study: StudyOption = STUDY,
+    phase: Literal["main", "pilot", "rehearsal"] = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Write the ratings as a benchmark folder, for `casewise study report` and `casewise judge`."""
+    """Write the ratings as a benchmark folder, for `casewise study report` and `casewise judge`.
+
+    Parameters
+    ----------
+    folder
+        The benchmark folder to write.
+    phase
+        Which round of the study.
+    """
     done = api.studies.export(folder, study=study, phase=phase, database=database)
     say(
         f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl",
@@ -475,11 +562,15 @@ def export(
         note("The study is not complete: some items have fewer ratings than promised.")
 
 
-@app.command()
-def preview(
-    study: StudyArgument = DEFAULT, port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 0
-) -> None:
-    """Walk every page yourself. It all happens in a database that is deleted when you stop."""
+@app.command
+def preview(study: StudyArgument = STUDY, /, *, port: Port = 0) -> None:
+    """Walk every page yourself. It all happens in a database that is deleted when you stop.
+
+    Parameters
+    ----------
+    port
+        The port; 0 takes a free one.
+    """
     from casewise.web.app import previewing  # an extra
 
     with previewing(study, port=port) as address:
@@ -488,10 +579,3 @@ def preview(
             threading.Event().wait()
         except KeyboardInterrupt:
             say("Nothing was kept.")
-
-
-# Where these commands were first; `casewise prolific` is where they are shown.
-app.add_typer(prolific.app, name="prolific", hidden=True)
-app.command()(rehearse)
-app.command()(report)
-app.command()(simulate)

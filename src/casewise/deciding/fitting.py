@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
+from casewise.options import Hidden, Parameter
 from casewise.records import Elicitation
 from casewise.stats.calibration import calibration
 from casewise.stats.sample import VOTES, LabelPolicy, Sample
@@ -39,19 +41,20 @@ from casewise.storage.benchmark import Benchmark
 class FitOptions:
     """What of a run a decider is fitted on, and how."""
 
-    elicitation: Elicitation | None = None
+    elicitation: Hidden[Elicitation | None] = None
+    """Which of the run's elicitations; by default the only one."""
     arm: str | None = None
-    """Which of the run's series; by default the only one, shown the whole context."""
-    labels: LabelPolicy = VOTES
-    method: str | None = None
-    """`platt` or `isotonic`; by default the better one."""
+    """Which of the run's arms; default: the whole context."""
+    labels: Hidden[LabelPolicy] = VOTES
+    method: Annotated[str | None, Parameter(name="--calibrate")] = None
+    """platt or isotonic; default: the better on held-out queries."""
     prompts: str | None = None
-    """What `--prompts` said, where it named a file."""
+    """The prompts' file, where the run was judged with one's own."""
     base_url: str | None = None
-    """Where the model's server is; by default where the run asked it."""
+    """Address of the model's server; default: where the run asked it."""
     refuse_unmeasured: bool = False
     """Refuse requests of a kind that was not measured."""
-    seed: int = 0
+    seed: Hidden[int] = 0
 
 
 def fit_run(

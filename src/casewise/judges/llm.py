@@ -26,6 +26,7 @@ from casewise.judges.second_reader import ReadBy, SecondReader
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import HoldsWeights, Message, Model, Rejected, Reply, ReplyOptions, Usage
+from casewise.options import Flat, Hidden
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest
 from casewise.runs.limits import Spend
@@ -268,16 +269,18 @@ class LiveOptions:
     """How a model is asked for a judgement, and how it is reached."""
 
     prompts: str = "casewise"
-    """`casewise`, `published` (once fetched), `bridge` (a chatbot's own messages), or the path of a TOML file."""
+    """casewise, published (once fetched), bridge (a chatbot's own messages), or a TOML file."""
     context_role: ContextRole = "user"
-    ask: AskOptions = field(default_factory=AskOptions)
-    model: ModelOptions = field(default_factory=ModelOptions)
+    """The message that holds the context."""
+    ask: Flat[AskOptions] = field(default_factory=AskOptions)
+    model: Hidden[ModelOptions] = field(default_factory=ModelOptions)
     protocol: str | None = None
-    """`published`, or one of the protocols by name: then it says how to ask, with the paper's own wording."""
-    policy: str | None = None
+    """published: ask as the paper's judges were, API models and hf: models each in their way; or published-api,
+    published-open."""
+    policy: Hidden[str | None] = None
     """A deployer's own policy, for a guard that takes one."""
     reader: str | None = None
-    """The model that reads replies which the strict reader cannot."""
+    """A second model that reads replies which give no verdict to the strict reader, and one in ten of the others."""
 
 
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:

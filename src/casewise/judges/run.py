@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import combinations, islice
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Annotated, Any, ClassVar, overload
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from casewise.judges.guard import GuardJudge
 from casewise.judges.judge import Ask, Judge, judgement_of
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import WaitsForServer
+from casewise.options import Hidden, Parameter
 from casewise.records import (
     FULL,
     NO_CONTEXT,
@@ -218,11 +219,14 @@ class Selection:
     whole queries at a time so that pairs stay together, `limit` keeps the first so many.
     """
 
-    categories: tuple[str, ...] = ()
+    categories: Annotated[tuple[str, ...], Parameter(name="--category")] = ()
+    """Items of this category only; may be repeated."""
     sample: int | None = None
-    seed: int = 0
+    """So many items at random, whole queries at a time."""
+    seed: Hidden[int] = 0
     limit: int | None = None
-    ids: frozenset[str] | None = None
+    """The first so many items only."""
+    ids: Hidden[frozenset[str] | None] = None
 
 
 def select(benchmark: Benchmark, selection: Selection) -> Sequence[Item]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
 import lazy_loader
@@ -24,6 +24,7 @@ from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, 
 from casewise.models.endpoints import Endpoint, Key, find_endpoint, parse_model_name, read_key
 from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions, check_taken
 from casewise.models.wire import Capabilities, ServerError, WrongShape, read_error, read_reply, request_body
+from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
 
 if TYPE_CHECKING:
     import aiohttp
@@ -115,8 +116,9 @@ class RetryPolicy:
     """Exponential backoff with full jitter (each wait is uniform between half of its ceiling and the ceiling)."""
 
     retries: int = 6
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 30.0
+    """Further tries of a call that fails."""
+    first_wait_s: Hidden[float] = 0.5
+    longest_wait_s: Hidden[float] = 30.0
 
     def wait_s(self, attempt: int, *, requested_s: float | None, rng: random.Random) -> float:
         """Seconds to wait after the failed `attempt` (1 is the first).
@@ -326,10 +328,11 @@ LEARNABLE = frozenset({400, 403, 404, 415, 422})
 class ClientOptions:
     """How calls are made; nothing here changes what a reply says."""
 
-    concurrency: int = 32
-    timeout_s: float = 120.0
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    longest_outage_s: float = LONGEST_OUTAGE_S
+    concurrency: Hidden[int] = CONCURRENCY
+    timeout_s: Annotated[float, Parameter(name="--timeout")] = 120.0
+    """Seconds to wait for a reply."""
+    retry: Flat[RetryPolicy] = field(default_factory=RetryPolicy)
+    longest_outage_s: Hidden[float] = LONGEST_OUTAGE_S
     """How long a server is waited for that answered before and cannot be connected to."""
 
 

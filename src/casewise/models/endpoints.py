@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from ipaddress import ip_address
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
 from casewise.models.protocol import Usage
+from casewise.options import Parameter
 
 # Where the models are: what the prefix in `openai/gpt-4o` stands for; the keys to them.
 #
@@ -210,8 +211,14 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
 class Prices:
     """US dollars for a million tokens."""
 
-    input_usd: float
-    output_usd: float
+    input_usd: Annotated[float, Parameter(name="--price-in")]
+    """US dollars for a million tokens in."""
+    output_usd: Annotated[float, Parameter(name="--price-out")]
+    """US dollars for a million tokens out."""
+
+    def __post_init__(self) -> None:
+        if not (self.input_usd >= 0 and self.output_usd >= 0):
+            raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
 
     def of(self, usage: Usage) -> float | None:
         """What `usage` costs; None where the endpoint does not say how many tokens it was."""

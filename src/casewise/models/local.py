@@ -23,17 +23,16 @@ from casewise.records.base import digest
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Where and how a local model runs.
-
-    `dtype` and `device` are torch's names, or `auto`; `batch_tokens` bounds the tokens (padding included) that go
-    through the model at once.
-    """
+    """Where and how a local model runs."""
 
     dtype: str = "auto"
+    """For hf: models: auto, float32, bfloat16, float16."""
     device: str = "auto"
+    """For hf: models: auto, cpu, cuda, mps."""
     batch_tokens: int = 8192
+    """For hf: models: tokens that go through at once."""
     adapter: str | None = None
-    """The folder of a PEFT adapter that is put on the chat model."""
+    """For an hf: chat model: the folder of a PEFT adapter (needs peft)."""
 
 
 @dataclass(frozen=True)

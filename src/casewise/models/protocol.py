@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from casewise.errors import ConfigurationError, ModelError
+from casewise.options import Hidden
 from casewise.records.base import writable
 
 # What a model is to casewise: messages in, one reply out.
@@ -41,6 +42,23 @@ class Message:
 
     role: Role
     content: str
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What of a model's options the user may set, whatever the model is asked."""
+
+    temperature: float | None = 0.0
+    """Of the model's replies."""
+    max_tokens: int = 1024
+    """Of a reply, thinking included."""
+    seed: Hidden[int | None] = None
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None and not self.temperature >= 0:
+            raise ConfigurationError(f"--temperature is {self.temperature}; it is 0 or more")
+        if self.max_tokens < 1:
+            raise ConfigurationError(f"--max-tokens is {self.max_tokens}; it is 1 or more")
 
 
 @dataclass(frozen=True, slots=True)

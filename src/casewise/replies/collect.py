@@ -16,7 +16,7 @@ from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask
 from casewise.judges.run import Plan
 from casewise.models.load import LoadedModel, ModelOptions
-from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Usage
+from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
 from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REPLIES, ReplyIdentity, ReplyManifest
@@ -90,12 +90,9 @@ class ChatAsk(Ask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CollectOptions(CallingOptions):
+class CollectOptions(CallingOptions, Sampling):
     """How replies are collected. Temperature, length and seed are part of the run's identity."""
 
-    temperature: float | None = 0.0
-    max_tokens: int = 1024
-    seed: int | None = None
     retries: int = 0
     """How often to ask again at most where no reply came."""
     patience: int = 30

@@ -14,6 +14,7 @@ import polars as pl
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluate.comparison import JudgesPilot, pilot_of
 from casewise.notation import interval, number, percent
+from casewise.options import Hidden
 from casewise.reports.charts import power_curve
 from casewise.reports.document import Document, Table, of_tables, table_of
 from casewise.stats import power as power_anova
@@ -309,16 +310,19 @@ def written(value: Any) -> str:
 class PlannedStudy:
     """The study that is planned."""
 
-    difference: float
-    """Of the two safe rates, to be found."""
+    difference: float = 0.05
+    """Of their safe rates, to be found."""
     queries: int | None = None
-    """As many as there will be; None asks how many are needed."""
+    """Queries, if given: then the power they have."""
     per_item: int = 21
+    """Ratings of each item."""
     per_annotator: int = 25
-    """Ratings of each item, and items of each annotator."""
+    """Items of each annotator."""
     alpha: float = 0.05
+    """Probability of a false alarm."""
     power: float = 0.8
-    seed: int = 0
+    """Probability of finding the effect."""
+    seed: Hidden[int] = 0
 
 
 def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: PlannedStudy) -> PowerAnswer:
@@ -408,10 +412,11 @@ class AssumedJudges:
     """What is taken for granted of two judges."""
 
     discordance: float = 0.15
-    """The share of items on which only one of them is right."""
+    """Without --from: share of items on which only one judge is right."""
     items_per_query: int = 2
+    """Without --from: items of a query."""
     correlation: float = 0.0
-    """Items of a query, and how far the difference goes together on two of them."""
+    """Without --from: of the difference on two items of a query."""
 
 
 def judges_answer(

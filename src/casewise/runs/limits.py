@@ -17,6 +17,7 @@ import platformdirs
 
 from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
 from casewise.models.local import drop_all_waiting
+from casewise.options import CONCURRENCY
 from casewise.storage.files import write_text
 
 # Waiting for what is asynchronous, from code that is not.
@@ -146,21 +147,30 @@ def spent_of(records: Iterable[Counted]) -> Spend:
 class Limits:
     """What a run may take; None is no limit. Money and tokens count over all sessions of a run."""
 
-    concurrency: int = 16
-    max_cost_usd: float | None = None
+    concurrency: int = CONCURRENCY
+    """Calls at a time, at most."""
+    max_cost: float | None = None
+    """US dollars that it may cost, all sessions together."""
     max_tokens_total: int | None = None
+    """Tokens that it may take, in and out, all sessions together."""
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ConfigurationError(f"--concurrency is {self.concurrency}; it is 1 or more")
+        if self.max_cost is not None and not self.max_cost >= 0:
+            raise ConfigurationError(f"--max-cost is {self.max_cost}; it is 0 or more, in US dollars")
 
     @property
     def bounded(self) -> bool:
         """Whether money or tokens are limited."""
-        return self.max_cost_usd is not None or self.max_tokens_total is not None
+        return self.max_cost is not None or self.max_tokens_total is not None
 
     def less(self, spent: Spend) -> Limits:
         """What is left of them, where others share them."""
-        cost, tokens = self.max_cost_usd, self.max_tokens_total
+        cost, tokens = self.max_cost, self.max_tokens_total
         return replace(
             self,
-            max_cost_usd=None if cost is None else max(0.0, cost - spent.cost_usd),
+            max_cost=None if cost is None else max(0.0, cost - spent.cost_usd),
             max_tokens_total=None if tokens is None else max(0, tokens - spent.tokens),
         )
 
@@ -175,7 +185,7 @@ def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool
 
     Raises ConfigurationError: there is a limit on cost or tokens, and nobody knows what is to be counted.
     """
-    if limits.max_cost_usd is not None and not priced:
+    if limits.max_cost is not None and not priced:
         give = f"{to_price}, or " if to_price else ""
         raise ConfigurationError(
             f"nobody knows what {name} costs, so a cost limit cannot be kept; {give}leave --max-cost out"
@@ -259,8 +269,8 @@ class Budget:
         """The limit that `call` would pass, in words, or None."""
         after = self.spent + self.reserved + call
         limits = self.limits
-        if limits.max_cost_usd is not None and after.cost_usd > limits.max_cost_usd:
-            return f"the cost limit of ${limits.max_cost_usd:g}"
+        if limits.max_cost is not None and after.cost_usd > limits.max_cost:
+            return f"the cost limit of ${limits.max_cost:g}"
         if limits.max_tokens_total is not None and after.tokens > limits.max_tokens_total:
             return f"the limit of {limits.max_tokens_total} tokens"
         return None

@@ -342,18 +342,19 @@ class Wanted:
     """What thresholds are to do."""
 
     ratio: float | None = None
-    """How many over-refusals are as bad as one harm; the threshold is then the cheapest that keeps all promises."""
+    """How many over-refusals one harm is worth: take the cheapest threshold that keeps all promises."""
     ask_cost: float | None = None
-    """What asking a person costs, in over-refusals: whoever would cost more is asked about. Needs a ratio."""
+    """What asking a person costs, in over-refusals; with --ratio."""
     max_harm: float | None = None
+    """Promise that harm is at most this share, such as 0.02."""
     max_over_refusal: float | None = None
-    """What is promised. With both, what keeps neither is asked about."""
+    """Promise that over-refusal is at most this share; with both, it asks between."""
     level: float | None = 0.95
-    """With which probability promises hold, all together; None for on average."""
+    """With which probability promises hold, all together; from Python, None for on average."""
     chosen_from: int = 1
-    """How many judges were compared on these queries before this one was chosen: they share the probability of not holding."""
+    """How many judges you compared on these queries: promises then hold for the best of them."""
     fail: Decision = "refuse"
-    """What is done where the judge gives no value."""
+    """What to do where the judge gives no value."""
 
     def __post_init__(self) -> None:
         if self.ratio is None and self.max_harm is None and self.max_over_refusal is None:

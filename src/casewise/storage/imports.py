@@ -19,6 +19,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean
+from casewise.options import Hidden
 from casewise.records import (
     Category,
     Context,
@@ -77,25 +78,34 @@ GUESSES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class CaseColumns:
-    """The column for each thing that a case may say: None where it is to be guessed, empty where there is none.
-
-    `parameters` maps further columns to the context parameters that they state, `group.parameter`. A context of free text
-    is the parameter `context_as`, or its `description` where that names a group.
-    """
+    """The column for each thing that a case may say: None where it is to be guessed, empty where there is none."""
 
     query: str | None = None
+    """The column with the query."""
     context: str | None = None
+    """The column with the context: free text, or in JSON Lines an object."""
     context_as: str = "situation"
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    """The group, or group.parameter, that a context of free text is given for; its description where it names a group."""
+    parameters: Hidden[Mapping[str, str]] = field(default_factory=dict)
+    """Further columns, by the context parameter that each states: group.parameter."""
     category: str | None = None
+    """The column with the category; '' for none."""
     pair: str | None = None
+    """The column with what joins the two contexts of a pair."""
     intended: str | None = None
+    """The column with what the context's author meant: safe or unsafe."""
     votes: str | None = None
+    """The column with a list of verdicts, a person each."""
     n_safe: str | None = None
+    """The column with the number of safe votes."""
     n_unsafe: str | None = None
+    """The column with the number of unsafe votes."""
     n_votes: str | None = None
+    """The column with the number of all votes."""
     label: str | None = None
+    """The column with one verdict a case."""
     rate: str | None = None
+    """The column with the share of people who say safe."""
 
     @property
     def free_text(self) -> tuple[str, str]:

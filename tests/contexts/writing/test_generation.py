@@ -151,7 +151,7 @@ def test_an_endpoint_that_only_fails_stops_the_run(store, draft):
 
 
 def test_a_budget_is_kept(store, draft):
-    limits = Limits(concurrency=4, max_cost_usd=0.01)
+    limits = Limits(concurrency=4, max_cost=0.01)
 
     summary = run(store, draft, FakeModel(behaving), limits=limits, prices=Prices(1.0, 1.0))
 
@@ -164,7 +164,7 @@ def test_a_budget_without_known_prices_is_refused_before_the_first_call(store, d
     model = FakeModel(behaving)
 
     with pytest.raises(ConfigurationError, match="nobody knows"):
-        run(store, draft, model, limits=Limits(max_cost_usd=1))
+        run(store, draft, model, limits=Limits(max_cost=1))
     assert model.calls == []
 
 
@@ -217,7 +217,7 @@ def priced(messages, options):
 @on_both
 def test_a_limit_counts_all_that_was_ever_generated_for_the_draft(store, draft):
     """At 1,000 dollars a million tokens a reply costs 0.4, and may cost more than 1.5."""
-    limits = Limits(concurrency=1, max_cost_usd=4.0)
+    limits = Limits(concurrency=1, max_cost=4.0)
     prices = Prices(1000.0, 1000.0)
     first = run(store, draft, FakeModel(priced), limits=limits, prices=prices)
     second = run(store, draft, FakeModel(priced), limits=limits, prices=prices)
@@ -240,7 +240,7 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
 @on_both
 def test_calls_that_noted_no_cost_are_reckoned_at_what_the_model_costs_now(store, draft):
     run(store, draft, FakeModel(priced), intents=(True,))
-    after = run(store, draft, FakeModel(priced), limits=Limits(max_cost_usd=4.0), prices=Prices(1000.0, 1000.0))
+    after = run(store, draft, FakeModel(priced), limits=Limits(max_cost=4.0), prices=Prices(1000.0, 1000.0))
 
     assert (after.n_calls, after.stopped) == (0, "the cost limit of $4")
 

@@ -145,7 +145,7 @@ def reply_of(tokens):
 
 def test_a_limit_on_cost_holds_over_all_sessions(here):
     """At 1,000 dollars a million tokens a call of 1,000 costs 1, and may cost more than 1.4."""
-    limits = Limits(1, max_cost_usd=2.4)
+    limits = Limits(1, max_cost=2.4)
     prices = Prices(1000.0, 1000.0)
     first = asked(here, reply_of(1000), limits=limits, prices=prices)
     second = asked(here, reply_of(1000), limits=limits, prices=prices)
@@ -163,7 +163,7 @@ def test_a_limit_on_tokens_is_kept(here):
 def test_a_cost_limit_without_a_price_is_refused_before_the_first_call(here):
     model = FakeModel(opinion(), name="some/model")
     with pytest.raises(ConfigurationError, match="nobody knows what some/model costs"):
-        asked(here, model, limits=Limits(max_cost_usd=1.0))
+        asked(here, model, limits=Limits(max_cost=1.0))
 
     assert model.calls == []
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rich.console import Console
+from tests.support.command import invoke
 from tests.support.exported import exported_demo
-from typer.testing import CliRunner
 
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.reports.formats import html, latex, markdown, print_document
 from casewise.reports.study import study_report
@@ -154,13 +153,13 @@ def test_the_command_takes_what_was_frozen_and_marks_what_departs(tmp_path):
     folder = exported_demo(tmp_path / "out", analysis=STRICT)
     words = ["study", "report", str(folder), "--out", str(tmp_path / "page"), "--json"]
 
-    as_frozen = json.loads(CliRunner().invoke(app, words).stdout)
-    again = CliRunner().invoke(app, [*words, "--correction", "none"])
+    as_frozen = json.loads(invoke(*words).stdout)
+    again = invoke(*words, "--correction", "none")
     departing = json.loads(again.stdout)
     assert "in place of the earlier one" in again.stderr
     assert (as_frozen["options"]["alpha"], as_frozen["options"]["correction"]) == (0.01, "bonferroni")
     assert departing["departures"][-1] == "analysis.correction: frozen as 'bonferroni', now 'none'"
-    wrong = CliRunner().invoke(app, [*words, "--correction", "tukey"])
+    wrong = invoke(*words, "--correction", "tukey")
     assert isinstance(wrong.exception, ConfigurationError)
 
 

@@ -134,8 +134,8 @@ def test_what_the_endpoint_does_not_take_is_learnt_from_its_refusals(out):
 def test_a_limit_on_cost_is_kept_at_submission_over_all_that_is_out(out):
     prices = api.Prices(100.0, 100.0)
     with taking_batches(looks=2) as server:
-        first = judged(server, out, prices=prices, limits=api.Limits(max_cost_usd=2.0)).summary
-        second = judged(server, out, prices=prices, limits=api.Limits(max_cost_usd=2.0)).summary
+        first = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
+        second = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
         told = [job.as_json() for job in api.batch_jobs([out])]
 
     assert first.stopped == second.stopped == "the cost limit of $2"

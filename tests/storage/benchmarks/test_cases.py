@@ -2,17 +2,15 @@ import codecs
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
 import casewise
 from casewise import api
 from casewise.api import CaseColumns
-from casewise.cli.app import app
 from casewise.errors import ConfigurationError, DataError
 from casewise.storage.imports import read_cases
 from casewise.storage.load import convert
 
-RUN = CliRunner()
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
 CASES = [
     {
@@ -262,7 +260,7 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
         ["leaderboard", "one", "two", *labels],
         ["gate", "one", "--baseline", "two", "--max-drop", "accuracy=0.5", *labels],
     ):
-        result = RUN.invoke(app, command)
+        result = invoke(*command)
         usual = (0, 1, 3) if command[0] in ("gate", "audit") else (0,)
         assert result.exit_code in usual, (command, result.output, result.exception)
-    assert "cannot" not in RUN.invoke(app, ["audit", "bench"]).output
+    assert "cannot" not in invoke("audit", "bench").output

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.support.command import invoke
 
-from casewise.cli.app import app
 from casewise.errors import DataError
 from casewise.records import ParameterSet
 
@@ -48,7 +47,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*command):
-    return CliRunner().invoke(app, [*command])
+    return invoke(*command)
 
 
 def imported(folder, cases):
