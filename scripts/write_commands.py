@@ -6,6 +6,7 @@ import io
 import os
 from contextlib import redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 from cyclopts import App
 
@@ -16,12 +17,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 
 def reference() -> str:
     """The whole page."""
-    os.environ |= {"COLUMNS": "100", "TERM": "dumb"}
     parts = ["# Commands", "", "What `--help` says of every command; `scripts/write_commands.py` writes this page.", ""]
     for names in leaves(app):
         prepare(names[0])
         shown = io.StringIO()
-        with redirect_stdout(shown):
+        with redirect_stdout(shown), patch.dict(os.environ, {"COLUMNS": "100", "TERM": "dumb"}):
             app.meta([*names, "--help"])
         parts += [f"## `casewise {' '.join(names)}`", "", "```text", shown.getvalue().strip(), "```", ""]
     return "\n".join(line.rstrip() for part in parts for line in part.split("\n"))

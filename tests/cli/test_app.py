@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import Command, invoke
+from tests.support.command import Command, program
 
 import casewise
 from casewise.cli.app import SECTIONS, app, prepare
@@ -16,12 +16,12 @@ ENTRIES = [(name, line) for section in SECTIONS.values() for name, (_, line) in 
 
 
 @pytest.fixture
-def program(monkeypatch, capsys):
+def casewise_here(monkeypatch, capsys):
     return Command(monkeypatch, capsys)
 
 
 def test_the_page_of_all_commands_is_in_sections_a_line_each():
-    said = invoke().output.splitlines()
+    said = program(COLUMNS="80").out.splitlines()
 
     for heading, section in SECTIONS.items():
         assert (f"{heading}:" in said) == bool(section)
@@ -53,21 +53,21 @@ def test_the_page_of_all_commands_loads_none_of_them():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_h_is_help_everywhere(program):
+def test_h_is_help_everywhere(casewise_here):
     for words in ((), ("judge",), ("data",), ("data", "show"), ("study", "open")):
-        assert program(*words, "-h").out == program(*words, "--help").out
+        assert casewise_here(*words, "-h").out == casewise_here(*words, "--help").out
 
 
-def test_a_path_that_is_no_text_is_refused_before_anything_is_written(program):
-    said = program("judge", "demo", "--judge", "constant:safe", "--out", "run\udcfc")
+def test_a_path_that_is_no_text_is_refused_before_anything_is_written(casewise_here):
+    said = casewise_here("judge", "demo", "--judge", "constant:safe", "--out", "run\udcfc")
 
     assert said.code == 2
     assert "is not utf-8: rename the file" in said.err
     assert not list(Path().glob("run*"))
 
 
-def test_a_command_that_is_nearly_one_is_told(program):
-    said = program("leaderbord")
+def test_a_command_that_is_nearly_one_is_told(casewise_here):
+    said = casewise_here("leaderbord")
 
     assert said.code == 2
     assert "leaderboard" in said.err
@@ -83,8 +83,8 @@ def test_a_command_that_is_nearly_one_is_told(program):
         (("gate", "x", "--baseline", "y", "--max-drop", "acuracy=0.1"), "did you mean 'accuracy'?"),
     ],
 )
-def test_what_is_nearly_a_name_is_told(words, says, program):
-    said = program(*words)
+def test_what_is_nearly_a_name_is_told(words, says, casewise_here):
+    said = casewise_here(*words)
 
     assert said.code == 2
     assert says in said.err

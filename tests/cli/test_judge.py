@@ -101,10 +101,10 @@ def test_an_unknown_judge_is_told_what_there_is(casewise):
         (("--ablate", "groups", "--ablate", "parameters"), "--ablate is given more than once"),
         (("--omit", "weather"), "no parameter of a context is called 'weather'"),
         (("--omit", "type"), "called 'type' (did you mean 'recipient.type'?)"),
-        (("--context-role", "tool"), "--context-role is 'tool'"),
+        (("--context-role", "tool"), '"tool" for --context-role'),
         (("--prompts", "nowhere.toml"), "no prompts are called 'nowhere.toml'"),
         (("--prompts", "published"), "casewise data fetch casebench --prompts"),
-        (("--price-in", "3"), "give both --price-in and --price-out"),
+        (("--price-in", "3"), "--price-out is missing"),
         (("--category", "Nothing"), "no category is called 'Nothing'"),
     ],
 )

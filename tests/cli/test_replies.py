@@ -95,7 +95,10 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_pa
     [
         (["replies", "grade", "nowhere", "--grader", "keywords"], "is no run folder"),
         (["replies", "collect", "demo", "--model", "fake/other"], "no rehearsal is called"),
-        (["replies", "collect", "demo", "--model", "fake/rehearsal", "--context-role", "assistant"], "user or system"),
+        (
+            ["replies", "collect", "demo", "--model", "fake/rehearsal", "--context-role", "assistant"],
+            'Choose from: "user", "system"',
+        ),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
         (["compare", "--says", "a"], "--says and --does go together"),
     ],

@@ -83,7 +83,7 @@ def test_init_overwrites_nothing(casewise):
 def test_an_unknown_preset_or_phase_names_those_there_are(casewise):
     assert "paper, paper-rest, prolific, lab" in casewise("study init demo --preset mturk", fails=True)
     casewise("study init demo")
-    assert "pilot, main, rehearsal, preview" in casewise("study status --phase first", fails=True)
+    assert '"pilot", "main", "rehearsal", "preview"' in casewise("study status --phase first", fails=True)
     assert "casewise study pilot" in casewise("study status --phase pilot", fails=True)
 
 
@@ -146,10 +146,10 @@ def test_check_fails_below_the_hourly_floor(casewise, tmp_path):
 
 
 def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
-    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("study prolific publish abc", fails=True)
+    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific publish abc", fails=True)
     casewise("study init demo --preset lab")
     casewise("study pilot --queries 2")
-    assert "not 'prolific'" in casewise("study prolific create --phase pilot", fails=True)
+    assert "not 'prolific'" in casewise("prolific create --phase pilot", fails=True)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casew
     casewise("study init demo --preset prolific")
     casewise("study pilot --queries 2")
 
-    said = casewise(f"study prolific create --phase pilot --site-url {address}", fails=True)
+    said = casewise(f"prolific create --phase pilot --site-url {address}", fails=True)
     assert f"cannot safely reach {address}" in said
 
 
@@ -195,13 +195,13 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
             assert who is not None
             keep_outcome(connection, who.id, "no_room")
         store.close()
-        said = casewise("study prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
+        said = casewise("prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
         assert "created, unpublished: new" in said
         assert "languages English" in said
-        casewise("study prolific publish new")
-        casewise("study prolific places new 9")
-        assert "1 approved, 0 approved before, 0 refused" in casewise("study prolific approve --phase pilot")
-        assert "1 people are in the group new" in casewise("study prolific keep-out workspace")
+        casewise("prolific publish new")
+        casewise("prolific places new 9")
+        assert "1 approved, 0 approved before, 0 refused" in casewise("prolific approve --phase pilot")
+        assert "1 people are in the group new" in casewise("prolific keep-out workspace")
 
     assert [path for _, path, _ in calls] == [
         "/studies/",
@@ -223,7 +223,7 @@ def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothi
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
         monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
         with_outcomes({1: "no_room", 2: "no_room", 3: "no_room", 4: "too_many_skips", 5: "failed_checks"})
-        approve = "study prolific approve --phase pilot"
+        approve = "prolific approve --phase pilot"
         first = casewise(f"{approve} --no-doubtful", exit_code=1)
         again = casewise(f"{approve} --doubtful", exit_code=1)
 

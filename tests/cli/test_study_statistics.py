@@ -3,8 +3,6 @@ import json
 import pytest
 from tests.support.command import invoke
 
-from casewise.errors import CasewiseError
-
 DESIGN = """
 [simulation]
 queries = 12
@@ -69,4 +67,4 @@ def test_what_cannot_be_is_an_error_and_no_traceback(words, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "columns.csv").write_text("item_id,query_id\na,b\n", encoding="utf-8")
 
-    assert isinstance(run(*words).exception, CasewiseError)
+    assert run(*words).exit_code == 2

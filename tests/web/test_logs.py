@@ -55,7 +55,7 @@ def test_another_format_is_refused(monkeypatch, capsys):
     said = Command(monkeypatch, capsys)("serve", "--log-format", "xml")
 
     assert said.code == 2
-    assert "text or json" in said.err
+    assert 'Choose from: "text", "json"' in said.err
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, RepeatArgumentError
 
 from casewise import __version__
 from casewise.cli.help import HELP
@@ -115,7 +115,7 @@ def main() -> None:
         prepare(next((word for word in sys.argv[1:] if not word.startswith("-")), None))
         app.meta(sys.argv[1:])
     except (CasewiseError, CycloptsError) as error:
-        fail(str(error), code=getattr(error, "exit_code", ExitCode.USAGE))
+        fail(problem(error), code=getattr(error, "exit_code", ExitCode.USAGE))
     except KeyboardInterrupt:
         fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
@@ -132,6 +132,15 @@ def main() -> None:
             "Set CASEWISE_DEBUG=1 to see where, and report it.",
             code=ExitCode.INTERNAL,
         )
+
+
+def problem(error: Exception) -> str:
+    """What is wrong with what was typed, or with what was found."""
+    if isinstance(error, MissingArgumentError) and error.argument:
+        return f"{error.argument.name} is missing; casewise COMMAND --help says what it is"
+    if isinstance(error, RepeatArgumentError):
+        return f"{error.token.keyword} is given more than once; it takes one value"
+    return str(error)
 
 
 def prepare(name: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Group, Parameter
 
@@ -65,13 +65,8 @@ GraderLabelsOption = Annotated[
     Path | None,
     Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
 ]
-StudyArgument = Annotated[Path, Parameter(help="The study's TOML file.", name="STUDY")]
-StudyOption = Annotated[Path, Parameter(help="The study's TOML file.")]
-PhaseOption = Annotated[Literal["main", "pilot"], Parameter(help="Which round of the study.")]
 DryRunOption = Annotated[bool, Parameter(help="Say what it would take; call nobody.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
-
-STUDY = Path("study.toml")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import STUDY, DatabaseOption, PhaseOption, SiteOption, StudyArgument, StudyOption
+from casewise.cli.options import DatabaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
+from casewise.cli.study import STUDY, PhaseOption, StudyArgument, StudyOption
 from casewise.errors import ExitCode
 
 app = App(name="prolific")

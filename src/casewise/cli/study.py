@@ -13,15 +13,7 @@ from cyclopts.types import NormFloat, Port, PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import (
-    STUDY,
-    DatabaseOption,
-    FormatOption,
-    PhaseOption,
-    SiteOption,
-    StudyArgument,
-    StudyOption,
-)
+from casewise.cli.options import DatabaseOption, FormatOption, SiteOption
 from casewise.cli.printing import (
     DocumentOptions,
     announce,
@@ -35,6 +27,7 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import StudyError
+from casewise.studies.rounds import Phase
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
@@ -44,6 +37,11 @@ if TYPE_CHECKING:
 
 app = App(name="study")
 
+STUDY = Path("study.toml")
+
+StudyArgument = Annotated[Path, Parameter(help="The study's TOML file.", name="STUDY")]
+StudyOption = Annotated[Path, Parameter(help="The study's TOML file.")]
+PhaseOption = Annotated[Phase, Parameter(help="Which round of the study: main or pilot.", show_choices=False)]
 AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
 WhyOption = Annotated[str, Parameter(help="The reason; it is kept, so name nobody in it.")]
 
@@ -538,7 +536,7 @@ def export(
     /,
     *,
     study: StudyOption = STUDY,
-    phase: Literal["main", "pilot", "rehearsal"] = "main",
+    phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
     """Write the ratings as a benchmark folder, for `casewise study report` and `casewise judge`.
@@ -547,8 +545,6 @@ def export(
     ----------
     folder
         The benchmark folder to write.
-    phase
-        Which round of the study.
     """
     done = api.studies.export(folder, study=study, phase=phase, database=database)
     say(

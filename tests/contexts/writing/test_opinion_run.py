@@ -12,6 +12,7 @@ from casewise.database.engine import only_one
 from casewise.errors import ConfigurationError, RunConflict, Unavailable
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
+from casewise.options import CONCURRENCY
 from casewise.runs.limits import Limits, Watch
 from casewise.storage.run_folder import kind_of
 
@@ -116,7 +117,7 @@ def test_every_reply_is_kept_in_the_run_folder(here):
     assert kind_of(folder) == "opinions"
     assert {line["raw_reply"] for line in lines} == {opinion()}
     assert {line["findings"][0]["evidence"] for line in lines} == {"bank clerk"}
-    assert json.loads((folder / "sessions.jsonl").read_text())["options"]["concurrency"] == 16
+    assert json.loads((folder / "sessions.jsonl").read_text())["options"]["concurrency"] == CONCURRENCY
 
 
 def test_a_stopped_run_goes_on_with_the_rest(here):

@@ -64,7 +64,7 @@ def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_
     assert {row["part"] for row in arms if row["worth"] == "shapley"} == {"caller", "line"}
     assert {row["part"] for row in arms if row["worth"] == "left out"} == {"caller", "line", "the whole context"}
     refused = run("judge", "bench", "--judge", "fake/rehearsal", "--omit", "recipient", "--out", "other")
-    assert "there are: caller, line, caller.role" in str(refused.exception)
+    assert "there are: caller, line, caller.role" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_
 )
 def test_a_case_that_does_not_fit_is_refused_with_its_line(folder, change, problem):
     result = imported(folder, [*CASES, {**CASES[0], "query": "another", **change}])
-    assert str(result.exception).startswith(f"cases.jsonl:13: {problem}")
+    assert result.stderr.startswith(f"error: cases.jsonl:13: {problem}")
     assert not (folder / "bench").exists()
 
 
