@@ -120,6 +120,10 @@ def main() -> None:
         fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
         pipe_closed()
+    except SystemExit as error:  # rich exits with 1 where nobody reads: that would be a "no"
+        if isinstance(error.__context__, BrokenPipeError):
+            pipe_closed()
+        raise
     except OSError as error:
         fail(unusable(error), code=ExitCode.USAGE)
     except Exception as error:

@@ -242,7 +242,7 @@ def monitor(
     documents.present(found)
 
 
-def context_in(said: str | None, parameters: list[str]) -> dict[str, Any] | str | None:
+def context_in(said: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
     """The context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
     found: Any = said
     if said is not None and said.lstrip().startswith("{"):
