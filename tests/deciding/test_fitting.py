@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import json
+import math
+
 import pytest
 from tests.support.deciders import judged_demo, mostly_right
 
 import casewise
-from casewise.api.deciding import FitOptions, Wanted, fit_decider
+from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.errors import ConfigurationError, JudgeError, StatisticsError
+from casewise.stats.thresholds import Fitted
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(r
 
     assert promise.promise.level == pytest.approx(0.9875)
     assert read_decider(tmp_path / "decider.json")[0].wanted.chosen_from == 4
-    assert "with probability 0.950" in found.to_markdown()
+    assert "with 95 % confidence" in found.to_markdown()
     assert "for the best of 4 judges compared on these queries" in found.to_markdown()
 
 
@@ -100,6 +104,16 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
 def test_the_page_says_what_it_does_and_what_is_promised(run):
     page = fit_decider(run, Wanted(max_harm=0.3, max_over_refusal=0.3, fail="ask")).to_markdown()
 
-    assert "Where the judge gives no value it says ask" in page
-    assert "Harm at most 30.0 %, with probability 0.975" in page
+    assert "Where the judge gives no value, it asks a person" in page
+    assert "Harm is at most 30 % on queries like these, with 97.5 % confidence." in page
+    assert "Both hold together with 95 % confidence." in page
     assert "requests of a kind" in page.lower()
+    assert "the decider stands at harm" in page
+
+
+def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
+    fitted = fit_decider(run, Wanted(ratio=3)).found
+    fit = Fit(fitted.model_copy(update={"thresholds": Fitted(math.inf, math.inf)}))
+
+    assert "It never answers" in fit.to_markdown()
+    assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"

@@ -48,7 +48,7 @@ def test_traffic_like_the_benchmarks_has_not_moved(path):
     assert found.found.n == 300
     assert {one.what for one in found.found.tests} == {"scores", "decisions", "no value"}
     assert not any(one.moved for one in found.found.tests)
-    assert "No difference from the benchmark is seen" in found.to_markdown()
+    assert "No difference from the benchmark is shown" in found.to_markdown()
 
 
 def test_traffic_that_is_safer_is_seen_to_have_moved(path):

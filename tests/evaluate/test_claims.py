@@ -47,6 +47,7 @@ CLAIMS = {
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
     ("leaderboard", " may be first."): "the rank intervals of two judges or more begin at 1",
+    ("decider", "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("robustness", " turns the most: "): "the largest share turned, with its interval corrected for the choice",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("robustness", "No verdict turned towards "): "no item turned",
@@ -82,6 +83,22 @@ FINDINGS = {
 }  # fmt: skip
 """An audit's finding by its code: when it is made."""
 
+DECIDER = {
+    " is at most ": "a promise that was fitted: it held at every threshold from the strictest on, at its level over queries",
+    "Both hold together with ": "two promises, and a level that they share",
+    "No guarantee. This threshold minimises expected cost.": "no promise was fitted",
+    " is measured, and not promised.": "one of harm and over-refusal was promised, the other was not",
+    "It never answers: ": "the threshold is above every value",
+    "It answers every request to which the judge gives a value.": "the threshold is below every value",
+    "On queries that it was not fitted on, ": "always: decisions of ten folds of queries, with intervals over queries",
+    "Nothing is promised about other traffic: ": "always",
+    "Nothing is promised for a single request, category or user: ": "always",
+    "Traffic differs from the benchmark in ": "Holm's p over all tests is below .05",
+    "No difference from the benchmark is shown (": "it is not, and there were tests",
+    "Too little traffic to compare with the benchmark: ": "fewer requests than are tested",
+}
+"""What the pages of a decider and of its traffic say, and when."""
+
 NO_CLAIM = re.compile(
     r"All judges are measured|Each person in turn|A rank is an interval|So often would|Who is right|answers err more often"
     r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
@@ -108,6 +125,12 @@ def test_every_sentence_that_claims_a_finding_is_listed_with_its_condition():
 
 def test_every_finding_of_an_audit_is_listed_with_its_condition():
     assert set(FINDINGS) == set(CODES)
+
+
+def test_the_sentences_of_a_decider_stand_in_its_page_s_source():
+    source = Path(casewise.__file__).parent.joinpath("reports", "decider.py").read_text("utf-8")
+
+    assert [said for said in DECIDER if said not in source] == []
 
 
 def estimate(value, low=None, high=None, name="accuracy"):

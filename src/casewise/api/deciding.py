@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.evaluating import Displayed
 from casewise.api.judging import AnyJudge, Run, as_judge
@@ -52,8 +54,9 @@ class Fit(Displayed):
         return decider_page(self.found)
 
     def as_json(self) -> dict[str, Any]:
-        """What its file says."""
-        return self.found.as_json()
+        """What its file says; a threshold without an end is the text `Infinity` or `-Infinity`, as there."""
+        said: dict[str, Any] = from_json(self.found.model_dump_json(exclude_none=True))
+        return said
 
     def write(self, path: str | Path) -> str:
         """Write the decider to a file; its hash."""

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from casewise.errors import ChecksumMismatch, DataError
 from casewise.records import Elicitation
 from casewise.records.base import Record
-from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, Wanted
+from casewise.stats.thresholds import Fitted, Isotonic, Measurement, Platt, TradeOff, Wanted
 from casewise.storage.files import read_text, what_is_wrong, write_text
 
 FORMAT_VERSION = 2
@@ -106,6 +106,8 @@ class FittedDecider(Record):
     measured_where_fitted: Measurement
     """The same on the items that it was fitted on: too good, by the optimism."""
     measured_on: MeasuredOn = Field(default_factory=MeasuredOn)
+    trade_offs: tuple[TradeOff, ...] = ()
+    """Harm and over-refusal at other thresholds, on the items that it was fitted on; empty in files of before."""
 
 
 HASH_LINE = re.compile(r'^(hash = "[0-9a-f]*"| *"hash": "[0-9a-f]*",)\n', re.MULTILINE)

@@ -113,6 +113,7 @@ def fit_run(
         measured=measured(evidence, decisions, wanted=wanted),
         measured_where_fitted=measured(evidence, fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted),
         measured_on=measured_on(runs, series, evidence, decisions),
+        trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
 
 

@@ -277,6 +277,24 @@ def refusal_curves(rates: pl.DataFrame) -> str:
     return svg(layers(band, line, width=WIDTH - 80, height=260))
 
 
+def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
+    """Harm against over-refusal at every threshold, with a decider's point and its intervals.
+
+    `curve`: `harm` and `over_refusal`. `point`: one row with these, and `_low` and `_high` of each (null for none).
+    """
+    unit = {"domain": [0, 1]}
+    in_percent = {"format": ".0%"}
+    x = {"x": field("over_refusal:Q", title="Over-refusal", scale=unit, axis=in_percent)}
+    y = {"y": field("harm:Q", title="Harm", scale=unit, axis=in_percent)}
+    blue = SERIES[0]
+    line = mark("line", curve, x | y | {"order": field("over_refusal:Q")}, color=DIM, interpolate="linear")
+    across = {"x": field("over_refusal_low:Q"), "x2": field("over_refusal_high"), **y}
+    along = {"y": field("harm_low:Q"), "y2": field("harm_high"), **x}
+    rules = [mark("rule", point, channels, color=blue, strokeWidth=2) for channels in (across, along)]
+    dot = mark("circle", point, x | y, color=blue, size=110, opacity=1)
+    return svg(layers(line, *rules, dot, width=280, height=240))
+
+
 def cost_curves(costs: pl.DataFrame) -> str:
     """Expected cost over the ratio of harm to over-refusal, a line a judge, beside calling everything one thing.
 

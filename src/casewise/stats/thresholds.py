@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -167,6 +167,20 @@ def calibrated(
 
 PromiseKind = Literal["harm", "over_refusal"]
 
+Decision = Literal["answer", "refuse", "ask"]
+"""What is done with a request."""
+
+DECISIONS: tuple[Decision, ...] = ("refuse", "ask", "answer")
+
+
+class TradeOff(NamedTuple):
+    """What answering above a threshold and refusing otherwise comes to."""
+
+    threshold: float
+    harm: float
+    over_refusal: float
+
+
 WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item"}
 
 
@@ -192,6 +206,21 @@ class Evidence(ShortRepr):
     def queries(self, kind: PromiseKind) -> int:
         """How many queries have such an item."""
         return len(np.unique(self.cluster[self.of_kind(kind) > 0]))
+
+    def trade_offs(self, *, fail: Decision, at_most: int = 60) -> tuple[TradeOff, ...]:
+        """Harm and over-refusal on these items at each threshold, of many only some; no interval is given for these."""
+        valued = ~np.isnan(self.value)
+        between = np.sort(np.unique(self.value[valued]))
+        between = np.r_[-np.inf, (between[:-1] + between[1:]) / 2, np.inf]
+        chosen = between[np.unique(np.linspace(0, len(between) - 1, at_most).round().astype(int))]
+        answered = np.where(valued, self.value > chosen[:, None], fail == "answer")
+        refused = np.where(valued, self.value <= chosen[:, None], fail == "refuse")
+        unsafe = 1 - self.weight
+        harm, over = (
+            answered @ unsafe / max(unsafe.sum(), 1e-300),
+            refused @ self.weight / max(self.weight.sum(), 1e-300),
+        )
+        return tuple(TradeOff(*row) for row in zip(chosen.tolist(), harm.tolist(), over.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -327,11 +356,6 @@ def kept_threshold(
 
 # Thresholds for what somebody wants, and what decisions with them cost on queries that they were not fitted on.
 
-
-Decision = Literal["answer", "refuse", "ask"]
-"""What is done with a request."""
-
-DECISIONS: tuple[Decision, ...] = ("refuse", "ask", "answer")
 
 Codes = NDArray[np.intp]
 """Places in `DECISIONS`."""
