@@ -14,13 +14,16 @@ from casewise.audits import CODES
 from casewise.evaluate.comparison import sentence_of
 from casewise.evaluate.yardsticks import People, what_it_shows
 from casewise.reports.leaderboard import tied
+from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
+from casewise.studies.analysis import AnalysisOptions
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
     r"is worse|no worse|turns the most|turns a verdict|may be first|No verdict turned|agrees most|keeps to|lower limit is above|"
-    r"^not shown|docs/"
+    r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
+    r"the same decision|the decision changes"
 )
 
 CLAIMS = {
@@ -52,6 +55,13 @@ CLAIMS = {
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("robustness", "No verdict turned towards "): "no item turned",
     ("study", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
+    ("study", " more under "): "the corrected p of the contrast is at most the level",
+    ("study", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
+    ("study", " differ by less than "): "the corrected p of the contrast is above the level, that of its equivalence is not",
+    ("study", " is not shown: "): "both are above it",
+    ("study", " cannot be compared: too few queries or people."): "there is no difference with errors over queries",
+    ("study", "every contrast has the same decision."): "no contrast differs at the level only with, or only without, what was left out",
+    ("study", "the decision changes for "): "one does",
 }  # fmt: skip
 
 FINDINGS = {
@@ -217,3 +227,32 @@ def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
 
     assert said in "".join(block.text for block in tied(rows))
     assert bool(said) == bool(list(tied(rows)))
+
+
+def contrast(estimate, low, high, *, differs, equivalent):
+    return {
+        "first": "no_context",
+        "second": "safe_revised",
+        "differs": differs,
+        "equivalent": equivalent,
+        "like_estimate": estimate,
+        "like_ci_low": low,
+        "like_ci_high": high,
+        "recommended_p_corrected": 0.012,
+        "equivalent_p_corrected": 0.034,
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (contrast(0.5, 0.39, 0.61, differs=True, equivalent=False), "People allow 50.0 points [39.0, 61.0] more under no context than under safe revised (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
+        (contrast(-0.5, -0.61, -0.39, differs=True, equivalent=False), "People allow 50.0 points [39.0, 61.0] more under safe revised than under no context (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
+        (contrast(0.02, 0.01, 0.03, differs=True, equivalent=True), "People allow 2.0 points [1.0, 3.0] more under no context than under safe revised, and the difference is smaller than 5 points (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
+        (contrast(0.0, -0.01, 0.01, differs=False, equivalent=True), "no context and safe revised differ by less than 5 points: 0.0 points [-1.0, 1.0] (planned; p = 0.0340, corrected by Holm over 4 contrasts)."),
+        (contrast(0.05, 0.0, 0.1, differs=False, equivalent=False), "A difference between no context and safe revised is not shown: 5.0 points [0.0, 10.0] (planned; p = 0.0120, corrected by Holm over 4 contrasts)."),
+        (contrast(None, None, None, differs=None, equivalent=None), "no context and safe revised cannot be compared: too few queries or people."),
+    ],
+)  # fmt: skip
+def test_a_contrast_is_said_by_its_corrected_tests_and_not_by_its_interval(row, sentence):
+    assert contrast_sentence(row, AnalysisOptions(), of=4, planned=True) == sentence

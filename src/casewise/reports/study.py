@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,10 +15,21 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
-from casewise.notation import count, interval, number, percent
+from casewise.notation import count, interval, number, p_value, percent, points, share
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import dots_with_intervals, for_page, standalone
-from casewise.reports.document import Block, Document, Figure, Notice, Prose, Section, table_of
+from casewise.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Forest,
+    ForestRow,
+    Notice,
+    Prose,
+    Section,
+    all_numbers,
+    table_of,
+)
 from casewise.reports.formats import html, json_value, latex, markdown
 from casewise.reports.study_parts import (
     methods,
@@ -47,30 +57,17 @@ from casewise.studies.analysis import (
 )
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
 
-# How the study's report writes a contrast, and a p value.
-
 
 def contrast_name(row: dict[str, Any]) -> str:
     """A pair of conditions, in words that a narrow table can break."""
     return f"{row['first']} − {row['second']}".replace("_", " ")
 
 
-def p_value(p: float | None, log_p: float | None = None) -> str:
-    """A p value written out; below the smallest number as a power of ten, from its logarithm."""
-    if p is None:
-        return "–"
-    if p >= 0.001:
-        return f"{p:.3f}"
-    if p > 0:
-        return f"{p:.1e}"
-    return "< 1e-300" if log_p is None else f"1e{math.floor(log_p / math.log(10))}"
-
-
 # The headline numbers with and without the ratings that were left out, side by side.
 
 
-NOTHING = dict.fromkeys(("ratings", "safe_rate", "ci_low", "ci_high"))
-NO_CONTRAST = dict.fromkeys(("like_estimate", "like_ci_low", "like_ci_high", "recommended_p_corrected"))
+NO_RATE = dict.fromkeys(("ratings", "safe_rate", "ci_low", "ci_high"))
+NO_CONTRAST = dict.fromkeys(("like_estimate", "like_ci_low", "like_ci_high", "recommended_p_corrected", "differs"))
 
 
 def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -78,18 +75,28 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
     found = analysis.left_out
     if found is None:
         return
+    contrasts = [*_beside(found.contrasts, analysis.contrasts, by=("first", "second"))]
+    turned = [contrast_name(row) for row, kept in contrasts if kept and kept["differs"] != row["differs"]]
+    if contrasts:
+        yield Prose(
+            f"With the {found.ratings - len(analysis.ratings):,} ratings that were left out, "
+            + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
+        )
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), list(found.reasons.items()))
-    heads = ("Condition", "Ratings without", "Safe", "95 % interval", "Ratings with", "Safe", "95 % interval")
     rates = [
-        (row["condition"], *_rate(without or NOTHING), *_rate(row))
-        for row, without in _beside(found.conditions, analysis.conditions, by=("condition",))
+        (row["condition"], *_rate(kept or NO_RATE), *_rate(row))
+        for row, kept in _beside(found.conditions, analysis.conditions, by=("condition",))
     ]
+    heads = ("Condition", "Ratings without", "Safe, 95 % interval", "Ratings with", "Safe, 95 % interval")
     yield table_of("left-out-conditions", "Safe rates without and with them", heads, rates, frame=found.conditions)
-    heads = ("Contrast", "Without", "95 % interval", "p", "With", "95 % interval", "p")
     differences = [
-        (contrast_name(row), *_difference(without or NO_CONTRAST), *_difference(row))
-        for row, without in _beside(found.contrasts, analysis.contrasts, by=("first", "second"))
+        (
+            contrast_name(row),
+            *(cell for one in (kept or NO_CONTRAST, row) for cell in (in_points(one, best(one)), p_of(one))),
+        )
+        for row, kept in contrasts
     ]
+    heads = ("Contrast", "Points without, 95 % interval", "p", "Points with, 95 % interval", "p")
     caption = "Differences of safe rates without and with them, p corrected alike"
     yield table_of("left-out-contrasts", caption, heads, differences, frame=found.contrasts)
 
@@ -103,14 +110,21 @@ def _beside(
         yield row, known.get(tuple(row[name] for name in by))
 
 
-def _rate(row: dict[str, Any]) -> tuple[str, str, str]:
-    return count(row["ratings"]), percent(row["safe_rate"]), interval(row["ci_low"], row["ci_high"])
+def _rate(row: dict[str, Any]) -> tuple[str, str]:
+    return count(row["ratings"]), share(row["safe_rate"], row["ci_low"], row["ci_high"])
 
 
-def _difference(row: dict[str, Any]) -> tuple[str, str, str]:
-    prefix = "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
-    low, high = row[f"{prefix}_ci_low"], row[f"{prefix}_ci_high"]
-    return number(row[f"{prefix}_estimate"]), interval(low, high), p_value(row["recommended_p_corrected"])
+def best(row: dict[str, Any]) -> str:
+    """Which difference is quoted: that for queries like these, or the average per query where there is none."""
+    return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
+
+
+def in_points(row: dict[str, Any], prefix: str) -> str:
+    return points(*(row[f"{prefix}_{name}"] for name in ("estimate", "ci_low", "ci_high"))).replace(" points", "")
+
+
+def p_of(row: dict[str, Any]) -> str:
+    return p_value(row["recommended_p_corrected"])
 
 
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
@@ -120,14 +134,12 @@ MOST_QUERIES = 20
 """Queries drawn one by one for a category; all of them stand in `tables/shares.parquet`."""
 
 QUOTE_THIS = (
-    "Quote the first interval: it holds for other queries of the kind and other people, with errors clustered by query "
-    "across conditions and by annotator. The second speaks of these very queries and other people. Both are of the first "
-    "condition less the second."
+    "Each interval is for other queries of the kind and other people: errors are clustered by query across conditions and by "
+    "annotator."
 )
 
 ANONYMOUS = (
-    "The interval knows that queries differ, but not that annotators do, because votes are anonymous: it is too narrow by "
-    "what annotators have in common."
+    "Each interval is over queries only: votes are anonymous, so it leaves out how annotators differ and is too narrow."
 )
 
 CORRECTED = {
@@ -151,103 +163,169 @@ def study_page(
     notes: tuple[str, ...] = (),
     case_studies: tuple[str, ...] = (),
     more: tuple[Section, ...] = (),
+    planned: bool = False,
+    of_replies: bool = False,
 ) -> Document:
-    """`analysis` as a document for any face; `more` stands behind the conditions."""
+    """`analysis` as a document for any face: the contrasts first, `more` behind them, all other numbers in folds.
+
+    `planned`: whether the contrasts were frozen before the data were seen.
+    """
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
+    numbers = (
+        Section("conditions", "Each condition", tuple(conditions(analysis))),
+        Section("other-tests", "Other tests of the contrasts", tuple(other_tests(analysis))),
+        Section("labels", "What people call the items", tuple(label_counts(analysis))),
+        Section("tasks", "Query by query: where conditions differ", tuple(tasks(analysis))),
+        Section("categories", "By category", tuple(categories(analysis))),
+        Section("cases", "The queries of some categories", tuple(cases(analysis, case_studies))),
+        *people_sections(analysis),
+        Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
+        Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
+        Section("missing", "What these ratings cannot tell", tuple(missing(analysis))),
+    )
+    sections = (
+        Section(
+            "answer", "What was found", tuple(answer(analysis, planned=planned, of_replies=of_replies)), first=True
+        ),
+        Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
+        *more,
+        Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
+        all_numbers(numbers),
+    )
     return Document(
         title=f"What people say: {name}",
         subtitle=f"{len(ratings):,} ratings of {len(ratings.item):,} items ({len(ratings.query):,} queries) under "
         f"{len(ratings.condition)} conditions; {people}",
         notices=notes,
-        sections=tuple(
-            section
-            for section in (
-                Section("conditions", "Conditions", tuple(conditions(analysis)), brief=True),
-                *more,
-                Section("contrasts", "Condition against condition", tuple(contrasts(analysis)), brief=True),
-                Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
-                Section("labels", "What people call the items", tuple(label_counts(analysis))),
-                Section("tasks", "Task by task", tuple(tasks(analysis)), brief=True),
-                Section("categories", "By category", tuple(categories(analysis))),
-                Section("cases", "Query by query", tuple(cases(analysis, case_studies))),
-                *people_sections(analysis),
-                Section(
-                    "own-questions",
-                    "The study's own questions",
-                    tuple(own_blocks(analysis)),
-                ),
-                Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
-                Section("missing", "Not available", tuple(missing(analysis)), brief=True),
-            )
-            if section.blocks
-        ),
+        sections=tuple(section for section in sections if section.blocks),
     )
 
 
+MOST_SENTENCES = 6
+"""Contrasts that have a sentence each; all stand in the table."""
+
+
+def answer(analysis: StudyAnalysis, *, planned: bool, of_replies: bool) -> Iterator[Block]:
+    """Each contrast in a sentence with its decision, and the conditions on one axis."""
+    rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
+    if not rows:
+        yield Notice(analysis.not_available["contrasts"])
+    for row in rows[:MOST_SENTENCES]:
+        yield Prose(
+            contrast_sentence(row, analysis.options, of=len(rows), planned=planned, of_replies=of_replies), lead=True
+        )
+    if rows:
+        yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
+    said = f"{'Rate of answering' if of_replies else 'Safe rate'} of each condition"
+    drawn = tuple(
+        ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
+        for row in analysis.conditions.to_dicts()
+    )
+    over = f"intervals over queries{'' if analysis.anonymous else ' and people'}"
+    yield Forest("condition-rates", f"{said}; {over}", (("", drawn),), heads=("Condition", "", "Rate"))
+
+
+def contrast_sentence(
+    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: bool, of_replies: bool = False
+) -> str:
+    """What a contrast shows: which condition has the higher rate, no more than the margin apart, or neither; and how it was tested."""
+    first, second = (row[name].replace("_", " ") for name in ("first", "second"))
+    estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
+    if estimate is None or row["differs"] is None:
+        return f"{first} and {second} cannot be compared: too few queries or people."
+    who, margin = "Replies answer" if of_replies else "People allow", 100 * options.margin
+    if row["differs"]:
+        if estimate < 0:
+            first, second, low, high = second, first, None if high is None else -high, None if low is None else -low
+        said = f"{who} {points(abs(estimate), low, high)} more under {first} than under {second}"
+        if row["equivalent"]:
+            said += f", and the difference is smaller than {margin:g} points"
+    elif row["equivalent"]:
+        said = f"{first} and {second} differ by less than {margin:g} points: {points(estimate, low, high)}"
+    else:
+        said = f"A difference between {first} and {second} is not shown: {points(estimate, low, high)}"
+    p = p_of(row) if not (row["equivalent"] and not row["differs"]) else p_value(row["equivalent_p_corrected"])
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    corrected = CORRECTED[options.correction]
+    how = f", {corrected} over {of} contrasts" if of > 1 else ""
+    return f"{said} ({'planned' if planned else 'no frozen plan'}; {p}{how})."
+
+
 def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
-    rows = analysis.conditions.to_dicts()
     cells = [
         (
             row["condition"],
             count(row["items"]),
             "–" if row["annotators"] is None else count(row["annotators"]),
             count(row["ratings"]),
-            percent(row["safe_rate"]),
-            interval(row["ci_low"], row["ci_high"]),
+            share(row["safe_rate"], row["ci_low"], row["ci_high"]),
         )
-        for row in rows
+        for row in analysis.conditions.to_dicts()
     ]
-    head = ("Condition", "Items", "Annotators", "Ratings", "Safe", "95 % interval")
+    head = ("Condition", "Items", "Annotators", "Ratings", "Safe, 95 % interval")
     caption = f"Safe rate of each condition; intervals over queries{'' if analysis.anonymous else ' and people'}"
-    table = table_of("conditions", caption, head, cells, frame=analysis.conditions)
-    points = analysis.conditions.select(name="condition", estimate="safe_rate", low="ci_low", high="ci_high")
-    drawn = dots_with_intervals(points, title="Safe rate")
-    yield table
-    yield Figure("condition-rates", caption, f"{caption}, as in the table.", for_page(drawn, name="condition-rates"))
+    yield table_of("conditions", caption, head, cells, frame=analysis.conditions)
 
 
 def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
     if not len(analysis.contrasts):
-        yield Notice(analysis.not_available["contrasts"])
         return
     options = analysis.options
-    said = "Differences of safe rates, as randomised"
-    if analysis.anonymous:
-        said += "; errors over queries only, since votes are anonymous"
+    said = "Differences of safe rates in points with 95 % intervals, the first condition less the second, as randomised"
     yield recommended(analysis.contrasts, analysis, name="contrasts", caption=said)
-    corrected = f" p is {CORRECTED[options.correction]} over the planned contrasts, at the level {options.alpha:g}."
-    yield Prose((ANONYMOUS if analysis.anonymous else QUOTE_THIS) + corrected)
+    yield Prose(
+        f"p is {CORRECTED[options.correction]} over the contrasts, at the level {options.alpha:g}; intervals are not corrected. "
+        f"Alike: the difference lies within ±{100 * options.margin:g} points (two one-sided tests, corrected in the same way)."
+    )
+
+
+def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
+    if not len(analysis.contrasts):
+        return
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
         caption = "The same among those who finished"
         yield recommended(analysis.contrasts_of_completers, analysis, name="completers", caption=caption)
+    yield other_errors(analysis)
     yield as_in_paper(analysis)
     yield Prose(POOLED)
-    yield equivalents(analysis)
-    yield contrast_figure(analysis)
 
 
 def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, caption: str) -> Block:
-    options, cells = analysis.options, []
-    for row in table.to_dicts():
-        first = "like" if row["like_error"] is not None else "query"
-        cells.append(
-            (
-                contrast_name(row),
-                number(row[f"{first}_estimate"]),
-                interval(row[f"{first}_ci_low"], row[f"{first}_ci_high"]),
-                p_value(row["recommended_p_corrected"]),
-                "–" if row["differs"] is None else "yes" if row["differs"] else "not shown",
-                "anonymous votes" if analysis.anonymous else interval(row["these_ci_low"], row["these_ci_high"]),
-                number(row["query_estimate"]),
-            )
+    options = analysis.options
+
+    def decision(value: bool | None) -> str:
+        return "–" if value is None else "yes" if value else "not shown"
+
+    cells = [
+        (
+            contrast_name(row),
+            in_points(row, best(row)),
+            p_of(row),
+            decision(row["differs"]),
+            p_value(row["equivalent_p_corrected"]),
+            decision(row["equivalent"]),
         )
+        for row in table.to_dicts()
+    ]
     p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
-    heads = (
-        *("Contrast", "Difference", "Queries like these", p),
-        *(f"Differs at {options.alpha:g}", "These queries", "Average per query"),
-    )
+    heads = ("Contrast", "Queries like these", p, f"Differs at {options.alpha:g}", "p, alike", "Alike")
     return table_of(name, caption, heads, cells, frame=table)
+
+
+def other_errors(analysis: StudyAnalysis) -> Block:
+    """The same differences for these very queries, and as an average over queries."""
+    cells = [
+        (
+            contrast_name(row),
+            "anonymous votes" if analysis.anonymous else in_points(row, "these"),
+            in_points(row, "query"),
+        )
+        for row in analysis.contrasts.to_dicts()
+    ]
+    heads = ("Contrast", "These queries", "Average per query")
+    caption = "The differences in points, with other 95 % intervals: for these very queries and other people, and over queries"
+    return table_of("other-errors", caption, heads, cells)
 
 
 def as_in_paper(analysis: StudyAnalysis) -> Block:
@@ -255,65 +333,17 @@ def as_in_paper(analysis: StudyAnalysis) -> Block:
         (
             contrast_name(row),
             number(row["z"], digits=2),
-            p_value(row["p"], row["log_p"]),
+            p_value(row["p"]),
             p_value(row["p_bonferroni"]),
             p_value(row["p_holm"]),
             p_value(row["p_benjamini_hochberg"]),
-            interval(row["ci_low"], row["ci_high"]),
+            interval(100 * row["ci_low"], 100 * row["ci_high"], digits=1),
         )
         for row in analysis.contrasts.to_dicts()
     ]
-    heads = ("Contrast", "z", "p", "Bonferroni", "Holm", "BH", "95 % Wald")
+    heads = ("Contrast", "z", "p", "Bonferroni", "Holm", "BH", "95 % Wald, points")
     caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
     return table_of("z-tests", caption, heads, cells)
-
-
-def equivalents(analysis: StudyAnalysis) -> Block:
-    margin = analysis.options.margin
-    cells = [
-        (
-            contrast_name(row),
-            p_value(row["equivalent_p"]),
-            p_value(row["equivalent_p_corrected"]),
-            "yes" if row["equivalent"] else "not shown" if row["equivalent_p"] is not None else "–",
-        )
-        for row in analysis.contrasts.to_dicts()
-    ]
-    return table_of(
-        "equivalence", f"Alike within ±{margin:g} (TOST)?", ("Contrast", "p", "p, corrected", "Alike"), cells
-    )
-
-
-def contrast_figure(analysis: StudyAnalysis) -> Figure:
-    kinds = {
-        "like": "queries like these (query, annotator)",
-        "these": "these queries (annotator)",
-        "query": "average per query",
-        "z": "pooled, as in the paper",
-    }
-    rows = []
-    for row in analysis.contrasts.to_dicts():
-        for prefix, series in kinds.items():
-            low, high = ("ci_low", "ci_high") if prefix == "z" else (f"{prefix}_ci_low", f"{prefix}_ci_high")
-            if row[low] is not None:
-                estimate = row["difference"] if prefix == "z" else row[f"{prefix}_estimate"]
-                rows.append(
-                    {
-                        "name": contrast_name(row),
-                        "series": series,
-                        "estimate": estimate,
-                        "low": row[low],
-                        "high": row[high],
-                    }
-                )
-    frame = pl.DataFrame(rows)
-    drawn = dots_with_intervals(frame, title="Difference of safe rates", zero=True)
-    return Figure(
-        "contrast-intervals",
-        "What each kind of error makes of a difference: 95 % intervals",
-        "Intervals of each contrast under four kinds of error; the numbers stand in the tables above.",
-        for_page(drawn, name="contrast-intervals"),
-    )
 
 
 def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -406,12 +436,11 @@ def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
                 r["query"],
                 r["condition"],
                 f"{r['safe']}/{r['ratings']}",
-                percent(r["share"]),
-                interval(r["ci_low"], r["ci_high"]),
+                share(r["share"], r["ci_low"], r["ci_high"]),
             )
             for r in rows.to_dicts()
         ]
-        heads = ("Query", "Condition", "Respond", "Share", "95 % Wilson")
+        heads = ("Query", "Condition", "Respond", "Share, 95 % Wilson interval")
         some = "each query" if len(names) <= MOST_QUERIES else f"the first {MOST_QUERIES} of {len(names)} queries"
         caption = f'{category}: share of "respond" to {some} under each condition'
         points = rows.select(name="query", series="condition", estimate="share", low="ci_low", high="ci_high")
@@ -475,8 +504,18 @@ class StudyReport:
     def document(self) -> Document:
         """The report laid out."""
         more = (mixed_model_section(self.mixed_model), with_judge_section(self.with_judges))
-        page = study_page(self.analysis, name=self.name, notes=self.notes, case_studies=self.case_studies, more=more)
-        return of_replies(page) if self.study and self.study.rates == "replies" else page
+        study, replies = self.study, bool(self.study and self.study.rates == "replies")
+        page = study_page(
+            self.analysis,
+            name=self.name,
+            notes=self.notes,
+            case_studies=self.case_studies,
+            more=more,
+            planned=bool(study and study.frozen)
+            and not any(one.startswith("analysis.contrasts") for one in self.departures),
+            of_replies=replies,
+        )
+        return of_replies(page) if replies else page
 
     def as_json(self) -> dict[str, Any]:
         """Every number, unrounded, as plain JSON values; what is not available is null and explained."""

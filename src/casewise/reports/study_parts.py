@@ -13,7 +13,7 @@ import polars as pl
 
 from casewise.errors import DataError
 from casewise.evaluate.study import RatesWithJudge
-from casewise.notation import count, interval, number, p_value, percent
+from casewise.notation import count, interval, number, p_value, percent, points, share
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import for_page
 from casewise.reports.document import Block, Document, Figure, Folded, Notice, Prose, Section, Table, table_of
@@ -73,7 +73,7 @@ def _contrasts(analysis: StudyAnalysis) -> str:
         )
     return (
         f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; {CORRECTED[analysis.options.correction]}, "
-        f"and equivalence within ±{analysis.options.margin:g} was tested by two one-sided tests, corrected in the same way. For comparison with Sun et "
+        f"and equivalence within ±{100 * analysis.options.margin:g} points was tested by two one-sided tests, corrected in the same way. For comparison with Sun et "
         f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
     )
 
@@ -239,8 +239,8 @@ def mixed_model_section(found: pl.DataFrame | None) -> Section:
         return Section("mixed-model", "By a crossed mixed model", (), brief=True)
     cells = [
         (
-            f"{row['first']} less {row['second']}",
-            f"{number(row['difference'])} {interval(row['ci_low'], row['ci_high'])}",
+            f"{row['first']} − {row['second']}".replace("_", " "),
+            points(row["difference"], row["ci_low"], row["ci_high"]),
             f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
             p_value(row["p"]),
             p_value(row["p_corrected"]),
@@ -272,8 +272,8 @@ def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
             (
                 row["condition"],
                 f"{count(row['labels'])} of {count(row['items'])}",
-                f"{percent(row['by_labels'])} {interval(row['by_labels_low'], row['by_labels_high'])}",
-                f"{percent(row['estimate'])} {interval(row['ci_low'], row['ci_high'])}",
+                share(row["by_labels"], row["by_labels_low"], row["by_labels_high"]),
+                share(row["estimate"], row["ci_low"], row["ci_high"]),
                 number(row["weight"], digits=2),
                 number(row["worth"], digits=0),
             )
@@ -321,7 +321,9 @@ OURS = {"annotators", "ceilings"}
 def of_replies(document: Document) -> Document:
     """`document` with the words that fit replies."""
     sections = tuple(
-        replace(section, heading=worded(section.heading), blocks=tuple(map(block_of, section.blocks)))
+        section  # the answer is worded for replies where it is made, and names conditions
+        if section.anchor == "answer"
+        else replace(section, heading=worded(section.heading), blocks=tuple(map(block_of, section.blocks)))
         for section in document.sections
     )
     return replace(document, sections=sections, notices=(COUNTED, *document.notices))
@@ -365,15 +367,11 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
 def shares(found: OwnFound) -> Block:
     question = found.question
     cells = [
-        (row["condition"], row["answer"], row["answers"], row["of"], percent(row["share"]), own_limits(row))
+        (row["condition"], row["answer"], row["answers"], row["of"], share(row["share"], row["ci_low"], row["ci_high"]))
         for row in found.shares.to_dicts()
     ]
-    heads = ("Condition", "Answer", "Given", "Of", "Share", "95 % interval over queries and people")
+    heads = ("Condition", "Answer", "Given", "Of", "Share, 95 % interval over queries and people")
     return table_of(f"own-{question.name}", question.ask, heads, cells, frame=found.shares)
-
-
-def own_limits(row: dict[str, Any]) -> str:
-    return "" if row["ci_low"] is None else interval(row["ci_low"], row["ci_high"])
 
 
 def own_agreement(found: OwnFound) -> Iterator[Block]:
@@ -418,7 +416,7 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
             (
                 "All" if name == "all" else name,
                 found.items,
-                f"{percent(found.raw)} {limits(found.raw_interval)}",
+                share(found.raw, *(found.raw_interval or (None, None))),
                 constant if found.alpha is None else f"{number(found.alpha)} {limits(found.alpha_interval)}",
                 constant if found.kappa is None else f"{number(found.kappa)} {limits(found.kappa_interval)}",
                 f"{number(found.ac1)} {limits(found.ac1_interval)}",
@@ -500,8 +498,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     cells = [
         (
             r["people"],
-            percent(r["agreement"]),
-            interval(r["low"], r["high"]),
+            share(r["agreement"], r["low"], r["high"]),
             "modelled" if r["modelled"] else "counted",
         )
         for r in frame.to_dicts()
@@ -509,7 +506,7 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     caption = (
         f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {curve.items:,} items"
     )
-    heads = ("People", "Agreement", "95 % interval", "How")
+    heads = ("People", "Agreement, 95 % interval", "How")
     yield Figure(
         "panel-curve",
         caption,
