@@ -383,8 +383,8 @@ GROUPS = {
         study check
         study status --phase first
         study status --phase rehearsal
-        study prolific publish abc
-        study prolific places abc 5
+        study prolific publish --phase pilot --prolific-study abc
+        study prolific places --phase pilot --prolific-study abc --total 5
         study prolific keep-out abc
         CASEWISE_PROLIFIC_TOKEN=x study prolific create --phase pilot
         study prolific approve --phase pilot

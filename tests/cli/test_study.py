@@ -146,8 +146,8 @@ def test_check_fails_below_the_hourly_floor(casewise, tmp_path):
 
 
 def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
-    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific publish abc", fails=True)
     casewise("study init demo --preset lab")
+    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific eligible", fails=True)
     casewise("study pilot --queries 2")
     assert "not 'prolific'" in casewise("prolific create --phase pilot", fails=True)
 
@@ -198,8 +198,8 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         said = casewise("prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
         assert "created, unpublished: new" in said
         assert "languages English" in said
-        casewise("prolific publish new")
-        casewise("prolific places new 9")
+        casewise("prolific publish --phase pilot")
+        casewise("prolific places --phase pilot --total 9")
         assert "1 approved, 0 approved before, 0 refused" in casewise("prolific approve --phase pilot")
         assert "1 people are in the group new" in casewise("prolific keep-out workspace")
 

@@ -135,7 +135,7 @@ def test_what_may_have_been_done_is_not_to_be_repeated_blindly(prolific, there):
     with pytest.raises(StudyError, match=r"502.*look at Prolific before you repeat it"):
         api.prolific.message(who, "hello", **place)
     with pytest.raises(StudyError, match=r"502.*try again"):
-        api.prolific.set_places("study-1", 12)
+        api.prolific.set_places(12, prolific_study="study-1", **place)
     assert len(prolific.messages) == 1
 
 
@@ -145,7 +145,7 @@ def test_only_a_refusal_means_that_no_place_can_be_taken_away(prolific, there):
     api.studies.change_state(state="closed", **place)
     prolific.breaks = "PATCH"
     with pytest.raises(StudyError, match=r"502.*try again"):
-        api.prolific.fit_places("study-1", **place)
+        api.prolific.fit_places(prolific_study="study-1", **place)
     assert prolific.paused == []
 
 
@@ -180,7 +180,7 @@ def consents_now(place):
 def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, there):
     _, place = there
     consents_now(place)
-    found = api.prolific.fit_places("study-1", **place)
+    found = api.prolific.fit_places(prolific_study="study-1", **place)
     needed = found.needed
 
     assert needed > 6
@@ -191,7 +191,7 @@ def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, the
         assert needed == people_needed(connection, study, now=later) - 1, "one is in the tutorial and has a place"
     assert prolific.places["total_available_places"] == found.after == 4 + needed
     prolific.places |= {"total_available_places": 500}
-    assert api.prolific.fit_places("study-1", **place).after == 4 + needed
+    assert api.prolific.fit_places(prolific_study="study-1", **place).after == 4 + needed
     assert prolific.places["total_available_places"] == 4 + needed
 
 
@@ -199,7 +199,7 @@ def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_nee
     _, place = there
     prolific.lets_shrink = False
     prolific.places |= {"total_available_places": 500}
-    found = api.prolific.fit_places("study-1", **place)
+    found = api.prolific.fit_places(prolific_study="study-1", **place)
     assert (found.after, found.paused) == (500, False)
     assert "can only be increased" in found.why
     assert prolific.paused == []
@@ -207,14 +207,14 @@ def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_nee
     with database.open(str(place["database"])) as store, store.write() as connection:
         connection.execute(update(tables.slots).values(holder_id=there[0]))
         connection.execute(update(tables.annotators).values(lease_until=None))
-    found = api.prolific.fit_places("study-1", **place)
+    found = api.prolific.fit_places(prolific_study="study-1", **place)
     assert (found.needed, found.paused) == (0, True)
     assert prolific.paused == ["study-1 PAUSE"]
-    assert not api.prolific.fit_places("study-1", **place).started
+    assert not api.prolific.fit_places(prolific_study="study-1", **place).started
 
     with database.open(str(place["database"])) as store, store.write() as connection:
         connection.execute(update(tables.slots).values(holder_id=None))
-    assert api.prolific.fit_places("study-1", **place).started
+    assert api.prolific.fit_places(prolific_study="study-1", **place).started
     assert prolific.status == "ACTIVE"
 
 
@@ -222,10 +222,10 @@ def test_a_closed_round_needs_nobody_and_of_a_paused_one_no_place_is_set(prolifi
     _, place = there
     api.studies.change_state(state="paused", **place)
     with pytest.raises(StudyError, match="the round is paused"):
-        api.prolific.fit_places("study-1", **place)
+        api.prolific.fit_places(prolific_study="study-1", **place)
     assert prolific.places["total_available_places"] == 10
     api.studies.change_state(state="closed", **place)
-    found = api.prolific.fit_places("study-1", **place)
+    found = api.prolific.fit_places(prolific_study="study-1", **place)
     assert (found.needed, prolific.places["total_available_places"]) == (0, 4)
 
 

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import dumps, loads
 from threading import Barrier
 from typing import Any
+from urllib.parse import parse_qs
 
 
 @dataclass
@@ -33,6 +34,17 @@ class StandIn:
     breaks: str = ""
     """How requests begin ("POST /messages") that are done and then answered with 502, as a broken line would."""
     has_no_money: bool = False
+    projects: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of each workspace, the projects' titles by their ids."""
+    submissions: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By id: participant_id, status and study_code, of the one study that is asked for."""
+    approved: list[str] = field(default_factory=list)
+    loses: int = 0
+    """How many rows of a list are never sent."""
+    refuses_late: bool = False
+    """Whether what timed out cannot be approved."""
+    page_size: int = 2
+    """The most that a page of a list has, whatever is asked for."""
     meet: Barrier | None = None
     """Where payments wait for each other to be prepared."""
 
@@ -43,7 +55,7 @@ class StandIn:
         return self.done(method, path, body)
 
     def done(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        path = path.partition("?")[0]
+        path, _, query = path.partition("?")
         if self.busy:
             self.busy -= 1
             return 429, {"error": {"title": "Too many requests"}}
@@ -67,7 +79,36 @@ class StandIn:
                     return 400, {"error": {"detail": "a return was requested already"}}
                 self.returns[submission] = body["request_return_reasons"]
                 return 200, {"id": submission}
-        return self.answer_of_studies(method, path, body)
+        return self.answer_of_lists(path, query) or self.answer_of_studies(method, path, body)
+
+    def answer_of_lists(self, path: str, query: str) -> tuple[int, dict[str, Any]] | None:
+        match path.strip("/").split("/"):
+            case ["submissions"]:
+                study = parse_qs(query)["study"][0]
+                return self.page(
+                    [{"id": name, "study_id": study} | one for name, one in self.submissions.items()], query
+                )
+            case ["workspaces", workspace, "projects"]:
+                named = self.projects.get(workspace, {}).items()
+                return self.page([{"id": name, "title": title} for name, title in named], query)
+            case ["submissions", submission, "transition"] if submission in self.submissions:
+                status = self.submissions[submission]["status"]
+                if status not in {"AWAITING REVIEW", "TIMED-OUT"} or (status == "TIMED-OUT" and self.refuses_late):
+                    return 400, {"error": {"detail": f"cannot approve a submission that is {status}"}}
+                self.submissions[submission]["status"] = "APPROVED"
+                self.approved.append(submission)
+                return 200, {"id": submission}
+            case ["submissions", submission] if submission in self.submissions:
+                return 200, {"id": submission} | self.submissions[submission]
+        return None
+
+    def page(self, rows: list[dict[str, str]], query: str) -> tuple[int, dict[str, Any]]:
+        number = int(parse_qs(query)["page"][0])
+        start = (number - 1) * self.page_size
+        return 200, {
+            "results": rows[: len(rows) - self.loses][start : start + self.page_size],
+            "meta": {"count": len(rows)},
+        }
 
     def answer_of_studies(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         match path.strip("/").split("/"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -15,34 +17,51 @@ from sqlalchemy import Connection
 from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
-from casewise.studies.answers import (
-    none_begun,
-    settle_bonus,
-)
+from casewise.studies.answers import begun_bonuses, finish_batch, none_begun, settle_bonus, take_returned
 from casewise.studies.monitor import keep_up
-from casewise.studies.owner import Payable, everybody, to_be_paid
+from casewise.studies.owner import Payable, standings, to_be_paid
 from casewise.studies.people import annotator as find_annotator
-from casewise.studies.people import people_needed, person_of
+from casewise.studies.people import count_stages, leave_before_batch, people_needed, person_of
 from casewise.studies.prolific import (
     API,
+    RETURN_REASON,
+    SETTLED,
     Approval,
     FittedPlaces,
     ProlificClient,
+    Reconciled,
+    Submission,
     can_be_reached,
     filters_of,
     fit_study,
     study_request,
     to_set_by_hand,
 )
+from casewise.studies.prolific import (
+    reconcile as reconciled,
+)
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import Round, made_at_recruiter, none_made, note, note_at_recruiter, read_plan, round_state
+from casewise.studies.rounds import (
+    Round,
+    all_made_at_recruiter,
+    made_at_recruiter,
+    none_made,
+    note,
+    note_at_recruiter,
+    read_plan,
+    round_state,
+)
 from casewise.studies.slots import hold_study
 
 __all__ = [
+    "SETTLED",
+    "Done",
     "FittedPlaces",
+    "Reconciled",
     "approve",
     "ask_return",
     "bonus",
+    "carry_out",
     "create",
     "eligible",
     "fit_places",
@@ -50,6 +69,7 @@ __all__ = [
     "message",
     "payable",
     "publish",
+    "reconcile",
     "set_places",
     "settle",
 ]
@@ -88,6 +108,8 @@ def create(
     phase: str = "main",
     places: int | None = None,
     keep_out: str | None = None,
+    workspace: str | None = None,
+    project: str | None = None,
     again: bool = False,
     database: str | None = None,
     site_url: str | None = None,
@@ -100,6 +122,9 @@ def create(
         People; by default as many as the estimate needs.
     keep_out
         A participant group to keep out.
+    workspace, project
+        Where it is put there: the workspace's project of this id, or its only one. By default where Prolific puts the
+        account's studies.
     again
         Even if one was made for this round before, or begun.
     """
@@ -113,7 +138,11 @@ def create(
                 "machine's own, and name it with --site-url"
             )
         people, minutes = places or plan.estimate.annotators, plan.estimate.minutes_per_annotator
-        request = study_request(plan.design, url=there.url, places=people, minutes=minutes, group=keep_out)
+        if workspace:
+            project = talked(lambda prolific: prolific.project_in(workspace, project))
+        request = study_request(
+            plan.design, url=there.url, places=people, minutes=minutes, group=keep_out, project=project
+        )
         made = made_once(there, "study", lambda prolific: prolific.create_study(request), again=again)
     return made, to_set_by_hand(plan.design)
 
@@ -140,18 +169,51 @@ def made_once(
     return made
 
 
-def publish(prolific_study: str) -> None:
-    """Let people in. From here on it costs money."""
-    talked(lambda prolific: prolific.publish(prolific_study))
+def publish(
+    study: str | Path, *, phase: str = "main", prolific_study: str | None = None, database: str | None = None
+) -> str:
+    """Let people in; the study's id there. From here on it costs money."""
+    there = at_prolific(study, phase, prolific_study, database=database)[-1]
+    talked(lambda prolific: prolific.publish(there))
+    return there
 
 
-def set_places(prolific_study: str, total: int) -> None:
-    """Set the number of places to `total`."""
-    talked(lambda prolific: prolific.set_places(prolific_study, total))
+def at_prolific(study: str | Path, phase: str, prolific_study: str | None, *, database: str | None) -> list[str]:
+    """The ids that the round has there: the one given, or all that `create` put on record.
+
+    Raises
+    ------
+    StudyError
+        None is given, and none is on record.
+    """
+    if prolific_study:
+        return [prolific_study]
+    with study_round(study, phase, database=database) as there, there.store.read() as connection:
+        made = [name for name in all_made_at_recruiter(connection, there.round.id, "study") if name]
+    if not made:
+        raise StudyError(
+            f"no study at Prolific is on record for the {phase} round of {study}: make one with casewise prolific create, or "
+            "name yours with --prolific-study"
+        )
+    return made
+
+
+def set_places(
+    total: int,
+    study: str | Path,
+    *,
+    phase: str = "main",
+    prolific_study: str | None = None,
+    database: str | None = None,
+) -> str:
+    """Set the number of places to `total`; the study's id there."""
+    there = at_prolific(study, phase, prolific_study, database=database)[-1]
+    talked(lambda prolific: prolific.set_places(there, total))
+    return there
 
 
 def fit_places(
-    prolific_study: str, study: str | Path, *, phase: str = "main", database: str | None = None
+    study: str | Path, *, phase: str = "main", prolific_study: str | None = None, database: str | None = None
 ) -> FittedPlaces:
     """Raise or lower the places there to those taken and as many more as the round needs now.
 
@@ -161,11 +223,76 @@ def fit_places(
     Raises
     ------
     StudyError
-        The round is paused.
+        The round is paused, or no study there is on record.
     """
+    name = at_prolific(study, phase, prolific_study, database=database)[-1]
     with study_round(study, phase, database=database) as there, there.store.write() as connection:
         needed = needed_now(connection, there.round, now=datetime.now(UTC))
-    return talked(lambda prolific: fit_study(prolific, prolific_study, needed))
+    return talked(lambda prolific: fit_study(prolific, name, needed))
+
+
+def reconcile(
+    study: str | Path, *, phase: str = "main", prolific_study: str | None = None, database: str | None = None
+) -> list[Reconciled]:
+    """Every submission there against everybody here, and what is to be done about each; changes nothing there."""
+    names = at_prolific(study, phase, prolific_study, database=database)
+
+    async def listed(prolific: ProlificClient) -> list[Submission]:
+        return [submission for name in names for submission in await prolific.submissions(name)]
+
+    submissions = talked(listed)
+    with study_round(study, phase, database=database) as there:
+        now = datetime.now(UTC)
+        with there.store.write() as connection:
+            keep_up(connection, there.round, now=now)
+        with there.store.read() as connection:
+            people = standings(connection, there.round, vault=there.vault, now=now)
+            paid: defaultdict[str, float] = defaultdict(float)
+            for each in begun_bonuses(connection, there.round.id):
+                paid[each.annotator_id] += each.amount
+            everybody = sum(count_stages(connection, there.round.id).values())
+        design, all_known = there.round.design, len(people) == everybody
+    return reconciled(submissions, people, design, bonuses=paid, all_known=all_known)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one line; `refused` are the words of why not."""
+
+    line: Reconciled
+    refused: str = ""
+
+
+def carry_out(
+    lines: Sequence[Reconciled], study: str | Path, *, phase: str = "main", database: str | None = None
+) -> list[Done]:
+    """Do what each line's action says; one that is refused stops none of the others."""
+    done = []
+    for line in lines:
+        try:
+            carry_out_one(line, study, phase=phase, database=database)
+            done.append(Done(line))
+        except StudyError as error:
+            done.append(Done(line, str(error)))
+    return done
+
+
+def carry_out_one(line: Reconciled, study: str | Path, *, phase: str, database: str | None) -> None:
+    submission, standing = line.submission, line.standing
+    if line.action == "pay" and standing:
+        bonus(standing.annotator, line.amount, study=study, phase=phase, why="screen-out", database=database)
+    elif line.action == "approve" and submission:
+        talked(lambda prolific: prolific.approve(submission.id))
+    elif line.action == "ask return" and submission:
+        talked(lambda prolific: prolific.request_return(submission.id, RETURN_REASON))
+    elif line.action in {"end", "leave out"} and standing:
+        with study_round(study, phase, database=database) as there, there.store.write() as connection:
+            now, who = datetime.now(UTC), standing.annotator
+            if line.action == "leave out":
+                take_returned(connection, there.round, who, by="owner", now=now)
+            else:
+                leave_before_batch(connection, there.round, who, now=now)
+                finish_batch(connection, there.round, who, outcome="stopped", now=now)
 
 
 def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
@@ -186,7 +313,7 @@ def eligible(study: str | Path) -> int:
 def payable(study: str | Path, *, phase: str = "main", database: str | None = None) -> Payable:
     """Who is to be paid: those who finished, stopped early or found no item, and apart those of whom somebody decides."""
     with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        return to_be_paid(connection, there.round, vault=there.vault)
+        return to_be_paid(standings(connection, there.round, vault=there.vault, now=datetime.now(UTC)))
 
 
 def approve(people: Sequence[RecruiterIds]) -> list[Approval]:
@@ -317,7 +444,7 @@ def keep_out(
     with study_round(study, phase, database=database) as there:
         found, what = there.round, f"group in {workspace}"
         with there.store.read() as connection:
-            people = everybody(connection, found, vault=there.vault)
+            people = [person.ids for person in standings(connection, found, vault=there.vault, now=datetime.now(UTC))]
             group = None if again else made_at_recruiter(connection, found.id, what)
         name = f"{found.name} {found.version} {found.phase}"
         group = group or made_once(there, what, lambda prolific: prolific.create_group(workspace, name), again=again)

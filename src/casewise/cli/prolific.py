@@ -1,4 +1,4 @@
-"""`casewise prolific`: create the study at Prolific, add places, approve, keep returners out."""
+"""`casewise prolific`: create the study at Prolific, add places, approve, reconcile, keep returners out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from casewise.errors import ExitCode
 
 app = App(name="prolific")
 
-IdArgument = Annotated[str, Parameter(help="The study's id at Prolific.", name="PROLIFIC_STUDY")]
+IdOption = Annotated[str | None, Parameter(help="The study's id at Prolific, where `create` did not put it on record.")]
 AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
 AgainOption = Annotated[bool, Parameter(help="Another one, where one was made or begun for this round.")]
 
@@ -30,6 +30,8 @@ def create(
     phase: PhaseOption = "main",
     places: PositiveInt | None = None,
     keep_out: str | None = None,
+    workspace: str | None = None,
+    project: str | None = None,
     again: AgainOption = False,
     database: DatabaseOption = None,
     site_url: SiteOption = None,
@@ -42,9 +44,21 @@ def create(
         People; else as many as the estimate needs.
     keep_out
         A participant group to keep out.
+    workspace
+        The workspace's id there. Default: your account's.
+    project
+        The project's id there. Default: the workspace's only one.
     """
     made, by_hand = api.prolific.create(
-        study, phase=phase, places=places, keep_out=keep_out, again=again, database=database, site_url=site_url
+        study,
+        phase=phase,
+        places=places,
+        keep_out=keep_out,
+        workspace=workspace,
+        project=project,
+        again=again,
+        database=database,
+        site_url=site_url,
     )
     say(f"created, unpublished: {made}", created=made, by_hand=by_hand)
     if by_hand:
@@ -52,20 +66,27 @@ def create(
 
 
 @app.command
-def publish(prolific_study: IdArgument, /) -> None:
+def publish(
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    phase: PhaseOption = "main",
+    prolific_study: IdOption = None,
+    database: DatabaseOption = None,
+) -> None:
     """Let people in. From here on it costs money."""
-    api.prolific.publish(prolific_study)
-    say(f"{prolific_study} is published", published=prolific_study)
+    published = api.prolific.publish(study, phase=phase, prolific_study=prolific_study, database=database)
+    say(f"{published} is published", published=published)
 
 
 @app.command
 def places(
-    prolific_study: IdArgument,
-    total: PositiveInt | None = None,
+    study: StudyArgument = STUDY,
     /,
     *,
-    study: StudyOption = STUDY,
+    total: PositiveInt | None = None,
     phase: PhaseOption = "main",
+    prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
     """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots.
@@ -76,12 +97,12 @@ def places(
         Places in all. Default: those taken, and as many as are needed.
     """
     if total is not None:
-        api.prolific.set_places(prolific_study, total)
-        say(f"{prolific_study} has {total} places", places=total)
+        name = api.prolific.set_places(total, study, phase=phase, prolific_study=prolific_study, database=database)
+        say(f"{name} has {total} places", places=total)
         return
-    found = api.prolific.fit_places(prolific_study, study, phase=phase, database=database)
+    found = api.prolific.fit_places(study, phase=phase, prolific_study=prolific_study, database=database)
     say(
-        f"{prolific_study}: {found.taken} of {found.before} places taken, {found.needed} more people needed; "
+        f"{found.taken} of {found.before} places taken, {found.needed} more people needed; "
         f"it has {found.after} places now",
         taken=found.taken,
         needed=found.needed,
@@ -141,6 +162,86 @@ def approve(
         say(f"{found.failed_checks} failed attention checks: whether they are paid is decided at Prolific, not here")
     if counts["refused"]:
         raise SystemExit(ExitCode.NO)
+
+
+QUESTIONS = {
+    "approve": "Approve submissions: {many}{cost}?",
+    "pay": "Pay a screen-out as a bonus, people: {many}{cost}?",
+    "ask return": "Ask for the return of submissions: {many}?",
+    "end": "End the part of those who left, and count what they rated: {many}?",
+    "leave out": "Leave out those who returned their submission, and re-open their slots: {many}?",
+}
+
+
+@app.command
+def reconcile(
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    phase: PhaseOption = "main",
+    yes: Annotated[bool | None, Parameter(negative="--no")] = None,
+    prolific_study: IdOption = None,
+    database: DatabaseOption = None,
+) -> None:
+    """List Prolific's submissions against the people here with what to do about each, and do it after a yes.
+
+    Parameters
+    ----------
+    yes
+        Do all of it; `--no` lists only. Default: ask for each kind.
+    """
+    first: list[api.prolific.Reconciled] | None = None
+    done: list[api.prolific.Done] = []
+    asked: set[tuple[str, str | None]] = set()
+    while True:  # who is ended in one round is paid in the next
+        lines = api.prolific.reconcile(study, phase=phase, prolific_study=prolific_study, database=database)
+        lines = [line for line in lines if first is None or (line.action and line.key not in asked)]
+        unsettled = [line for line in lines if line.advice != api.prolific.SETTLED]
+        if unsettled:
+            heads = ("submission", "there", "annotator", "here", "what to do")
+            print_table(heads, [reconciled_row(line) for line in unsettled])
+        if first is None:
+            first, settled = lines, len(lines) - len(unsettled)
+            say(f"{settled:,} settled, {len(unsettled):,} not", settled=settled)
+        chosen = []
+        for action, question in QUESTIONS.items():
+            of_kind = [line for line in unsettled if line.action == action]
+            asked |= {line.key for line in of_kind}
+            cost = sum(line.amount for line in of_kind)
+            words = question.format(many=f"{len(of_kind):,}", cost=f", for {cost:,.2f} without the fee" if cost else "")
+            if of_kind and (confirmed(words) if yes is None else yes):
+                chosen += of_kind
+        if not chosen:
+            break
+        done += api.prolific.carry_out(chosen, study, phase=phase, database=database)
+    refused = [result for result in done if result.refused]
+    for result in refused:
+        note(f"{reconciled_row(result.line)[0]}: {result.line.action} was refused: {result.refused}")
+    counts = Counter(result.line.action for result in done if not result.refused)
+    summary = "; ".join(f"{action}: {many}" for action, many in counts.items()) or "nothing was done"
+    say(
+        summary + (f"; refused: {len(refused)}" if refused else ""),
+        done=dict(counts),
+        refused=[{"submission": reconciled_row(result.line)[0], "why": result.refused} for result in refused],
+        lines=[
+            dict(zip(("submission", "there", "annotator", "here", "advice"), reconciled_row(line), strict=True))
+            | {"action": line.action}
+            for line in first
+        ],
+    )
+    if refused:
+        raise SystemExit(ExitCode.NO)
+
+
+def reconciled_row(line: api.prolific.Reconciled) -> tuple[str, str, str, str, str]:
+    there, here = line.submission, line.standing
+    return (
+        there.id if there else "",
+        there.status.lower() if there else "",
+        here.annotator if here else "",
+        here.status if here else "",
+        line.advice,
+    )
 
 
 @app.command

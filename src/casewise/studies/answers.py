@@ -343,6 +343,18 @@ def void(connection: Connection, study: Round, annotator_id: str, *, why: str, b
     return reopened
 
 
+RETURNED = "returned at the recruiter"
+
+
+def take_returned(connection: Connection, study: Round, annotator_id: str, *, by: str, now: datetime) -> int:
+    """End for somebody who returned their submission: not paid, so nothing of theirs counts; how many slots re-opened."""
+    reopened = void(connection, study, annotator_id, why=RETURNED, by=by, now=now)
+    ended = {"stage": "done", "outcome": "returned", "lease_until": None}
+    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**ended))
+    note(connection, study.id, "returned", at=now, by=by, annotator_id=annotator_id)
+    return reopened
+
+
 def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> int:
     """Re-open what expired leases hold, and void those who left after failing checks, where the design says so."""
     expired = lapse_expired(connection, study, now=now)

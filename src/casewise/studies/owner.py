@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, case, delete, func, insert, select, update
 
@@ -18,7 +18,7 @@ from casewise.records import Verdict
 from casewise.stats.power_studies import PilotRatings, study_power, variance_of
 from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, cost_of, cost_of_more
 from casewise.studies.freeze import StudyItem
-from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed, person_of
+from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import ROWS_AT_ONCE, Round, StudyPlan, note, round_state, shown_items
@@ -233,11 +233,55 @@ def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, S
     return found
 
 
-def everybody(connection: Connection, study: Round, *, vault: Vault) -> list[RecruiterIds]:
-    """The recruiter's ids of a round's people, as far as they are still kept."""
-    query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id).order_by(ANNOTATORS.c.consented_at)
-    found = (person_of(connection, annotator_id, vault=vault) for annotator_id in connection.scalars(query).all())
-    return [person for person in found if person is not None]
+Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
+"""What somebody is owed at the recruiter: a batch, what a person decides (of too many skips, no rating, or failed checks),
+a screen-out, nothing; or nothing yet."""
+
+DUE: dict[str, Due] = {
+    "no_room": "full",
+    "completed": "full",
+    "stopped": "full",
+    "too_many_skips": "decide",
+    "failed_checks": "failed checks",
+    "screened_out": "screen-out",
+    "left_early": "screen-out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where somebody whose ids are still kept stands here, for what they are owed at the recruiter."""
+
+    annotator: str
+    ids: RecruiterIds
+    status: str
+    """Their outcome, or else their stage."""
+    due: Due
+    away: bool
+    """Under way, and their lease has ended."""
+
+
+def standings(connection: Connection, study: Round, *, vault: Vault, now: datetime) -> list[Standing]:
+    """Everybody in a round whose recruiter's ids are still kept, in the order of their arrival."""
+    keys, since = tables.keys, now - timedelta(minutes=study.design.ratings.lease_minutes)
+    rated = select(PAGES.c.annotator_id).where(
+        PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
+    )
+    query = (
+        select(ANNOTATORS, keys.c.wrapped, ANNOTATORS.c.id.in_(rated).label("has_rated"))
+        .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
+        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
+        .order_by(ANNOTATORS.c.consented_at)
+    )
+    people = []
+    for row in connection.execute(query):
+        due = "under way" if row.outcome is None else DUE.get(row.outcome, "nothing")
+        if row.outcome in {"completed", "stopped"} and not row.has_rated:
+            due = "decide"
+        away = due == "under way" and (row.lapsed if row.stage == "rating" else row.consented_at < since)
+        ids = vault.open(row.sealed, row.wrapped)
+        people.append(Standing(row.id, ids, row.outcome or row.stage, due, away))
+    return people
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,27 +292,14 @@ class Payable:
     """Those who finished, stopped early, or found no item left."""
     doubtful: list[RecruiterIds]
     """Those who skipped more than the design allows, or who rated nothing of what they were given: somebody decides."""
-    failed_checks: int = 0
+    failed_checks: int
     """How many more were left out for failed checks: whether they are paid is decided at the recruiter."""
 
 
-def to_be_paid(connection: Connection, study: Round, *, vault: Vault) -> Payable:
+def to_be_paid(people: Sequence[Standing]) -> Payable:
     """Who has done what they are paid for, and of whom somebody has to say so."""
-    rated = select(PAGES.c.annotator_id).where(
-        PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
-    )
-    query = select(ANNOTATORS.c.id, ANNOTATORS.c.outcome, ANNOTATORS.c.id.in_(rated)).where(
-        ANNOTATORS.c.study_id == study.id,
-        ANNOTATORS.c.outcome.in_(("completed", "stopped", "no_room", "too_many_skips")),
-    )
-    failed = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome == "failed_checks")
-    found = Payable([], [], connection.scalars(select(func.count()).where(*failed)).one())
-    for annotator_id, outcome, has_rated in connection.execute(query.order_by(ANNOTATORS.c.consented_at)).all():
-        person = person_of(connection, annotator_id, vault=vault)
-        sure = outcome == "no_room" or (has_rated and outcome != "too_many_skips")
-        if person is not None:
-            (found.people if sure else found.doubtful).append(person)
-    return found
+    of = {due: [person.ids for person in people if person.due == due] for due in ("full", "decide", "failed checks")}
+    return Payable(of["full"], of["decide"], len(of["failed checks"]))
 
 
 def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
+from itertools import count
 from json import loads
 from types import TracebackType
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.studies.design import Design, RatedThing
+from casewise.studies.owner import Standing
 
 # A thin client for Prolific's API: what running a study needs, and nothing that rejects anyone.
 #
@@ -30,17 +32,21 @@ DESCRIPTIONS: dict[RatedThing, str] = {
 """What people at Prolific read before they begin."""
 
 BUSY = 429
+PAGE_SIZE = 100
 MAYBE_DONE = "it may have been done all the same, so look at Prolific before you repeat it"
 
 NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
 
 
-def study_request(design: Design, *, url: str, places: int, minutes: float, group: str | None = None) -> dict[str, Any]:
+def study_request(
+    design: Design, *, url: str, places: int, minutes: float, group: str | None = None, project: str | None = None
+) -> dict[str, Any]:
     """The body that creates the study at Prolific, unpublished.
 
-    `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out.
+    `url` is where `casewise serve` answers; `group` is a participant group whose members are kept out; `project` is
+    where the study is put, by default where Prolific puts the account's studies.
     """
-    return {
+    return ({"project": project} if project else {}) | {
         "name": design.title,
         "internal_name": f"{design.name} {design.version}",
         "description": DESCRIPTIONS[design.rates],
@@ -144,6 +150,17 @@ class Places:
     paused: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One person's way through the study there: `status` is Prolific's word, `code` what the person entered."""
+
+    id: str
+    person: str
+    study: str
+    status: str
+    code: str = ""
+
+
 class ProlificClient:
     """An `async with` client; `token` is the owner's API token, `api` another address for tests."""
 
@@ -197,6 +214,48 @@ class ProlificClient:
     async def eligible(self, filters: list[dict[str, Any]]) -> int:
         """How many people pass all filters; 0 for fewer than 25."""
         return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
+
+    async def listed(self, path: str) -> list[dict[str, Any]]:
+        """All results at `path`, page by page.
+
+        Raises StudyError: they are fewer than Prolific says that there are, or no list.
+        """
+        results: dict[str, dict[str, Any]] = {}
+        for page in count(1):
+            separator = "&" if "?" in path else "?"
+            answer = await self._call("GET", f"{path}{separator}page={page}&page_size={PAGE_SIZE}")
+            new = {str(row["id"]): row for row in answer.get("results", ()) if str(row["id"]) not in results}
+            results |= new
+            total = (answer.get("meta") or {}).get("count")
+            if not new or (total is not None and len(results) >= total):
+                break
+        if "results" not in answer or (total is not None and len(results) < total):
+            raise StudyError(f"Prolific did not list all of {path}; try again")
+        return list(results.values())
+
+    async def submissions(self, study: str) -> list[Submission]:
+        """Every submission of a study, in Prolific's order."""
+        return [
+            Submission(
+                str(row["id"]),
+                str(row.get("participant_id") or row.get("participant") or ""),
+                study,
+                str(row.get("status", "")).upper().replace("_", " "),
+                str(row.get("study_code") or row.get("entered_code") or ""),
+            )
+            for row in await self.listed(f"/submissions/?study={quote(study, safe='')}")
+        ]
+
+    async def project_in(self, workspace: str, project: str | None) -> str:
+        """The workspace's `project`, or its only one.
+
+        Raises StudyError: the workspace has no such project, or several and none is named.
+        """
+        projects = {str(row["id"]): row.get("title") for row in await self.listed(f"/workspaces/{workspace}/projects/")}
+        if project in projects or (project is None and len(projects) == 1):
+            return project or next(iter(projects))
+        there = ", ".join(f"{name} ({title})" for name, title in projects.items()) or "none"
+        raise StudyError(f"name a project of the workspace {workspace} with --project: {there}")
 
     async def submission_status(self, submission: str) -> str:
         """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
@@ -303,6 +362,141 @@ async def fit_study(prolific: ProlificClient, study: str, needed: int) -> Fitted
         await prolific.start(study)
         found = replace(found, started=True)
     return found
+
+
+# Reconciliation: their submissions against our people, and what is to be done about each.
+
+
+Action = Literal["approve", "pay", "ask return", "end", "leave out"]
+
+RETURN_REASON = "Did not finish study"
+LIVELIEST = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
+"""Of somebody's several submissions the first in this order is the one that counts."""
+SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """One submission there, or one person here, or both; and what is to be done."""
+
+    submission: Submission | None
+    standing: Standing | None
+    advice: str
+    """What holds, and what to do; `SETTLED` where nothing is."""
+    action: Action | None = None
+    """What `casewise prolific reconcile` can do about it."""
+    amount: float = 0.0
+    """What that costs, without the fee."""
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        about = self.submission.id if self.submission else self.standing.annotator if self.standing else ""
+        return about, self.action
+
+
+def reconcile(
+    submissions: Sequence[Submission],
+    people: Sequence[Standing],
+    design: Design,
+    *,
+    bonuses: Mapping[str, float],
+    all_known: bool,
+) -> list[Reconciled]:
+    """Their submissions against our people.
+
+    `bonuses`: what each annotator was paid, or may have been. `all_known`: nobody's ids were deleted, so that a
+    submission of nobody here is one of somebody who never consented.
+    """
+    by_session = {person.ids.session: person for person in people}
+    by_person = {person.ids.person: person for person in people}
+    matched: dict[str, list[Submission]] = {}
+    lines = []
+    for submission in submissions:
+        known = by_session.get(submission.id) or by_person.get(submission.person.lower())
+        if known is None:
+            lines.append(of_nobody(submission, all_known=all_known))
+        else:
+            matched.setdefault(known.annotator, []).append(submission)
+    for person in people:
+        own = sorted(matched.get(person.annotator, ()), key=liveliness)
+        lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
+        for other in own[1:]:
+            advice = f"another submission of {person.annotator}, who is paid by {own[0].id}"
+            action: Action | None = "ask return" if other.status == "AWAITING REVIEW" else None
+            lines.append(Reconciled(other, person, advice, action))
+    return lines
+
+
+def liveliness(submission: Submission) -> int:
+    return LIVELIEST.index(submission.status) if submission.status in LIVELIEST else len(LIVELIEST)
+
+
+def of_nobody(submission: Submission, *, all_known: bool) -> Reconciled:
+    """A submission of nobody whom we know."""
+    if submission.status in {"RESERVED", "ACTIVE"}:
+        return Reconciled(submission, None, "has not consented yet: wait, Prolific ends it when its time is over")
+    if submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
+        return Reconciled(submission, None, SETTLED)
+    if submission.status != "AWAITING REVIEW":
+        return Reconciled(submission, None, f"is {submission.status.lower()} there and nobody here: look at it there")
+    if not all_known:
+        return Reconciled(submission, None, "is nobody here now, or was forgotten: decide at Prolific")
+    return Reconciled(submission, None, "never consented here: ask them to return it", "ask return")
+
+
+WAIT = "wait, Prolific ends it when its time is over"
+RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
+    ("nothing", "RETURNED"): (SETTLED, None),
+    ("under way", "ACTIVE"): (SETTLED, None),
+    ("away", "ACTIVE"): (f"left here, and has not ended there: {WAIT}", None),
+    ("*", "ACTIVE"): ("ended here and entered no code there: wait, or write to them (casewise prolific message)", None),
+    ("*", "RETURNED"): (
+        "returned it, so it is not paid: leave them out, or pay a bonus first and keep them",
+        "leave out",
+    ),
+    ("screen-out", "RETURNED"): (SETTLED, None),
+    ("under way", "*"): ("is still rating here: look again later", None),
+    ("away", "APPROVED"): ("left here and is paid there: end their part here", "end"),
+    ("away", "*"): ("left here and ended there: end their part here, and pay for it", "end"),
+    ("*", "APPROVED"): (SETTLED, None),
+    ("full", "AWAITING REVIEW"): ("did their part here: approve it", "approve"),
+    ("full", "TIMED-OUT"): (
+        "did their part here too late: approve it, or pay a bonus where Prolific refuses",
+        "approve",
+    ),
+    ("screen-out", "SCREENED OUT"): (SETTLED, None),
+    ("screen-out", "AWAITING REVIEW"): ("is owed a screen-out, and their code did not bring it: pay it", "pay"),
+    ("screen-out", "TIMED-OUT"): ("is owed a screen-out, and their code did not bring it: pay it", "pay"),
+    ("screen-out paid", "AWAITING REVIEW"): ("has the screen-out as a bonus: ask them to return it", "ask return"),
+    ("screen-out paid", "*"): (SETTLED, None),
+    ("failed checks", "AWAITING REVIEW"): ("failed attention checks: decide at Prolific", None),
+    ("decide", "AWAITING REVIEW"): (
+        "skipped too much or rated nothing: decide (casewise prolific approve --doubtful)",
+        None,
+    ),
+    ("*", ""): ("no such submission at Prolific: the link was made up, or is that of another study", None),
+    ("*", "*"): ("does not fit: look at it at Prolific", None),
+}
+"""By what somebody is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
+
+
+def of_person(person: Standing, submission: Submission | None, design: Design, *, bonus: float) -> Reconciled:
+    """Somebody here, with the submission of theirs that counts."""
+    pay, due, status = design.pay, str(person.due), submission.status if submission else ""
+    if status == "RESERVED":
+        status = "ACTIVE"
+    if person.away:
+        due = "away"
+    if due == "screen-out" and bonus:
+        due = "screen-out paid"
+    if bonus and (status == "RETURNED" or (status == "TIMED-OUT" and bonus >= pay.per_batch)):
+        return Reconciled(submission, person, SETTLED)
+    keys = ((due, status), ("*", status), (due, "*"), ("*", "*"))
+    advice, action = next(RULES[key] for key in keys if key in RULES)
+    if action == "approve" and submission and submission.code != design.recruiter.completion_code:
+        advice = f"(without the right code) {advice}"
+    amount = {"approve": pay.per_batch, "pay": pay.screen_out}.get(str(action), 0.0)
+    return Reconciled(submission, person, advice, action, amount)
 
 
 def read_object(text: str) -> dict[str, Any]:

@@ -85,18 +85,23 @@ def note_at_recruiter(
     note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": what, "state": state, "id": made})
 
 
-def made_at_recruiter(connection: Connection, study_id: str, what: str) -> str | None:
-    """The id of `what` was made there last; empty where it was begun and nothing said of what became of it, None for none."""
+def all_made_at_recruiter(connection: Connection, study_id: str, what: str) -> list[str]:
+    """The ids of every `what` made there, in order; empty for one that was begun and nothing said of what became of it."""
     table = tables.events
-    found: list[str] = []
+    made: list[str] = []
     query = select(table.c.detail).where(table.c.study_id == study_id, table.c.kind == AT_RECRUITER)
-    for said in connection.scalars(query.order_by(table.c.id)):
-        if said["what"] == what:
-            if said["state"] != "begun":
-                found.pop()
-            if said["state"] != "refused":
-                found.append(said["id"])
-    return found[-1] if found else None
+    for detail in connection.scalars(query.order_by(table.c.id)):
+        if detail["what"] == what:
+            if detail["state"] != "begun":
+                made.pop()
+            if detail["state"] != "refused":
+                made.append(detail["id"])
+    return made
+
+
+def made_at_recruiter(connection: Connection, study_id: str, what: str) -> str | None:
+    """The id of the last `what` made there; empty where nothing was said of what became of it, None for none."""
+    return next(reversed(all_made_at_recruiter(connection, study_id, what)), None)
 
 
 def none_made(connection: Connection, study_id: str, what: str, *, again: bool) -> None:

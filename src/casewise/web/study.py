@@ -624,8 +624,8 @@ def end_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
         who = standing_at(request, study, connection, "done")
         person = person_of(connection, who.id, vault=vault_of(request))
-    # Who withdrew has no ids left to be sent back by, and did not complete: whoever deleted them settles it with them.
-    back = None if who.outcome == "withdrawn" else CODES.get(who.outcome or "completed", "completed")
+    # Who withdrew has no ids left to be sent back by, and who returned their submission has ended there.
+    back = None if who.outcome in {"withdrawn", "returned"} else CODES.get(who.outcome or "completed", "completed")
     finish = recruiter_of(request, study).finish(back, person) if back else Finish()
     wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing
     return show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)

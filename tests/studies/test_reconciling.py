@@ -1,0 +1,273 @@
+"""Prolific's submissions against our people, in every state that either can be in; done after a yes."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select, update
+from tests.support.databases import empty_database
+from tests.support.prolific import stand_in
+from tests.support.study import RIGHT, SECRET, START, design, opened
+
+from casewise import api, database
+from casewise.cli.app import main
+from casewise.database.tables import study as tables
+from casewise.errors import StudyError
+from casewise.studies.answers import Given, next_page, take_answer
+from casewise.studies.owner import delete_personal, overview
+from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.rounds import init_study, note_at_recruiter
+
+HERE = (
+    "tutorial",
+    "reading away",
+    "rating",
+    "rating away",
+    "completed",
+    "stopped",
+    "rated nothing",
+    "no_room",
+    "too_many_skips",
+    "failed_checks",
+    "screened_out",
+    "left_early",
+    "returned",
+)
+THERE = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "TIMED-OUT", "RETURNED", "SCREENED OUT", "REJECTED")
+UNDER_WAY, PAID = {"tutorial", "reading away", "rating", "rating away"}, {"completed", "stopped", "no_room"}
+
+
+def expected(here, there):
+    """What is to be done, by the rules that the documentation states."""
+    if here == "returned" or there in {"RESERVED", "ACTIVE"}:
+        return None
+    if there == "RETURNED":
+        return None if here in {"screened_out", "left_early"} else "leave out"
+    if here.endswith("away"):
+        return "end"
+    if there in {"AWAITING REVIEW", "TIMED-OUT"}:
+        if here in PAID:
+            return "approve"
+        if here in {"screened_out", "left_early"}:
+            return "pay"
+    return None
+
+
+@pytest.fixture
+def prolific(monkeypatch):
+    with stand_in("secret") as server:
+        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
+        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
+        monkeypatch.setenv("CASEWISE_SECRET_KEY", SECRET)
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def place(request, tmp_path):
+    sqlite = request.param == "sqlite"
+    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
+    return {"study": path, "database": url}
+
+
+@pytest.fixture
+def study(place):
+    plan = design(
+        ratings={"per_item": 60, "per_annotator": 2},
+        recruiter={
+            "kind": "prolific",
+            "completion_code": "GOOD",
+            "screened_out_code": "SHORT",
+            "failed_checks_code": "FAILED",
+        },
+        pay={"per_batch": 4.0, "screen_out": 0.5, "fee_percent": 30.0},
+        quiz={"attempts": 2},
+    )
+    with database.open(str(place["database"])) as store:
+        made = opened(store, plan)
+        with store.write() as connection:
+            for state, name in (("begun", ""), ("made", "study-1")):
+                note_at_recruiter(connection, made.id, "study", state, name, at=START)
+    return made
+
+
+def comes(connection, study, name, here):
+    """Somebody who stands at `here`."""
+    now = datetime.now(UTC)
+    who = admit(connection, study, RecruiterIds(f"p-{name}", "study-1", f"s-{name}"), vault=Vault(SECRET), now=now)
+    assert who is not None
+    rates = here in {
+        "rating",
+        "rating away",
+        "completed",
+        "stopped",
+        "rated nothing",
+        "too_many_skips",
+        "failed_checks",
+    }
+    if rates:
+        pass_tutorial(connection, who.id)
+        answer_quiz(connection, study, who.id, RIGHT, now=now)
+        if here != "rated nothing":
+            page = next_page(connection, study, who.id)
+            assert page is not None
+            take_answer(connection, study, who.id, Given(page.position, page.revision, "respond", 5.0), now=now)
+    early = now - timedelta(days=1)
+    outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
+    values = {"outcome": outcome, "stage": "done"} if outcome else {}
+    if here.endswith("away"):
+        values = {"lease_until": early} if rates else {"consented_at": early}
+    if values:
+        connection.execute(update(tables.annotators).where(tables.annotators.c.id == who.id).values(**values))
+    return who.id
+
+
+@pytest.fixture
+def crowd(place, study, prolific):
+    """One person in each state here, for each state there; what is to be done about each by the submission."""
+    actions = {}
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        for here in HERE:
+            for there in THERE:
+                name = f"{here}-{there}".replace(" ", "_").lower()
+                comes(connection, study, name, here)
+                submission = {"participant_id": f"p-{name}", "status": there, "study_code": "GOOD"}
+                prolific.submissions[f"s-{name}"] = submission
+                actions[f"s-{name}"] = expected(here, there)
+    return actions
+
+
+def test_every_state_is_listed_with_what_to_do(prolific, place, crowd):
+    lines = api.prolific.reconcile(**place)
+    assert {line.submission.id: line.action for line in lines if line.submission} == crowd
+    settled = {line.submission.id for line in lines if line.submission and line.advice == api.prolific.SETTLED}
+    assert "s-completed-approved" in settled
+    assert "s-screened_out-screened_out" in settled
+    assert "s-completed-rejected" not in settled
+    assert "s-too_many_skips-awaiting_review" not in settled
+
+
+def run(monkeypatch, capsys, *words):
+    monkeypatch.setattr("sys.argv", ["casewise", *words])
+    code = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return code, capsys.readouterr()
+
+
+def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, crowd, monkeypatch, capsys):
+    words = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]))
+    assert run(monkeypatch, capsys, *words, "--no")[0] == 0
+    assert (prolific.paid, prolific.returns, prolific.approved) == ([], {}, [])
+
+    code, printed = run(monkeypatch, capsys, *words, "--yes")
+    assert (code, "refused" in printed.out.splitlines()[-1]) == (0, False)
+    # Whoever rated a part and left is ended, and then paid; whoever left while reading is paid a screen-out.
+    due = [name for name, action in crowd.items() if action == "approve"]
+    ended = [f"s-rating_away-{there}" for there in ("awaiting_review", "timed-out")]
+    assert sorted(prolific.approved) == sorted([*due, *ended])
+    screened = [
+        f"{here}-{there}"
+        for here in ("screened_out", "left_early", "reading_away")
+        for there in ("awaiting_review", "timed-out")
+    ]
+    assert sorted(prolific.bonuses.values()) == sorted(f"s-{name},0.50" for name in screened)
+    assert len(prolific.paid) == len(screened)
+
+    once = (list(prolific.approved), list(prolific.paid))
+    run(monkeypatch, capsys, *words, "--yes")
+    assert (prolific.approved, prolific.paid) == once
+    assert sorted(prolific.returns) == [f"s-{name}" for name in sorted(screened) if name.endswith("review")]
+    assert not [line for line in api.prolific.reconcile(**place) if line.action and line.action != "ask return"]
+
+    with database.open(str(place["database"])) as store, store.read() as connection:
+        stages = overview(connection, study).stages
+        left_out = connection.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "returned")).all()
+    assert stages["returned"] == len(left_out) + len(THERE)
+    assert len(left_out) == 10
+
+
+def test_one_that_is_refused_stops_no_other_and_a_bonus_settles_it(prolific, place, study, monkeypatch, capsys):
+    prolific.refuses_late = True
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        late = comes(connection, study, "late", "completed")
+        comes(connection, study, "good", "completed")
+    for name, status in (("late", "TIMED-OUT"), ("good", "AWAITING REVIEW")):
+        prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "NOCODE"}
+    lines = {line.submission.id: line for line in api.prolific.reconcile(**place) if line.submission}
+    assert "without the right code" in lines["s-good"].advice
+    code, printed = run(
+        monkeypatch, capsys, "prolific", "reconcile", str(place["study"]), "--database", str(place["database"]), "--yes"
+    )
+    assert (code, prolific.approved) == (1, ["s-good"])
+    assert "s-late: approve was refused: " in printed.err
+    api.prolific.bonus(late, 4.0, **place)
+    assert Counter(line.advice for line in api.prolific.reconcile(**place)) == {api.prolific.SETTLED: 2}
+
+
+def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        comes(connection, study, "made-up", "completed")
+        twice = comes(connection, study, "twice", "completed")
+    for name, person, status in (
+        ("never", "x", "AWAITING REVIEW"),
+        ("reading", "y", "ACTIVE"),
+        ("odd", "z", "APPROVED"),
+        ("s-twice", "p-twice", "TIMED-OUT"),
+        ("second", "P-twice", "AWAITING REVIEW"),
+    ):
+        prolific.submissions[name] = {"participant_id": person, "status": status, "study_code": ""}
+
+    def lines():
+        found = api.prolific.reconcile(**place)
+        return {line.submission.id if line.submission else "none": (line.action, line.advice) for line in found}
+
+    listed = lines()
+    assert listed["never"][0] == "ask return"
+    assert listed["reading"][1].startswith("has not consented yet")
+    assert "nobody here" in listed["odd"][1]
+    assert listed["second"][0] == "approve", "the livelier of somebody's two submissions is the one that is paid"
+    assert listed["s-twice"] == (None, f"another submission of {twice}, who is paid by second")
+    assert "made up" in listed["none"][1]
+
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        delete_personal(connection, twice)
+    assert lines()["never"] == (None, "is nobody here now, or was forgotten: decide at Prolific")
+
+
+def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
+    prolific.submissions["one"] = {"participant_id": "x", "status": "ACTIVE"}
+    prolific.breaks = "GET /submissions"
+    with pytest.raises(StudyError, match="502"):
+        api.prolific.reconcile(**place)
+    prolific.breaks = ""
+    prolific.loses = 1
+    with pytest.raises(StudyError, match="did not list all"):
+        api.prolific.reconcile(**place)
+
+
+def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
+    prolific.projects = {"w1": {"a": "Tea"}, "w2": {"b": "One", "c": "Two", "d": "Three"}}
+    site = {**place, "site_url": "https://study.uni.edu", "again": True}
+    api.prolific.create(workspace="w1", **site)
+    api.prolific.create(workspace="w2", project="d", **site)
+    api.prolific.create(project="e", **site)
+    api.prolific.create(**site)
+    assert [made.get("project") for made in prolific.created] == ["a", "d", "e", None]
+    for wrong in (None, "a"):
+        with pytest.raises(StudyError, match=r"--project: b \(One\), c \(Two\), d \(Three\)"):
+            api.prolific.create(workspace="w2", project=wrong, **site)
+    assert api.prolific.publish(**place) == "study-4"
+    assert prolific.paused == ["study-4 PUBLISH"]
+
+
+def test_without_a_study_on_record_its_id_is_asked_for(prolific, place):
+    with database.open(str(place["database"])) as store:
+        opened(store)
+    with pytest.raises(StudyError, match="no study at Prolific is on record for the main round"):
+        api.prolific.publish(**place)
+    assert api.prolific.publish(prolific_study="mine", **place) == "mine"
