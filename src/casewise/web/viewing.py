@@ -45,6 +45,7 @@ from casewise.records import SCALES, Item
 from casewise.reports.document import short_name
 from casewise.reports.robustness import LaidOpen
 from casewise.runs.texts import made_in
+from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
 from casewise.transforms.catalogue import arm_named, show
@@ -330,12 +331,30 @@ def rows_of(room: Room, places: pl.Series, shown: tuple[int, ...]) -> Iterator[d
         yield {
             "place": row["place"],
             "query": room.text(benchmark.query[row["query_id"]].text),
+            "context": "" if room.withheld else short_context(benchmark, benchmark.items[row["place"]]),
             "category": row["category"],
             "condition": row["condition"].replace("_", " "),
             "people": people(row),
             "series": [said(row, place) for place in shown],
             "tags": () if note is None else (*note.tags, *(["note"] if note.text and not note.tags else [])),
         }
+
+
+CONTEXT_SHOWN = 320
+"""Characters of a context that a list shows."""
+
+
+def short_context(benchmark: Benchmark, item: Item) -> str:
+    """What an item's context states otherwise than its twin's, which has the same query, who asks first; all of it without a twin."""
+    own = benchmark.written_of(item)
+    if own is None:
+        return "no context"
+    twin = benchmark.twin_of(item)
+    other = {} if twin is None else twin.texts()
+    differs = [name for name, text in own.texts.items() if other.get(name) != text] or [*own.texts]
+    who_first = sorted(differs, key=lambda name: not name.startswith("recipient."))
+    said = " · ".join(own.texts[name] for name in who_first)
+    return said if len(said) <= CONTEXT_SHOWN else f"{said[: CONTEXT_SHOWN - 1]}…"
 
 
 def people(row: dict[str, Any]) -> dict[str, Any]:

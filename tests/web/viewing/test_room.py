@@ -47,6 +47,19 @@ def test_an_address_shows_the_same_items_as_the_filter_names(client, viewed):
     assert f"{len(by_hand)} of 90 items" in page.text
 
 
+def test_a_list_shows_what_the_contexts_of_a_query_say_otherwise_and_the_share_of_people(client, viewed):
+    page, benchmark = unescape(client.get("/").text), viewed.now().benchmark
+    first = benchmark.items[0]
+    own, other = (
+        context.texts()["recipient.type"] for context in (benchmark.context_of(first), benchmark.twin_of(first))
+    )
+
+    assert own != other
+    assert own in page
+    assert other in page
+    assert "81 % safe" in page
+
+
 def test_an_items_page_leads_to_the_next_of_the_same_list(client):
     listed = rows(client.get("/", params={"outcome": "wrong"}))
     page = client.get(f"/item/{listed[1]}", params={"outcome": "wrong"}).text
