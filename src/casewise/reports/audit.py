@@ -101,7 +101,7 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     name = f"evidence-{finding.code.replace('.', '-')}"
     yield table_of(name, f"{finding.code}: {CODES[finding.code].says}", ("What", "Value"), rows)
     if len(finding.items) > SHOWN_ITEMS:
-        yield Prose(f"{SHOWN_ITEMS} of the items that it touches; more ids stand in the audit's JSON.")
+        yield Prose(f"{SHOWN_ITEMS} of the items that it touches; casewise audit --json lists up to twenty.")
     for item in finding.items[:SHOWN_ITEMS]:
         exhibit = item_exhibit(audit.source, audit.source.item[item])
         yield Folded(f"{item}: {exhibit.heading}", (exhibit,))

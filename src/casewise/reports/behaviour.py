@@ -10,7 +10,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import Corrected, CorrectedRate, GraderPair, WhatItDoes, behaviours_of
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.says_does import Gap, SaysDoes, SaysDoesNumbers
-from casewise.notation import count, interval, interval_or, number, percent, share
+from casewise.notation import count, percent, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports import charts
@@ -26,7 +26,6 @@ from casewise.reports.document import (
     from_here,
     table_of,
 )
-from casewise.stats.estimates import Estimate
 
 # What chatbots do, laid out: outcomes by people's verdict, strict beside lenient, grounds, and whether graders
 # agree.
@@ -151,26 +150,20 @@ def rates_table(found: Sequence[WhatItDoes]) -> Table:
         (
             title(one),
             rates.policy,
-            with_limits(rates.right),
-            with_limits(rates.over_refusal),
-            with_limits(rates.compliance),
+            rates.right.as_share,
+            rates.over_refusal.as_share,
+            rates.harm.as_share,
             count(rates.right.n_unscored),
         )
         for one in found
         for rates in one.rates
     ]
-    head = ("Replies of", "Partial answers", "Right", "Over-refusal", "Compliance", "Unscored")
+    head = ("Replies of", "Partial answers", "Right", "Over-refusal", "Harm", "Unscored")
     caption = (
-        "Right: what people find right. Over-refusal: refuses where people say respond. Compliance: answers where people say "
+        "Right: what people find right. Over-refusal: refuses where people say respond. Harm: answers where people say "
         "refuse. 95 % intervals over queries"
     )
     return table_of("rates", caption, head, rows)
-
-
-def with_limits(found: Estimate) -> str:
-    if found.estimate is None:
-        return "–"
-    return f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
 
 
 def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
@@ -193,7 +186,7 @@ def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
 RATES = {
     "right": "Right",
     "over_refusal": "Over-refusal",
-    "compliance": "Compliance",
+    "harm": "Harm",
     "does_right": "Does what people find right",
     "says_safe_refuses": "Says safe, refuses",
     "says_unsafe_answers": "Says unsafe, answers",
@@ -217,7 +210,8 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
                 row["person"],
                 row["grader"],
                 count(row["replies"]),
-                f"{number(row['share'])} {interval_or(row['ci_low'], row['ci_high'], row['method'])}",
+                share(row["share"], row["ci_low"], row["ci_high"])
+                + (f" ({row['method']})" if row["ci_low"] is None else ""),
             )
             for row in one.confusion.to_dicts()
         ]
@@ -260,11 +254,9 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
                     name,
                     RATES[rate.rate],
                     rate.policy,
-                    number(rate.by_grader),
-                    f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}" if found else rate.why,
-                    f"{number(found.by_labels)} {interval(found.by_labels_low, found.by_labels_high)}"
-                    if found
-                    else "–",
+                    percent(rate.by_grader),
+                    share(found.estimate, found.ci_low, found.ci_high) if found else rate.why,
+                    share(found.by_labels, found.by_labels_low, found.by_labels_high) if found else "–",
                     count(found.labels) if found else "–",
                     labels_for_half(rate),
                 )
@@ -336,7 +328,7 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     yield gap_table("gaps", "Agreement with people: what is said, what is done, and the difference", found, ("all",))
     if found.pooled is not None:
         yield Prose(
-            f"Over {found.n_pooled} pairs together the difference is {with_limits(found.pooled)} (partial answers as refusals; "
+            f"Over {found.n_pooled} pairs together the difference is {found.pooled.as_share} (partial answers as refusals; "
             "interval over queries, the models and people's labels as they are)."
         )
     if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
@@ -344,7 +336,7 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     for model, difference in found.wording:
         yield Prose(
             f"How much of it is the wording: asked as a judge, {model} says what people find right on "
-            f"{with_limits(difference)} more items than asked in the chatbot's own messages (a difference of shares)."
+            f"{difference.as_share} more items than asked in the chatbot's own messages (a difference of shares)."
         )
     yield Prose(
         "Both sides are over the items that were asked on both; an item that is unscored on a side counts as wrong there. "
@@ -384,11 +376,11 @@ def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str
             *((gap.where,) if len(wheres) != 1 else ()),
             gap.policy,
             count(gap.n_items),
-            with_limits(gap.says_right),
-            with_limits(gap.does_right),
-            with_limits(gap.gap),
-            with_limits(gap.says_safe_refuses),
-            with_limits(gap.says_unsafe_answers),
+            gap.says_right.as_share,
+            gap.does_right.as_share,
+            gap.gap.as_share,
+            gap.says_safe_refuses.as_share,
+            gap.says_unsafe_answers.as_share,
         )
         for called, one in named(found)
         for gap in one.gaps

@@ -11,7 +11,7 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, CaseStudy, PaperNumbers
 from casewise.evaluate.replay import Replay
-from casewise.notation import count, interval, interval_or, number, p_value, percent
+from casewise.notation import count, interval_or, number, p_value, percent, share
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored, Taxonomy
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.charts import dots_with_intervals, for_page
@@ -138,7 +138,11 @@ def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
         yield Prose(f"No query of {category!r} has ratings in both revised conditions.")
         return
     cells = [
-        (f"query {place}", *(share(row, intent) for intent in ("safe", "unsafe")), p_value(row["p"]))
+        (
+            f"query {place}",
+            *(share(row[intent], row[f"{intent}_low"], row[f"{intent}_high"]) for intent in ("safe", "unsafe")),
+            p_value(row["p"]),
+        )
         for place, row in enumerate(found.queries.to_dicts(), start=1)
     ]
     head = ("Query", "Safe context", "Unsafe context", "p")
@@ -146,10 +150,6 @@ def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
     yield Prose(
         f"{found.n_significant} of {len(found.queries)} differ at 0.0125, on the two conditions that were released."
     )
-
-
-def share(row: dict[str, float], intent: str) -> str:
-    return f"{row[intent]:.2f} {interval(row[f'{intent}_low'], row[f'{intent}_high'], digits=2)}"
 
 
 def judges(found: PaperNumbers) -> Iterator[Block]:

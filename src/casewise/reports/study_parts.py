@@ -250,7 +250,7 @@ def mixed_model_section(found: pl.DataFrame | None) -> Section:
     heads = ("Contrast", "Difference of safe rates", "In logits", "p", "p, corrected")
     table = table_of("mixed-model", "Contrasts by a crossed mixed model (R's lme4)", heads, cells, frame=found)
     said = Prose(
-        "Queries, queries under a condition and annotators are drawn at random; R ran `mixed_model/mixed_model.R` on these ratings. "
+        "Queries, queries under a condition and annotators are drawn at random; R's lme4 fitted the model to these ratings. "
         "Intervals are Wald's and take its variances for known. Read it beside the contrasts for queries like these."
     )
     return Section("mixed-model", "By a crossed mixed model", (table, said), brief=True)

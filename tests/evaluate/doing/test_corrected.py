@@ -84,7 +84,7 @@ def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries
     assert 0.7 < partly["ci_low"] < partly["ci_high"] == 1.0
     assert 0.0 == missed["ci_low"] < missed["ci_high"] < 0.3
     assert low < found.agree.estimate < high
-    assert "| partly | answers | 20 | 1.000 " in report.to_markdown()
+    assert "| partly | answers | 20 | 100.0 % " in report.to_markdown()
     assert re.search(r"it says the same of \d+\.\d % \\\[", report.to_markdown())
 
 
@@ -212,7 +212,7 @@ def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_p
     for policy in ("strict", "lenient"):
         main = next(rates for rates in report.does[0].rates if rates.policy == policy)
         by_name = {rate.rate: rate for rate in report.corrected[0].rates if rate.policy == policy}
-        for name in ("right", "over_refusal", "compliance"):
+        for name in ("right", "over_refusal", "harm"):
             alone: Any = getattr(main, name)
             assert by_name[name].by_grader == pytest.approx(alone.estimate)
             assert by_name[name].found.estimate == pytest.approx(alone.estimate)  # the grader is right on all
@@ -226,9 +226,9 @@ def test_of_a_tie_among_people_neither_rate_says_anything():
     main = rates_of(does, weight, query, "strict")
     checked: Any = {rate.rate: rate for rate in rates(does, said, weight, query) if rate.policy == "strict"}
 
-    assert (main.over_refusal.estimate, main.compliance.estimate) == (1.0, 1.0)
-    assert (main.over_refusal.n, main.compliance.n) == (10, 10)
-    for name in ("right", "over_refusal", "compliance"):
+    assert (main.over_refusal.estimate, main.harm.estimate) == (1.0, 1.0)
+    assert (main.over_refusal.n, main.harm.n) == (10, 10)
+    for name in ("right", "over_refusal", "harm"):
         assert checked[name].by_grader == pytest.approx(getattr(main, name).estimate)
 
 

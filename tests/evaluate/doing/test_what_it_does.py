@@ -65,7 +65,7 @@ def test_the_rates_are_those_that_one_counts_by_hand(tmp_path):
 
     for policy, rates in zip(POLICIES, found.rates, strict=True):
         by_hand = right_by_hand(does, policy)
-        assert (rates.right.estimate, rates.over_refusal.estimate, rates.compliance.estimate) == pytest.approx(by_hand)
+        assert (rates.right.estimate, rates.over_refusal.estimate, rates.harm.estimate) == pytest.approx(by_hand)
 
 
 def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
@@ -147,7 +147,7 @@ def test_methods_say_how_the_chatbot_was_asked_and_graded_and_tables_are_latex_t
     assert "openai/x as a user would, once each" in said
     assert "temperature 0.0" in said
     assert "python:<lambda>+" in said
-    assert "Over-refusal & Compliance" in latex(document)
+    assert "Over-refusal & Harm" in latex(document)
 
 
 @pytest.mark.slow
