@@ -26,6 +26,7 @@ from casewise.stats import (
     wilson,
 )
 from casewise.stats.arrays import Counts
+from casewise.stats.contrasts import group_difference
 from casewise.stats.kruskal import PeopleOfTasks, category_tests
 from casewise.stats.power_studies import PilotRatings, pilot_intervals, variance_of
 
@@ -83,6 +84,42 @@ def contrasts(studies: int) -> Iterator[Row]:
                     len(p),
                     wanted,
                 )
+
+
+def groups(studies: int) -> Iterator[Row]:
+    """A group of annotators who answer as the others do, or more readily by a half on the logit; people rate 15 of 60 items."""
+    rng, truth = np.random.default_rng(141), group_truth()
+    for people, inside, shift in product((40, 120), (10, 0.5), (0.0, 0.5)):
+        n = inside if inside >= 1 else round(inside * people)
+        held, rejected, total = Held(), 0, 0
+        for _ in range(studies):
+            query = np.array([rng.permutation(60)[:15] for _ in range(people)])
+            condition = rng.integers(0, 2, people)[:, None]
+            member = np.repeat((np.arange(people) < n)[:, None], 15, 1)
+            base = rng.normal(0, 1.0, (2, 60))[condition, query] + np.array([0.0, 1.0])[condition]
+            own, step = rng.normal(0, 0.7, (people, 1)), rng.normal(shift, 0.5, 60)[query] if shift else 0.0
+            safe = rng.random((people, 15)) < expit(base + own + step * member)
+            found = group_difference(
+                safe.ravel(),
+                member.ravel(),
+                item=(query + 60 * condition).ravel(),
+                query=query.ravel(),
+                annotator=np.repeat(np.arange(people), 15),
+            )
+            if found.p is not None:
+                held.of((found.ci_low, found.ci_high), truth if shift else 0.0)
+                rejected, total = rejected + (found.p <= 0.05), total + 1
+        setting = f"{n} of {people} people, a difference of {truth if shift else 0:.3f}"
+        yield held.row("group difference", setting, "≥ 92 %")
+        if not shift:
+            yield Row("group difference", setting, "rejects without a difference", rejected, total, "≤ 6.5 %")
+
+
+def group_truth() -> float:
+    rng = np.random.default_rng(6)
+    base = rng.normal(0, 1.0, 1_000_000) + np.array([0.0, 1.0])[rng.integers(0, 2, 1_000_000)]
+    own, step = rng.normal(0, 0.7, 1_000_000), rng.normal(0.5, 0.5, 1_000_000)
+    return float((expit(base + own + step) - expit(base + own)).mean())
 
 
 def few_people(studies: int) -> Iterator[Row]:
@@ -221,6 +258,14 @@ SECTIONS = (
         "60 and 225 queries, ten ratings an item, 25 items an annotator; logits of queries vary by 1, of queries under a condition "
         "by 0.5, of annotators by 0 or 1; typical rates of 0.5 and 0.5, or 0.5 and 0.4.",
         contrasts,
+        quick=1_000,
+    ),
+    Section(
+        "groups",
+        ("group difference",),
+        "40 and 120 annotators of 15 items each, of 60 queries under one of two conditions; logits of items vary by 1, of annotators by 0.7; a group "
+        "of 10 people or half of all answers as the others do, or is readier by 0.5 on the logit, which varies by 0.5 between queries.",
+        groups,
         quick=1_000,
     ),
     Section(

@@ -35,6 +35,7 @@ BEHIND: dict[str, str] = {
     "simulated_power": "judges-power",
     "simulated_queries_needed": "judges-power",
     "clustered_contrast": "contrasts",
+    "group_difference": "groups",
     "equivalence": "contrasts",
     "two_proportion_z": "contrasts",
     "kruskal_wallis": "tasks",

@@ -32,6 +32,7 @@ from casewise.reports.document import (
 )
 from casewise.reports.formats import html, json_value, latex, markdown
 from casewise.reports.study_parts import (
+    group_blocks,
     methods,
     mixed_model_section,
     of_replies,
@@ -190,6 +191,7 @@ def study_page(
         ),
         Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
         *more,
+        Section("groups", "Groups of annotators", tuple(group_blocks(analysis)), brief=True),
         Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
         all_numbers(numbers),
     )
@@ -524,6 +526,7 @@ class StudyReport:
             "conditions": a.conditions,
             "contrasts": a.contrasts,
             "contrasts_of_completers": a.contrasts_of_completers,
+            "groups": a.groups,
             "labels": a.labels,
             "rates_with_judge": with_judges_table(self.with_judges),
             **({} if self.mixed_model is None else {"mixed_model": self.mixed_model}),
@@ -675,6 +678,7 @@ def study_report(
         all_ratings=code(pl.concat([kept, left_out.drop("reason")])) if len(left_out) else None,
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
         own=partial(_own, study=study, options=options),
+        traits=study.traits if study else None,
     )
     runs = [Path(judge) for judge in judges]
     with_judges = tuple(rates_with_judge(analysis.ratings, run, level=options.level) for run in runs)
@@ -752,6 +756,7 @@ def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
     candidates = {
         "conditions": analysis.conditions,
         "contrasts": analysis.contrasts,
+        "groups": analysis.groups,
         "labels": analysis.labels,
         "tasks": None if tasks is None else tasks.tasks,
         "post_hoc": None if tasks is None else tasks.post_hoc,

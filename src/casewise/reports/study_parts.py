@@ -357,6 +357,65 @@ def table_in(table: Table) -> Table:
 # The part of a study's report about the owner's own questions.
 
 
+def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
+    """Groups of annotators compared, with the difference that would have been found, and what cannot be told."""
+    table, options = analysis.groups, analysis.options
+    if table is None:
+        return
+    compared = table.filter(pl.col("p").is_not_null())
+    yield Prose(groups_sentence(compared, options.alpha))
+    cells = [
+        (
+            row["trait"],
+            row["answer"],
+            count(row["people"]),
+            percent(row["safe_rate"]),
+            points(row["difference"], row["ci_low"], row["ci_high"]),
+            p_value(row["p_corrected"]),
+            "–" if row["detectable"] is None else f"{100 * row['detectable']:.1f} points",
+            row["why"] or ("differs" if row["differs"] else "not shown to differ"),
+        )
+        for row in table.to_dicts()
+    ]
+    heads = (
+        "Question",
+        "Answer",
+        "People",
+        "Safe",
+        "Less the others, same items",
+        "p, corrected",
+        "Found with 80 % power",
+        "",
+    )
+    yield table_of("groups", "Annotators by what they said of themselves", heads, cells, frame=table)
+    yield Prose(
+        f"A row compares the people of an answer with all who answered otherwise, on the same items; errors are over queries and "
+        f"people, and p is corrected over the comparisons, of which there are {len(compared)}. People who did not say, or whose answer fewer than "
+        "five people gave, are in no group. These ratings cannot tell why groups differ: nobody was assigned to a group, traits go "
+        "together, and those who took part are no random sample of a group. They cannot tell that groups agree: a difference "
+        "below the points under “found with 80 % power” would often be missed. Single items and combinations of traits are not "
+        "compared, because too few people of a group rated each."
+    )
+
+
+def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
+    """What was found, as far as the corrected tests support it."""
+    if not len(compared):
+        return "No group has enough people to be compared."
+    differing = compared.filter(pl.col("differs"))
+    detectable = [100 * row["detectable"] for row in compared.to_dicts()]
+    power = f"differences of {min(detectable):.1f} to {max(detectable):.1f} points would have been found with a power of 80 %"
+    if not len(differing):
+        return f"No group is shown to differ from the others at {alpha:g}, corrected; {power}."
+    parts = [
+        f"{row['answer']} ({row['trait']}) by {points(row['difference'], row['ci_low'], row['ci_high'])}"
+        for row in differing.to_dicts()
+    ]
+    rest = len(compared) - len(differing)
+    others = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
+    return f"Safe rates differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{others}"
+
+
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
     """For each question: what was answered under each condition, and how far people agree."""
     for found in analysis.own:

@@ -339,6 +339,68 @@ def clustered_contrast(
     )
 
 
+def group_difference(
+    safe: ArrayLike,
+    group: ArrayLike,
+    *,
+    item: ArrayLike,
+    query: ArrayLike,
+    annotator: ArrayLike,
+    level: float = 0.95,
+) -> Difference:
+    r"""How much more often a group of annotators says safe than others do of the same items.
+
+    With :math:`\tilde g` and :math:`\tilde y` as deviations from their means over each item, so that neither the condition nor
+    an item's own rate takes part,
+
+    .. math:: \hat\beta = \frac{\sum \tilde g \tilde y}{\sum \tilde g^2}, \qquad
+        e_i = \frac{\tilde g_i (\tilde y_i - \hat\beta \tilde g_i)}{\sum \tilde g^2} \sqrt{\frac{k_i}{k_i - 1}}
+
+    for an item of :math:`k_i` ratings. Variances are over queries and people, as `clustered_contrast` has them.
+
+    Parameters
+    ----------
+    safe, group : (ratings,) booleans
+        The answers, and whether their annotators are of the group.
+    item, query, annotator : (ratings,) labels
+        What was rated, of which query it is, and by whom.
+    level : float
+        Of the interval.
+
+    Raises
+    ------
+    StatisticsError
+        One side has fewer than two people, no item has ratings of both, there are fewer than two queries, or columns
+        have different lengths.
+
+    References
+    ----------
+    .. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249; Frisch & Waugh (1933), Econometrica 1, 387-401.
+    .. [2] statsmodels: the coefficient of `OLS(safe ~ group + C(item))`.
+    """
+    columns = _columns(safe, group, query, annotator)
+    items = coded_labels(item, "item")
+    of_one_length(safe=columns.safe, item=items)
+    votes = np.bincount(items)[items]
+    deviation, answer = (
+        values - (np.bincount(items, weights=values) / np.bincount(items))[items]
+        for values in (columns.second.astype(float), columns.safe)
+    )
+    weight = float((deviation**2).sum())
+    if weight == 0:
+        raise StatisticsError("no item has ratings of the group and of others")
+    difference = float((deviation * answer).sum()) / weight
+    factor = np.sqrt(votes / np.maximum(votes - 1, 1))
+    influence = factor * deviation * (answer - difference * deviation) / weight
+    people = _people_variance(influence, columns)
+    if people is None:
+        raise StatisticsError("a group and the others need two people each")
+    of_queries = cluster_variance(influence, columns.query)
+    variance = max(of_queries + people.variance - float(np.sum(influence**2)), of_queries, people.variance)
+    df = _satterthwaite_df(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
+    return Difference.of(difference, variance, df=df, level=level)
+
+
 class _Columns(NamedTuple):
     safe: FloatArray
     second: IntArray

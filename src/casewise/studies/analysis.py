@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
 from casewise.errors import ConfigurationError, StatisticsError, StudyError
 from casewise.records import ShortRepr
@@ -40,7 +41,7 @@ from casewise.stats.arrays import (
     checked_share,
     cluster_variance,
 )
-from casewise.stats.contrasts import ClusteredContrast, Difference
+from casewise.stats.contrasts import ClusteredContrast, Difference, group_difference
 from casewise.stats.intervals import Correction
 from casewise.stats.kruskal import KruskalWallis, PeopleOfTasks, category_tests
 from casewise.stats.panel import PanelCurve, panel_curve
@@ -82,6 +83,8 @@ class AnalysisOptions:
     """Grounds on which ratings are left out, where the ratings say who failed."""
     margin: float = 0.05
     """Largest difference of safe rates that would not matter."""
+    groups: tuple[str, ...] = ()
+    """What annotators said of themselves by which they are compared."""
     level: float = 0.95
     reference_size: int = 10
     """People in the reference of the panel curve."""
@@ -466,6 +469,85 @@ def attempt(
         return
 
 
+# Groups of annotators, by what they said of themselves: each against the others, on the same items.
+
+
+FEWEST_IN_GROUP = 10
+"""People on either side below which a difference is not told: errors over people rest on too few."""
+POWER = 0.8
+
+
+def group_table(
+    ratings: CodedRatings, traits: Mapping[str, Mapping[str, str]], options: AnalysisOptions
+) -> pl.DataFrame | None:
+    """One row a trait and answer; None where nobody's traits are known.
+
+    `difference`, `ci_low`, `ci_high` and `p` are of `casewise.stats.contrasts.group_difference`: the answer's people less those
+    who answered otherwise, in safe rate on the same items. `p_corrected` is corrected over all rows as `options` say. `detectable`
+    is the true difference that would have been found with a power of 80 % at the level of Bonferroni's correction. Where two
+    answers share a trait, one comparison is all there is, and stands in the first row. `why` says why a row has none.
+    """
+    if ratings.annotator is None or not any(traits.values()):
+        return None
+    names, rows = ratings.annotator.names, []
+    for trait in options.groups:
+        answers = np.array([traits.get(name, {}).get(trait, "") for name in names], dtype=object)
+        offered = sorted(set(answers) - {""})
+        for place, answer in enumerate(offered):
+            group, known = answers == answer, answers != ""
+            rows.append(_group_row(ratings, trait, answer, group, known, level=options.level))
+            if place and len(offered) == 2:
+                rows[-1] |= dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p"))
+                rows[-1]["why"] = "the comparison of the row above, from the other side"
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    if not len(table):
+        return None
+    compared = table["p"].cast(pl.Float64)
+    level = options.alpha / max(1, int(compared.is_not_null().sum()))
+    detectable = [
+        None
+        if row["error"] is None
+        else float((stdtrit(row["df"], 1 - level / 2) + stdtrit(row["df"], POWER)) * row["error"])
+        for row in table.to_dicts()
+    ]
+    p = corrected(compared, options)
+    return table.with_columns(
+        p.alias("p_corrected"),
+        (p <= options.alpha).alias("differs"),
+        pl.Series("detectable", detectable, dtype=pl.Float64),
+    )
+
+
+def _group_row(
+    ratings: CodedRatings, trait: str, answer: str, group: BoolArray, known: BoolArray, *, level: float
+) -> dict[str, Any]:
+    """`group` and `known`: by annotator, who gave the answer, and who gave any."""
+    assert ratings.annotator is not None
+    who = ratings.annotator.codes
+    inside, used = group[who], known[who]
+    people, others = int(group.sum()), int((known & ~group).sum())
+    row: dict[str, Any] = {
+        "trait": trait,
+        "answer": answer,
+        "people": people,
+        "others": others,
+        "ratings": int(inside.sum()),
+        "safe_rate": float(ratings.safe[inside].mean()),
+        **dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p", "why")),
+    }
+    if min(people, others) < FEWEST_IN_GROUP:
+        return row | {"why": f"fewer than {FEWEST_IN_GROUP} people on one side"}
+    columns = {"item": ratings.item.codes, "query": ratings.query.codes, "annotator": who}
+    try:
+        found = group_difference(
+            ratings.safe[used], inside[used], **{name: codes[used] for name, codes in columns.items()}, level=level
+        )
+    except StatisticsError as error:
+        return row | {"why": str(error)}
+    values = {"difference": found.estimate, "error": found.error, "df": found.df, "p": found.p}
+    return row | values | {"ci_low": found.ci_low, "ci_high": found.ci_high}
+
+
 # Task by task: Kruskal-Wallis, Dunn, categories, and each query's share of "respond" under each condition.
 
 
@@ -697,6 +779,8 @@ class StudyAnalysis(ShortRepr):
     attrition: Attrition | None
     own: tuple[OwnFound, ...] = ()
     """What was answered to the owner's own questions."""
+    groups: pl.DataFrame | None = None
+    """Annotators compared by what they said of themselves (`group_table`); None where that is not known."""
     not_available: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -717,6 +801,7 @@ def analyse(
     all_ratings: CodedRatings | None = None,
     reasons: Mapping[str, int] | None = None,
     own: Callable[[CodedRatings], tuple[OwnFound, ...]] = lambda _ratings: (),
+    traits: Mapping[str, Mapping[str, str]] | None = None,
 ) -> StudyAnalysis:
     """Everything that these ratings can tell.
 
@@ -725,6 +810,7 @@ def analyse(
     `all_ratings`: `ratings` and those that were left out of them, where there are some.
     `reasons`: how many were left out, by the reason given.
     `own`: the analysis of the owner's own questions, where there are some.
+    `traits`: what annotators said of themselves, by their ids.
 
     Raises StudyError: a planned contrast names a condition without ratings. StatisticsError: an option lies outside its
     range.
@@ -764,6 +850,7 @@ def analyse(
         annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
         attrition=None if options.flow is None else attrition(options.flow),
         own=own(ratings),
+        groups=group_table(ratings, traits or {}, options),
         not_available=why,
     )
 

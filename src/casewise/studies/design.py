@@ -507,6 +507,8 @@ class Analysis(DesignSection):
     """Grounds on which ratings are left out. Disagreement with others is never one."""
     margin: float = Field(0.05, gt=0, lt=1)
     """Largest difference of safe rates that would not matter: two conditions are called alike only within it."""
+    groups: tuple[Slug, ...] = ()
+    """Demographic questions whose answers are kept with the ratings, so that the report compares groups of people."""
     stopping: Words = "every item has its promised number of valid ratings"
 
 
@@ -576,6 +578,15 @@ class Design(DesignSection):
             names = [question.name for question in getattr(self, table)]
             if len(set(names)) < len(names):
                 raise ValueError(f"two of the {table} share a name: {', '.join(sorted(names))}")
+        return self
+
+    @model_validator(mode="after")
+    def _groups_are_asked(self) -> Self:
+        asked = [question.name for question in self.demographics]
+        if unknown := [name for name in self.analysis.groups if name not in asked]:
+            raise ValueError(
+                f"analysis.groups names {unknown[0]!r}; the demographics asked are {', '.join(asked) or 'none'}"
+            )
         return self
 
     @model_validator(mode="after")

@@ -20,7 +20,17 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design import Design
-from casewise.studies.freeze import PAGES, Frozen, Promise, StudyWording, departures, plain, rated_items, read_frozen
+from casewise.studies.freeze import (
+    FEWEST_ALIKE,
+    PAGES,
+    Frozen,
+    Promise,
+    StudyWording,
+    departures,
+    plain,
+    rated_items,
+    read_frozen,
+)
 from casewise.studies.owner import Overview, overview, people_states
 from casewise.studies.rounds import SIGHT, Round, StudyPlan, amendments, read_events, shown_items
 
@@ -135,9 +145,11 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
 
 
 def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
+    traits = traits_of_people(connection, study)
     return [
         {
             "annotator_id": person.id,
+            **({"traits": traits.get(person.id, {})} if study.design.analysis.groups else {}),
             "condition": person.condition,
             "outcome": person.outcome or person.stage,
             "rated": person.rated,
@@ -202,6 +214,18 @@ def departed(connection: Connection, study: Round, design: Design, frozen: Froze
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     now = replace(ran, design=study.design.model_copy(update=analysis))
     return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
+
+
+def traits_of_people(connection: Connection, study: Round) -> dict[str, dict[str, str]]:
+    """What each annotator said of themselves, of `analysis.groups` alone and where enough people said the same."""
+    query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
+    said = {row.id: row.demographics or {} for row in connection.execute(query)}
+    groups = study.design.analysis.groups
+    alike = Counter((name, answers[name]) for answers in said.values() for name in groups if name in answers)
+    return {
+        annotator: {name: answers[name] for name in groups if alike[name, answers.get(name)] >= FEWEST_ALIKE}
+        for annotator, answers in said.items()
+    }
 
 
 def demographics(connection: Connection, study_id: str) -> dict[str, dict[str, int]]:

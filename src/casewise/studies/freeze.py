@@ -109,7 +109,7 @@ def values(design: Design, t: Speech) -> dict[str, str]:
         "exclude_until": t.day(design.privacy.exclude_until),
         "may_skip": str(design.attention.most_skips(pages)),
         "own_questions": own_questions(design, t),
-        "demographics": t(ABOUT_YOU) if design.demographics else "",
+        "demographics": about_you(design, t),
         "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
     }
 
@@ -117,6 +117,21 @@ def values(design: Design, t: Speech) -> dict[str, str]:
 ABOUT_YOU = (
     "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
 )
+IN_GROUPS = (
+    "- What you tell us about yourself at the end, if you choose to. So that groups of people can be compared, your answers to "
+    "these questions are published with your decisions, under a random number, if at least five people gave the same answer: "
+    "{names}. Nothing else of it is published for single persons.\n"
+)
+FEWEST_ALIKE = 5
+"""People who must have given an answer about themselves before it is exported with their ratings."""
+
+
+def about_you(design: Design, t: Speech) -> str:
+    """What the consent page says of questions about the annotator; empty where none are asked."""
+    asked = {question.name: t(question.ask) for question in design.demographics}
+    if not design.analysis.groups:
+        return t(ABOUT_YOU) if asked else ""
+    return t(IN_GROUPS, names=", ".join(asked[name] for name in design.analysis.groups))
 
 
 def own_questions(design: Design, t: Speech) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,8 @@ class ExportedStudy:
     """Whether people said what a chatbot should do, or what replies do."""
     own_answers: tuple[dict[str, Any], ...] = ()
     """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
+    traits: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What annotators said of themselves, where groups are compared."""
     round: tuple[str, ...] = ()
     """Version and phase of the round: a study's pilot, its main round and the benchmark it rated may have one name."""
 
@@ -92,6 +94,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
             for question in design.get("questions", ())
             if question.get("kind") not in ("text", "parameter")  # retired; what was answered stays in the folder
         ),
+        traits={person["annotator_id"]: person.get("traits", {}) for person in people},
         round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
         rates=design.get("rates", "requests"),
         own_answers=tuple(_lines(own)) if own.is_file() else (),

@@ -1,0 +1,102 @@
+"""Annotators compared by what they said of themselves: from study.toml to the report, and what is never told."""
+
+import json
+import re
+
+import pytest
+from tests.studies.running.test_export import exported, opened_plan
+from tests.studies.test_store import finished
+from tests.support.study import START, design
+
+from casewise.errors import ConfigurationError
+from casewise.reports.formats import markdown
+from casewise.reports.study import study_report
+from casewise.studies.analysis import AnalysisOptions, group_table
+from casewise.studies.people import keep_questions
+from casewise.studies.rounds import freeze_plan, init_study, read_plan
+
+
+@pytest.fixture
+def folder(store, tmp_path):
+    """A study with groups: 12 women who refuse twice in three, 11 men who answer, 4 others; two say nothing."""
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    text = path.read_text().replace('# groups = ["gender"]', 'groups = ["gender"]')
+    path.write_text(
+        re.sub(r"checks_per_batch = \d+", "checks_per_batch = 0", re.sub(r"per_item = \d+", "per_item = 21", text))
+    )
+    freeze_plan(read_plan(path), at=START)
+    plan = read_plan(path)
+    study = opened_plan(store, plan)
+    said = ["Woman"] * 12 + ["Man"] * 11 + ["Another"] * 4 + [None] * 2
+    for number, gender in enumerate(said):
+        decision = "refuse" if gender == "Woman" and number % 3 else "respond"
+        who = finished(store, study, f"p{number}", decision)
+        with store.write() as connection:
+            about = {"age": "18 to 24"} | ({"gender": gender} if gender else {})
+            keep_questions(connection, who, demographics=about, feedback="")
+    exported(store, study, plan, tmp_path / "out")
+    assert "Your gender" in study.wording.consent
+    assert "at least five people gave the same answer" in study.wording.consent
+    return tmp_path / "out"
+
+
+def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(folder):
+    people = [json.loads(line) for line in (folder / "annotators.jsonl").read_text().splitlines()]
+    traits = [person["traits"] for person in people]
+    assert sorted(map(str, traits)) == sorted(["{'gender': 'Woman'}"] * 12 + ["{'gender': 'Man'}"] * 11 + ["{}"] * 6)
+
+    report = study_report(folder)
+    table = report.analysis.groups
+    assert table is not None
+    rows = {row["answer"]: row for row in table.to_dicts()}
+    assert set(rows) == {"Man", "Woman"}
+    assert (rows["Man"]["people"], rows["Man"]["others"]) == (11, 12)
+    assert rows["Man"]["difference"] > 0.4
+    assert rows["Man"]["differs"]
+    assert rows["Woman"]["p"] is None, "of two groups there is one comparison"
+    page = markdown(report.document)
+    assert "Safe rates differ from those of the other people on the same items: Man (gender) by" in page
+    assert "These ratings cannot tell why groups differ" in page
+    assert report.as_json()["groups"][0]["detectable"] == rows["Man"]["detectable"]
+    assert (report.analysis.options.groups, report.departures) == (("gender",), ())
+
+
+def test_few_people_are_not_compared_and_no_difference_is_not_called_agreement(folder):
+    report = study_report(folder)
+    ratings = report.analysis.ratings
+    names = ratings.annotator.names if ratings.annotator else ()
+    some = {name: {"gender": "Man" if place < 9 else "Woman"} for place, name in enumerate(names)}
+    options = AnalysisOptions(groups=("gender",))
+    table = group_table(ratings, some, options)
+    assert table is not None
+    assert set(table["why"]) == {
+        "fewer than 10 people on one side",
+        "the comparison of the row above, from the other side",
+    }
+    assert table["p_corrected"].null_count() == 2
+    assert group_table(ratings, {}, options) is None
+
+
+def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    plan = read_plan(path)
+    freeze_plan(plan, at=START)
+    study = opened_plan(store, read_plan(path))
+    who = finished(store, study, "alice")
+    with store.write() as connection:
+        keep_questions(connection, who, demographics={"gender": "Woman"}, feedback="")
+    exported(store, study, plan, tmp_path / "out")
+    assert "Woman" not in (tmp_path / "out" / "annotators.jsonl").read_text()
+    assert "never published for single persons" in study.wording.consent
+
+
+def test_groups_must_be_asked(tmp_path):
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    path.write_text(path.read_text().replace('# groups = ["gender"]', 'groups = ["income"]'))
+    with pytest.raises(
+        ConfigurationError, match=r"analysis\.groups names 'income'; the demographics asked are age, gender"
+    ):
+        read_plan(path)
