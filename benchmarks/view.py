@@ -1,4 +1,4 @@
-"""How long the room of `casewise view` takes on a large benchmark: opening it, a filter, a whole page.
+"""How long the room of `casewise serve` takes on a large benchmark: opening it, a filter, a whole page.
 
     python benchmarks/view.py [ITEMS]
 

@@ -81,11 +81,11 @@ GROUPS = {
         data check empty.json
         data check rows.json
         data check vote.json
-        data show demo zzz
+        show demo zzz
         data fetch mnist
         export demo --to word --out folder
         export demo --to folder --out full
-        data export demo full --for-spreadsheet
+        export demo --to csv --out full
         judge demo --judge gtp-4
         judge demo --judge constant:maybe
         judge demo --judge python:nothing:f
@@ -132,14 +132,14 @@ GROUPS = {
         report run --html file/page.html
         report run --benchmark published.json
         leaderboard nowhere
-        run show nowhere
-        run show run zzz
+        show nowhere
+        show run zzz
         replay nowhere.json
         replay published.json --elicitation binary
         ! spoil run/judgements.jsonl
         report run
         ! spoil run/run.json
-        run show run
+        show run
     """,
     "first-steps": """
         --version
@@ -148,18 +148,18 @@ GROUPS = {
         doctor [--json]
         OPENAI_API_KEY=sk-very-secret doctor
         data check demo [--json]
-        data show demo [--json]
-        data show demo 1 [--json]
+        show demo [--json]
+        show demo 1 [--json]
         export demo --to folder --out folder
         data check folder [--json]
         export demo --to published --out published.json
         data check published.json
-        data show published.json 2
+        show published.json 2
         export demo --to parquet --out table.parquet
         export demo --to huggingface --out hugging
         data check hugging
         export published.json --to folder --out back
-        data export demo sheet.csv --for-spreadsheet
+        export demo --to csv --out sheet.csv
         data export demo sheet2.csv
         data fetch casebench
         data fetch casebench --accept-terms --from published.json
@@ -183,8 +183,8 @@ GROUPS = {
         report scalar --json
         report nothing --unscored exclude
         report rules --unscored miss --markdown rules.md
-        run show rules [--json]
-        run show rules 1 [--json]
+        show rules [--json]
+        show rules 1 [--json]
         export rules --to inspect --out rules.eval
         export rules --to nothing --out rules.eval
     """,
@@ -207,8 +207,8 @@ GROUPS = {
         report arms --json
         compare arms --markdown arms.md
         compare arms --by-repeat --json
-        run show arms
-        run show arms 3
+        show arms
+        show arms 3
         gate all --baseline all --max-drop accuracy=0.1
     """,
     "judge-server": """
@@ -218,7 +218,7 @@ GROUPS = {
         judge demo --judge vllm/tiny --base-url http://127.0.0.1:{port}/v1 --elicit probability --limit 6 --out probability --json
         OPENAI_API_KEY=sk-very-secret judge demo --judge moderation:openai/omni#violence --base-url http://127.0.0.1:{port}/v1 --elicit scalar --limit 6 --out moderation
         OPENAI_API_KEY=sk-very-secret judge demo --judge openai/tiny --base-url http://127.0.0.1:{port}/v1 --limit 2 --out openai
-        run show tiny 1
+        show tiny 1
         report tiny --markdown tiny.md
         judge demo --judge vllm/tiny --base-url http://127.0.0.1:9/v1 --retries 0 --limit 2 --out gone
         contexts select trades.csv
@@ -288,7 +288,7 @@ GROUPS = {
     """,
     "release": """
         data check shared/data/casebench_subset.json [--json]
-        data show shared/data/casebench_subset.json 3
+        show shared/data/casebench_subset.json 3
         judge shared/data/casebench_subset.json --judge linear --out linear
         judge shared/data/casebench_subset.json --judge constant:intended --out intended
         report linear --markdown linear.md
@@ -362,20 +362,20 @@ GROUPS = {
         study check [--json]
         study check paper.toml
         study check prolific.toml
-        study pilot --queries 2
+        study open --pilot --queries 2
         study status --phase pilot [--json]
         study open
         study freeze
         study freeze
         study open
-        study invite --people 3
+        invite study.toml --people 3
         study status [--json]
-        study pause
+        study set paused
         study status
-        study resume
-        study void nobody --why left
-        study forget nobody
-        study export rated
+        study set open
+        study person nobody --leave-out left
+        study person nobody --forget
+        export study.toml --out rated
         data check rated
         ! edit study.toml "per_item = 21" "per_item = 22"
         study check
@@ -396,7 +396,7 @@ GROUPS = {
         & casewise {port}
         ~ study rehearse --annotators 12 --lease 2 --at-once 1 --url http://127.0.0.1:{port} --json
         ~ study status --phase rehearsal [--json]
-        ~ study export rated --phase rehearsal
+        ~ export study.toml --out rated --phase rehearsal
         ~ data check rated
         ~ study report rated --json
         ~ judge rated --judge constant:safe --out safe

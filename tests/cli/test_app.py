@@ -54,7 +54,7 @@ def test_the_page_of_all_commands_loads_none_of_them():
 
 
 def test_h_is_help_everywhere(casewise_here):
-    for words in ((), ("judge",), ("data",), ("data", "show"), ("study", "open")):
+    for words in ((), ("judge",), ("data",), ("show",), ("study", "open")):
         assert casewise_here(*words, "-h").out == casewise_here(*words, "--help").out
 
 
@@ -98,7 +98,7 @@ def test_a_shell_is_given_what_completes_a_line(shell):
     assert "retry-unscored" in script
 
 
-@pytest.mark.parametrize("words", [["serve"], ["decider", "serve", "decider.json"]])
+@pytest.mark.parametrize("words", [["serve"], ["serve", "decider.json"]])
 def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
     program = f"import sys; sys.modules['uvicorn'] = None; sys.argv = ['casewise', *{words}]; from casewise.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -111,4 +111,4 @@ def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
 
     assert "agrees with people on" in " ".join(said.out.split())
     assert "Balanced accuracy" not in said.out
-    assert "data show demo 1" in said.err
+    assert "show demo 1" in said.err

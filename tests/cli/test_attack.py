@@ -15,10 +15,10 @@ FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,d
 
 
 def test_every_attack_and_defence_is_listed_with_an_example(command):
-    listed = json.loads(command("attack", "--list", "--json").out)["offered"]
+    listed = json.loads(command("list", "attacks", "--json").out)["offered"]
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
     assert all(one["example"] for one in listed)
-    assert "claim:authority/user/safe" in command("attack", "--list").out
+    assert "claim:authority/user/safe" in command("list", "attacks").out
     by_name = {one["name"]: one["example"] for one in listed}
     assert by_name["format:json"].startswith("{")
     defences = {one["name"].partition(":")[0] for one in listed if one["role"] == "defence"}
@@ -50,7 +50,7 @@ def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(command, tmp
     [
         (("demo", "--judge", "linear", "--attacks", "claim:authorty"), "no attack is called 'claim:authorty'"),
         (("demo", "--judge", "linear", "--defences", "prayer"), "no defence is called 'prayer'"),
-        (("demo",), "give a benchmark and --judge"),
+        (("demo",), "give --judge"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_asked(command, arguments, problem):

@@ -104,11 +104,11 @@ BAD_COMMANDS = [
     (("data", "check", LONG), "File name too long"),
     (("data", "check", "casebench"), "run: casewise data fetch casebench"),
     (
-        ("data", "show", "demo", "zzz"),
+        ("show", "demo", "zzz"),
         "no item of the benchmark 'demo' has an id that begins with 'zzz'; give an item's id",
     ),
-    (("data", "show", "demo", "0"), "ids that begin with '0'"),
-    (("data", "show", "demo", "9" * 5000), "no item of the benchmark 'demo'"),
+    (("show", "demo", "0"), "ids that begin with '0'"),
+    (("show", "demo", "9" * 5000), "no item of the benchmark 'demo'"),
     (("data", "fetch", "mnist"), "nothing to fetch is called 'mnist'; there is casebench"),
     (("judge", "demo", "--judge", "gtp-4"), "constant:safe, constant:unsafe, constant:intended"),
     (("judge", "demo", "--judge", "constant:maybe"), "it can be constant:safe"),
@@ -269,7 +269,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(command, prepared):
 def test_a_terminal_that_knows_ascii_only_stops_no_command(here):
     write(here / "b.json", [row | {"query": row["query"] + " \u2603 \u201cnow\u201d"} for row in released_rows(2)])
 
-    for command in (("data", "show", "b.json", "1"), ("data", "show", "b.json"), ("data", "check", "b.json")):
+    for command in (("show", "b.json", "1"), ("show", "b.json"), ("data", "check", "b.json")):
         said = program(*command, cwd=here, PYTHONIOENCODING="ascii")
         assert said.code == 0
         assert "bug" not in said.err

@@ -69,10 +69,8 @@ def test_what_is_lost_is_said(tmp_path):
     assert "no room for who gave 1,890 ratings" in done.stderr
 
 
-def test_a_spreadsheet_is_written_only_when_its_nature_is_known(tmp_path):
-    refused = invoke("data", "export", "demo", str(tmp_path / "x.csv"))
-    done = casewise_("data", "export", "demo", tmp_path / "x.csv", "--for-spreadsheet")
+def test_a_spreadsheet_says_what_it_is_not_for(tmp_path):
+    done = casewise_("export", "demo", "--to", "csv", "--out", tmp_path / "x.csv")
 
-    assert refused.exit_code != 0
     assert "not to read back" in done.stderr
     assert (tmp_path / "x.csv").exists()

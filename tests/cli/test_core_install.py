@@ -53,8 +53,8 @@ def test_a_judge_is_run_reported_compared_and_attacked_without_any_extra(folder)
         "power anova --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8",
         "replies collect demo --model fake/rehearsal --out replies",
         "export demo --to parquet --out tables",
-        "run show run",
-        "data show demo",
+        "show run",
+        "show demo",
         "guards",
         "doctor",
     ):

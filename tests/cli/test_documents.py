@@ -14,8 +14,8 @@ DOCUMENTS = {
     "report": ("report", "RUN"),
     "compare": ("compare", "RUN", "OTHER"),
     "leaderboard": ("leaderboard", "RUN"),
-    "run show": ("run", "show", "RUN"),
-    "data show": ("data", "show", "demo"),
+    "show a run": ("show", "RUN"),
+    "show": ("show", "demo"),
     "paper": ("paper", "demo"),
     "gate": ("gate", "RUN", "--baseline", "RUN", "--max-drop", "accuracy=0.5"),
 }

@@ -20,7 +20,7 @@ def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(c
     for to in ("parquet", "croissant", "folder"):
         said = casewise("export", run, "--to", to, "--out", tmp_path / "out")
         assert said.code == 2
-        assert f"--to {to} takes a benchmark, and {run} is a run; a run can go to eee, inspect" in said.err
+        assert f"--to {to} takes a benchmark, and {run} is a run, which can go to eee, inspect" in said.err
     assert not (tmp_path / "out").exists()
 
 
@@ -29,7 +29,7 @@ def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(c
     said = casewise("export", "demo", "--to", to, "--out", tmp_path / "out")
 
     assert said.code == 2
-    assert f"--to {to} takes a run, and demo is no run folder" in said.err
+    assert f"--to {to} takes a run, and demo is a benchmark" in said.err
     assert "a benchmark can go to folder, published, parquet, hf, croissant" in said.err
 
 

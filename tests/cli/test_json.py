@@ -66,8 +66,8 @@ COMMANDS = [
     ("replay", "output_score.json"),
     ("replay", "output_binary.json"),
     ("data", "check", "demo"),
-    ("data", "show", "demo"),
-    ("data", "show", "demo", "1"),
+    ("show", "demo"),
+    ("show", "demo", "1"),
 ]
 
 
@@ -126,8 +126,8 @@ def test_replay_says_what_the_issue_promises(casewise):
 
 
 def test_an_item_is_shown_to_be_read(casewise):
-    said = casewise("data", "show", "demo", "1")
-    item = document(casewise("data", "show", "demo", "1", "--json"))
+    said = casewise("show", "demo", "1")
+    item = document(casewise("show", "demo", "1", "--json"))
 
     flat = " ".join(said.out.replace("│", " ").split())
     assert " ".join(item["query"].split()) in flat
@@ -137,7 +137,7 @@ def test_an_item_is_shown_to_be_read(casewise):
 
 def test_a_benchmark_is_checked_and_counted(casewise):
     assert "demo is valid: 45 queries, 90 contexts, 90 items, 1,890 ratings" in casewise("data", "check", "demo").out
-    assert len(document(casewise("data", "show", "demo", "--json"))["taxonomy"]["categories"]) == 45
+    assert len(document(casewise("show", "demo", "--json"))["taxonomy"]["categories"]) == 45
 
 
 def test_every_command_takes_json(casewise):
@@ -151,7 +151,7 @@ def test_what_a_command_did_is_one_document(casewise, tmp_path):
     kept = document(casewise("backup", tmp_path / "x.jsonl", *database, "--json"))
     chosen = document(casewise("contexts", "select", "demo", "--draft", "one", *database, "--json"))
     begun = document(casewise("study", "init", "demo", "--to", tmp_path / "s.toml", "--json"))
-    joined = document(casewise("data", "export", "demo", tmp_path / "x.csv", "--for-spreadsheet", "--json"))
+    joined = document(casewise("export", "demo", "--to", "csv", "--out", tmp_path / "x.csv", "--json"))
 
     assert invited["email"] == "a@example.org"
     assert invited["link"].startswith("http")
@@ -159,11 +159,11 @@ def test_what_a_command_did_is_one_document(casewise, tmp_path):
     assert kept["rows"] >= 1
     assert chosen == {"draft": "one", "queries": 45, "categories": 45, "left_out": 0, "short": {}, "twins": []}
     assert begun["conditions"]
-    assert joined == {"file": str(tmp_path / "x.csv")}
+    assert [file["file"] for file in joined["files"]] == ["x.csv"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["export {run} --to eee", "export demo --to parquet", "view {run}"])
+@pytest.mark.parametrize("command", ["export {run} --to eee", "export demo --to parquet", "serve {run}"])
 def test_what_was_written_is_listed_with_its_digests(casewise, tmp_path, command):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
     out = tmp_path / "out"

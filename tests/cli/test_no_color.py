@@ -14,7 +14,7 @@ def test_no_color_is_kept_to_on_a_terminal(asked):
     leader, follower = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if asked else {})
-    command = [sys.executable, "-m", "casewise", "data", "show", "demo"]
+    command = [sys.executable, "-m", "casewise", "show", "demo"]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, env=environment)
     os.close(follower)
     said = b""

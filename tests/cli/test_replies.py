@@ -63,10 +63,10 @@ def test_says_and_does_stand_beside_each_other(command, graded, tmp_path):
 
 def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):
     (grades,) = (graded / "grades").iterdir()
-    found = json.loads(command("run", "show", graded, "--json").out)
-    of_grades = json.loads(command("run", "show", grades, "--json").out)
+    found = json.loads(command("show", graded, "--json").out)
+    of_grades = json.loads(command("show", grades, "--json").out)
     outcomes = Counter(json.loads(line)["outcome"] for line in (grades / "grades.jsonl").read_text().splitlines())
-    printed = command("run", "show", graded)
+    printed = command("show", graded)
 
     assert found["replies"] == [{"arm": "full", "replies": 90, "unanswered": 0, "why": ""}]
     assert found["grades"] == of_grades["grades"]
@@ -77,16 +77,16 @@ def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):
     assert printed.code == 0
     assert "Replies of fake/rehearsal on demo" in printed.out
     assert "SYNTHETIC DATA" in printed.out
-    assert "casewise view REPLIES shows them item by item" in command("run", "show", graded, "1").err
+    assert "casewise serve REPLIES shows them item by item" in command("show", graded, "1").err
 
 
 @pytest.mark.parametrize("to", ["eee", "inspect"])
 def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_path, to):
-    for folder, kind in ((graded, "replies"), (next((graded / "grades").iterdir()), "grades")):
+    for folder in (graded, next((graded / "grades").iterdir())):
         said = command("export", folder, "--to", to, "--out", tmp_path / "x")
 
         assert said.code == 2
-        assert f"{folder} holds {kind}; casewise replies export writes" in said.err
+        assert f"--to {to} takes a run, and {folder} is replies, which can go to table" in said.err
         assert not (tmp_path / "x").exists()
 
 

@@ -44,7 +44,7 @@ def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(co
         return write_exported_model(folder)
 
     monkeypatch.setattr("casewise.api.studies.write_exported_model", look_first)
-    command("study", "export", str(tmp_path / "labels"), "--study", study, "--phase", "rehearsal", "--database", store)
+    command("export", study, "--out", str(tmp_path / "labels"), "--phase", "rehearsal", "--database", store)
     assert half_way == {0o700, 0o600}, "from the start"
     assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "labels").rglob("*") if one.is_file()} == {0o600}
     found = json.loads(command("report", str(replies), "--grader-labels", str(tmp_path / "labels"), "--json").out)

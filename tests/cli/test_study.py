@@ -65,12 +65,12 @@ def test_an_owner_plans_freezes_opens_and_watches(casewise):
     assert "study.frozen.json" in casewise("study freeze")
     assert "frozen already" in casewise("study freeze", fails=True)
     assert re.search(r"http://127.0.0.1:8000/study/\w{20}", casewise("study open"))
-    links = casewise("study invite --people 3").split()
+    links = casewise("invite study.toml --people 3").split()
     assert len(set(links)) == 3
     assert re.search(r"all +2772 +0 ", casewise("study status"))
-    casewise("study pause")
+    casewise("study set paused")
     assert "paused" in casewise("study status")
-    casewise("study resume")
+    casewise("study set open")
     assert json.loads(casewise("study status --json"))["state"] == "open"
 
 
@@ -84,15 +84,15 @@ def test_an_unknown_preset_or_phase_names_those_there_are(casewise):
     assert "paper, paper-rest, prolific, lab" in casewise("study init demo --preset mturk", fails=True)
     casewise("study init demo")
     assert '"pilot", "main", "rehearsal", "preview"' in casewise("study status --phase first", fails=True)
-    assert "casewise study pilot" in casewise("study status --phase pilot", fails=True)
+    assert "casewise study open --pilot" in casewise("study status --phase pilot", fails=True)
 
 
 def test_a_pilot_is_opened_without_freezing(casewise):
     casewise("study init demo")
 
-    said = casewise("study pilot --queries 2")
+    said = casewise("study open --pilot --queries 2")
     assert "The pilot round of demo 1 is open" in said
-    assert said.endswith("casewise study invite --phase pilot\n")
+    assert said.endswith("casewise invite study.toml --phase pilot\n")
     assert "pilot round, open" in casewise("study status --phase pilot")
 
 
@@ -100,14 +100,14 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
     store, study = opened_study
     alice, bob = finished(store, study, "alice"), begun(store, study, "bob")
 
-    assert "25 slots are open again" in casewise(f"study void {bob} --why left")
-    assert "nobody" in casewise("study void nobody --why left", fails=True)
-    assert "is taken in again" in casewise(f"study restore {bob} --why mistaken")
-    assert "is left out" in casewise(f"study void {bob} --why left")
-    out = casewise("study export rated")
+    assert "25 slots are open again" in casewise(f"study person {bob} --leave-out left")
+    assert "nobody" in casewise("study person nobody --leave-out left", fails=True)
+    assert "is taken in again" in casewise(f"study person {bob} --take-in mistaken")
+    assert "is left out" in casewise(f"study person {bob} --leave-out left")
+    out = casewise("export study.toml --out rated")
     assert "rated: 25 ratings, 0 apart" in out
-    assert "the ratings are withdrawn" in casewise(f"study forget {alice}")
-    assert "0 ratings" in casewise("study export again")
+    assert "the ratings are withdrawn" in casewise(f"study person {alice} --forget")
+    assert "0 ratings" in casewise("export study.toml --out again")
     assert "valid" in casewise("data check rated")
 
 
@@ -115,7 +115,7 @@ def test_a_report_says_once_what_nobody_rated_and_takes_no_other_report_s_place(
     store, study = opened_study
     for name in ("alice", "bob", "carol"):
         finished(store, study, name)
-    casewise("study export rated")
+    casewise("export study.toml --out rated")
 
     assert casewise("study report rated").count("items have no ratings") == 1
     first = Path("study-report/report.json").read_text()
@@ -129,7 +129,7 @@ def test_nothing_is_to_come_once_a_round_is_closed(casewise, opened_study):
     store, study = opened_study
     finished(store, study, "alice")
     assert json.loads(casewise("study status --json"))["money"]["to_come"] > 400
-    casewise("study close")
+    casewise("study set closed")
 
     found = json.loads(casewise("study status --json"))["money"]
     assert found["to_come"] == 0
@@ -148,7 +148,7 @@ def test_check_fails_below_the_hourly_floor(casewise, tmp_path):
 def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
     casewise("study init demo --preset lab")
     assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific eligible", fails=True)
-    casewise("study pilot --queries 2")
+    casewise("study open --pilot --queries 2")
     assert "not 'prolific'" in casewise("prolific create --phase pilot", fails=True)
 
 
@@ -165,7 +165,7 @@ def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
 def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casewise, monkeypatch, address):
     monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
     casewise("study init demo --preset prolific")
-    casewise("study pilot --queries 2")
+    casewise("study open --pilot --queries 2")
 
     said = casewise(f"prolific create --phase pilot --site-url {address}", fails=True)
     assert f"cannot safely reach {address}" in said
@@ -174,14 +174,14 @@ def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casew
 def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
     casewise("study init demo --email you@example.org --researcher Grace --institution Here")
 
-    for command in ("check", "freeze", "pilot"):
+    for command in ("check", "freeze", "open --pilot"):
         assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
 
 
 def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch):
     calls: list[tuple[str, str, dict[str, object]]] = []
     casewise("study init demo --preset prolific")
-    casewise("study pilot --queries 2")
+    casewise("study open --pilot --queries 2")
     with fake_prolific(calls) as api:
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
         monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
@@ -218,7 +218,7 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
 
 def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothing(casewise, monkeypatch):
     casewise("study init demo --preset prolific")
-    casewise("study pilot --queries 2")
+    casewise("study open --pilot --queries 2")
     with fake_prolific([], refuse="session-2") as api:
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
         monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
@@ -303,8 +303,10 @@ def test_a_rehearsal_ends_exact_and_leaves_nothing_behind(casewise):
 
 def test_a_rehearsals_round_that_is_not_there_is_had_by_what_is_typed(casewise):
     casewise("study init demo --preset lab")
-    said = " ".join(casewise("study export labels --phase rehearsal", fails=True).split())
-    elsewhere = " ".join(casewise("study export labels --phase rehearsal --database my.db", fails=True).split())
+    said = " ".join(casewise("export study.toml --out labels --phase rehearsal", fails=True).split())
+    elsewhere = " ".join(
+        casewise("export study.toml --out labels --phase rehearsal --database my.db", fails=True).split()
+    )
 
     assert "casewise study rehearse study.toml --database rehearsal.db, and then" in said
     assert "--phase rehearsal --database rehearsal.db" in said

@@ -1,4 +1,4 @@
-"""`casewise view`: what it writes, and what it refuses."""
+"""`casewise serve`: what it writes, and what it refuses."""
 
 import json
 
@@ -15,11 +15,11 @@ def command(monkeypatch, capsys):
 
 def test_a_copy_of_what_an_address_names_is_written(command, tmp_path):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
-    said = command("view", run, "--out", tmp_path / "copy", "--only", "?outcome=wrong&people=90")
+    said = command("serve", run, "--out", tmp_path / "copy", "--only", "?outcome=wrong&people=90")
 
     assert said.code == 0
     assert said.out.strip() == str(tmp_path / "copy" / "index.html")
-    again = command("view", run, "--out", tmp_path / "copy")
+    again = command("serve", run, "--out", tmp_path / "copy")
     assert again.code != 0
     assert "nothing is overwritten" in again.err
 
@@ -33,8 +33,8 @@ def test_a_gated_benchmark_is_copied_without_its_texts(command, tmp_path):
     run = api.judge(str(tmp_path / "gated"), "constant:safe", out=tmp_path / "run").path
     text = api.load(tmp_path / "gated").queries[0].text
 
-    without = command("view", run, "--out", tmp_path / "without")
-    consented = command("view", run, "--out", tmp_path / "with", "--with-texts")
+    without = command("serve", run, "--out", tmp_path / "without")
+    consented = command("serve", run, "--out", tmp_path / "with", "--with-texts")
 
     assert without.code == consented.code == 0
     assert "--with-texts writes them" in without.err
@@ -43,4 +43,4 @@ def test_a_gated_benchmark_is_copied_without_its_texts(command, tmp_path):
 
 
 def test_what_belongs_to_a_copy_is_refused_without_one(command, tmp_path):
-    assert "are for --out" in command("view", tmp_path, "--with-texts").err
+    assert "are for --out" in command("serve", tmp_path, "--with-texts").err

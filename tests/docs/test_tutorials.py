@@ -24,4 +24,4 @@ def test_a_page_is_shortened_where_it_was_and_says_what_is_printed_now(tmp_path)
 @pytest.mark.slow
 def test_a_command_that_fails_is_no_tutorial(tmp_path):
     with pytest.raises(RuntimeError, match="ended with 2"):
-        as_run("```console\n$ casewise data show nowhere\n```\n", tmp_path)
+        as_run("```console\n$ casewise show nowhere\n```\n", tmp_path)

@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions, export, import_table
+from casewise.api.replying import CollectOptions, import_table
 from casewise.errors import ConfigurationError, DataError, JudgeError, RunConflict
 from casewise.models.protocol import FakeModel, Rejected
+from casewise.replies.behaviour import export_replies as export
 from casewise.runs.limits import Limits
 
 

@@ -188,7 +188,7 @@ def test_what_is_written_short_is_spelt_out():
 @pytest.mark.parametrize(
     ("wanted", "problem"),
     [
-        ("claim:autority", r"no attack is called 'claim:autority'.*casewise attack --list"),
+        ("claim:autority", r"no attack is called 'claim:autority'.*casewise list attacks"),
         ("claim:authority/user/safely", "no attack is called"),
         ("twin:recipient.typ", "no attack is called"),
         ("toml:absent.toml", "cannot be read: No such file"),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from casewise.api.attacks import write_paraphrases
 from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
 from casewise.api.evaluating import Displayed
 from casewise.audits.audit import audit
@@ -17,7 +18,7 @@ from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.published import paper_numbers
 from casewise.evaluate.replay import Replay, replay
 from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
-from casewise.replies.behaviour import GRADES, REPLIES
+from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.document import Document
 from casewise.reports.formats import document_json, json_value
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
@@ -25,13 +26,13 @@ from casewise.reports.published import paper_document, replay_page, run_json, ru
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
+from casewise.storage.imports import write_spreadsheet
 from casewise.storage.load import convert, load_benchmark
 from casewise.storage.published import CASEBENCH
 from casewise.storage.run_folder import RUN, kind_of, read_run
 
 __all__ = [
-    "BENCHMARK_FORMATS",
-    "RUN_FORMATS",
+    "FORMATS",
     "Handed",
     "ItemsWanted",
     "JobAtProvider",
@@ -41,15 +42,15 @@ __all__ = [
     "batch_jobs",
     "check_format",
     "hand_on",
+    "is_run",
+    "kind_of_source",
     "look_at",
     "look_at_run",
-    "of_a_judge",
     "paper",
     "replay",
     "replay_page",
     "restricted",
     "view_runs",
-    "withholds_texts",
 ]
 
 
@@ -228,9 +229,15 @@ def in_hours(seconds: float) -> str:
 # Benchmarks and runs handed on in other people's formats; nothing is uploaded.
 
 
-BENCHMARK_FORMATS = ("folder", "published", "parquet", "hf", "croissant")
-RUN_FORMATS = ("eee", "inspect")
-"""`inspect` is written by `casewise.share.inspect_log`."""
+Kind = Literal["benchmark", "run", "replies", "study"]
+
+FORMATS: dict[Kind, tuple[str, ...]] = {
+    "benchmark": ("folder", "published", "parquet", "hf", "croissant", "csv"),
+    "run": ("eee", "inspect", "paraphrases"),
+    "replies": ("table",),
+    "study": ("ratings",),
+}
+"""The formats of each kind of source, the default first. `ratings` are written by `casewise.api.studies.export`."""
 
 
 @dataclass(frozen=True)
@@ -251,17 +258,15 @@ def hand_on(
     options: ReportOptions = ReportOptions(),
     with_texts: bool = False,
 ) -> Handed:
-    """Write a benchmark, or a run over one, in the format `to`.
+    """Write a benchmark, a run over one, or replies in the format `to`, one of `FORMATS`.
 
     Parameters
     ----------
-    source
-        A benchmark for `BENCHMARK_FORMATS`; a run folder for `RUN_FORMATS`.
     about
         For `croissant`: what a benchmark cannot know of itself (`casewise.share.croissant.CroissantAbout`).
     with_texts
-        Write the texts of a gated benchmark, and of the published release. Without it a benchmark with terms is refused,
-        and a run is written without texts.
+        Write the texts of a gated benchmark, of the published release, and what a chatbot wrote. Without it a benchmark with
+        terms is refused, and a run or replies are written without texts.
 
     Raises
     ------
@@ -269,13 +274,23 @@ def hand_on(
         There is no such format, it is not for such a source (`check_format`), there is something at `target` already, or
         the benchmark's texts are not to be handed on.
     """
+    kind = kind_of_source(source)
     check_format(source, to)
     if about is not None and to != "croissant":
         raise ConfigurationError("--about is for --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
-    if to in RUN_FORMATS:
-        of_a_judge(source, to)
+    if kind == "replies":
+        exported = export_replies(Path(source), target, with_replies=with_texts)
+        return Handed(target, exported.notes)
+    if to == "paraphrases":
+        made = write_paraphrases(source, target, benchmark=benchmark)
+        return Handed(
+            target, (f"{made:,} paraphrases; whoever finds that one says the same writes their name as its reviewer",)
+        )
+    if to == "inspect":
+        return as_inspect(source, target, benchmark, options, with_texts=with_texts)
+    if to == "eee":
         numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
         written = write_every_eval_ever(numbers, target, with_texts=with_texts)
         notes = notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld)
@@ -284,45 +299,57 @@ def hand_on(
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
         return as_croissant(source, target, about)
+    if to == "csv":
+        write_spreadsheet(load_benchmark(source), target)
+        return Handed(target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",))
     done = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one of them
     return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
 
 
-def check_format(source: str | Path, to: str) -> None:
-    """Refuse a run where `to` is a format of benchmarks, and a benchmark where it is one of runs.
+def as_inspect(
+    source: str | Path, target: Path, benchmark: str | Path | None, options: ReportOptions, *, with_texts: bool
+) -> Handed:
+    from casewise.share.inspect_log import export_inspect_log  # needs an extra
+
+    if not with_texts and withholds_texts(source, benchmark=benchmark):
+        raise ConfigurationError(
+            "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
+        )
+    return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
+
+
+def kind_of_source(source: str | Path) -> Kind:
+    """What there is to export at `source`."""
+    if source in ("demo", CASEBENCH.name):  # these are found first
+        return "benchmark"
+    if Path(source).suffix == ".toml":
+        return "study"
+    if not is_run(source):
+        return "benchmark"
+    return "replies" if kind_of(Path(source)) in (REPLIES.name, GRADES.name) else "run"
+
+
+def check_format(source: str | Path, to: str | None) -> str:
+    """The format that is meant: the first of its kind's where none is named.
 
     Raises
     ------
     ConfigurationError
-        It is, or there is no such format; the message lists the formats for such a source.
+        There is no such format, or not of such a source; the message lists those that there are.
     """
-    formats = (*BENCHMARK_FORMATS, *RUN_FORMATS)
-    if to not in formats:
-        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, formats)}; it can be {', '.join(formats)}")
-    if is_run(source) and to not in RUN_FORMATS and source not in ("demo", CASEBENCH.name):  # these are found first
+    kind = kind_of_source(source)
+    if to is None:
+        return FORMATS[kind][0]
+    known = [name for formats in FORMATS.values() for name in formats]
+    if to not in known:
+        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, known)}; it can be {', '.join(known)}")
+    if to not in FORMATS[kind]:
+        what = {"benchmark": "a benchmark", "run": "a run", "replies": "replies", "study": "a study"}
+        wanted = next(name for name, formats in FORMATS.items() if to in formats)
         raise ConfigurationError(
-            f"--to {to} takes a benchmark, and {source} is a run; a run can go to {', '.join(RUN_FORMATS)}"
+            f"--to {to} takes {what[wanted]}, and {source} is {what[kind]}, which can go to {', '.join(FORMATS[kind])}"
         )
-    if not is_run(source) and to not in BENCHMARK_FORMATS:
-        raise ConfigurationError(
-            f"--to {to} takes a run, and {source} is no run folder (it has no {RUN}); "
-            f"a benchmark can go to {', '.join(BENCHMARK_FORMATS)}"
-        )
-
-
-def of_a_judge(source: str | Path, to: str) -> None:
-    """Refuse replies and grades where `to` is a format of a judge's runs.
-
-    Raises
-    ------
-    ConfigurationError
-        `source` holds some; the message says what writes them.
-    """
-    if (kind := kind_of(Path(source))) in (REPLIES.name, GRADES.name):
-        raise ConfigurationError(
-            f"--to {to} takes a judge's run, and {source} holds {kind}; casewise replies export writes replies and "
-            "their grades as a table, casewise report REPLIES a report"
-        )
+    return to
 
 
 def is_run(source: str | Path) -> bool:

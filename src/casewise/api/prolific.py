@@ -299,7 +299,7 @@ def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
     """How many more people the round needs; who is in the tutorial or the quiz has a place there already."""
     state = round_state(connection, study.id)
     if state == "paused":
-        raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study resume")
+        raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study set open")
     keep_up(connection, study, now=now)
     return 0 if state == "closed" else people_needed(connection, study, now=now)
 

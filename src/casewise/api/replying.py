@@ -22,8 +22,6 @@ from casewise.models.protocol import Model
 from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
 from casewise.replies.behaviour import (
     REPLIES,
-    ExportedReplies,
-    export_replies,
     import_replies,
     read_replies,
     replies_in,
@@ -68,7 +66,6 @@ __all__ = [
     "collecting_estimate",
     "compare_says_does",
     "discard",
-    "export",
     "grade",
     "grading_estimate",
     "import_table",
@@ -370,17 +367,6 @@ def class_row(said: pl.DataFrame, outcome: str) -> dict[str, Any]:
         low, high = (float(limits.low), float(limits.high)) if limits else (None, None)
         row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
     return row
-
-
-def export(replies: Replies | str | Path, to: str | Path, *, with_replies: bool = False) -> ExportedReplies:
-    """Write replies and their grades as JSON Lines or Parquet, a row a reply and grader that graded any.
-
-    Raises
-    ------
-    ConfigurationError
-        The file is there already, or has another ending.
-    """
-    return export_replies(folder_of(replies), Path(to), with_replies=with_replies)
 
 
 def import_table(file: str | Path, benchmark: Source, *, model: str, out: str | Path) -> int:

@@ -234,7 +234,7 @@ def study_round(
             kept = f"--database {shlex.quote(database or 'rehearsal.db')}"
             begun = {
                 "main": f"; begin one with: casewise study open {study}",
-                "pilot": f"; begin one with: casewise study pilot {study}",
+                "pilot": f"; begin one with: casewise study open --pilot {study}",
                 "rehearsal": f": one stays only where a database is given. Type: casewise study rehearse {study} {kept}, and "
                 f"then this command with --phase rehearsal {kept}",
             }

@@ -19,7 +19,7 @@ from casewise.cli.options import (
     ITEMS,
     MACHINE,
     MODEL,
-    BenchmarkOption,
+    BenchmarkArgument,
     Calls,
     ElicitOption,
     Items,
@@ -34,8 +34,6 @@ from casewise.cli.printing import (
     leave,
     note,
     print_json,
-    say,
-    show,
     tell_pending,
     watching,
 )
@@ -66,14 +64,13 @@ class AttackOptions:
 
 
 def attack(
-    benchmark: str | None = None,
+    benchmark: BenchmarkArgument,
     /,
     *,
     judge: str | None = None,
     model: str | None = None,
     grader: tuple[str, ...] = (),
     wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
-    list_: bool = False,
     out: Path | None = None,
     elicit: ElicitOption = None,
     items: Annotated[Items, ITEMS] = Items(),
@@ -86,26 +83,18 @@ def attack(
 
     Parameters
     ----------
-    benchmark
-        A benchmark: a folder, a file of items, 'demo', or a name of casewise data fetch.
     judge
         Who judges, as for casewise judge.
     model
         A chatbot whose replies are attacked instead; needs --grader.
     grader
         Who grades the replies, as for casewise replies grade; may be repeated.
-    list_
-        Say which attacks and defences there are, with examples, and stop.
     out
         Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE-attack.
     """
-    if list_:
-        listed = api.attacks_offered(benchmark)
-        print_json(listed.as_json()) if as_json() else show(listed.document)
-        return
-    if benchmark is None or (judge is None) == (model is None) or bool(model) != bool(grader):
+    if (judge is None) == (model is None) or bool(model) != bool(grader):
         raise ConfigurationError(
-            "give a benchmark and --judge, or --model with --grader; casewise attack --list says what there is to attack with"
+            "give --judge, or --model with --grader; casewise list attacks says what there is to attack with"
         )
     given = Attack(benchmark, judge or str(model), wanted, items, asking, calls, local, how, out)
     if judge is not None:
@@ -229,20 +218,3 @@ def robustness(
     replace(documents, html=None).present(found)
     note(f"page: {shlex.quote(str(page))}")
     end_with_code(found)
-
-
-def paraphrases(run: RunArgument, /, *, to: Path, benchmark: BenchmarkOption = None) -> None:
-    """Write paraphrases beside what they paraphrase, for people to read; the arm checked:FILE takes those with a reviewer.
-
-    Parameters
-    ----------
-    run
-        A run folder for which a model has paraphrased contexts.
-    to
-        The file to write, a paraphrase a line.
-    """
-    made = api.write_paraphrases(run, to, benchmark=benchmark)
-    say(
-        f"{to}: {made:,} paraphrases; whoever finds that one says the same writes their name as its reviewer", made=made
-    )
-    note(f"next: casewise attack … --noise checked:{shlex.quote(str(to))}")

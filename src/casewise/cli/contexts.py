@@ -10,7 +10,6 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
-from casewise.cli.attack import paraphrases
 from casewise.cli.data import ParametersOption, TaxonomyOption
 from casewise.cli.options import ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
@@ -313,6 +312,3 @@ def release(
     folder = api.contexts.release(draft, options=options, out=out, database=database)
     say(f"{draft} {version} is released: {folder}", draft=draft, version=version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")
-
-
-app.command(paraphrases)

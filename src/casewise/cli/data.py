@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -13,9 +15,11 @@ from casewise import api
 from casewise.cli.options import (
     BenchmarkArgument,
     BenchmarkOption,
+    DatabaseOption,
     ItemArgument,
     LabelsOption,
     OutputsOption,
+    PhaseOption,
     WithTextsOption,
 )
 from casewise.cli.printing import (
@@ -25,9 +29,11 @@ from casewise.cli.printing import (
     confirmed,
     note,
     print_json,
+    print_table,
     say,
     say_files,
 )
+from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
 
@@ -84,14 +90,6 @@ def check(benchmark: BenchmarkArgument, /) -> None:
     print(f"{benchmark} is valid: {', '.join(f'{n:,} {kind}' for kind, n in counts.items())}")
     for text in notes:
         note(f"note: {text}")
-
-
-@app.command
-def show(
-    benchmark: BenchmarkArgument, item: ItemArgument = None, /, *, documents: Documents = DocumentOptions()
-) -> None:
-    """Show what a benchmark holds, or one item as a person would read it."""
-    documents.present(api.look_at(benchmark, item))
 
 
 @app.command(name="import")
@@ -170,27 +168,6 @@ def written(benchmark: api.Benchmark, folder: Path) -> dict[str, Any]:
     )
 
 
-@app.command
-def export(benchmark: AnyFormat, target: Path, /, *, for_spreadsheet: bool = False) -> None:
-    """Write one row an item as CSV for a spreadsheet program, with formulas made harmless.
-
-    Parameters
-    ----------
-    target
-        A CSV file.
-    for_spreadsheet
-        You know that the file is to look at, not to read back.
-    """
-    if not for_spreadsheet:
-        raise ConfigurationError(
-            "CSV is for spreadsheet programs only: give --for-spreadsheet, or use casewise export for a file "
-            "that casewise reads back"
-        )
-    api.write_spreadsheet(api.load(benchmark), target)
-    say(f"written to {target}", file=str(target))
-    note("note: to look at, not to read back: cells that look like formulas begin with an apostrophe")
-
-
 # `casewise audit`.
 
 
@@ -220,48 +197,132 @@ def audit(
         raise SystemExit(ExitCode.NO)
 
 
-# `casewise export`: benchmarks and runs in other people's formats.
+# `casewise show`, `list` and `export`: whatever it is, one command.
 
 
-def export_command(
+def show(
+    what: str,
+    item: ItemArgument = None,
+    /,
+    *,
+    benchmark: BenchmarkOption = None,
+    documents: Documents = DocumentOptions(),
+) -> None:
+    """Show what a benchmark or a run holds, or one item of it as a person would read it.
+
+    Of a run's item: context, query, reply, verdict, people's votes.
+
+    Parameters
+    ----------
+    what
+        demo, casebench, a benchmark folder, a published JSON file, or a run folder.
+    """
+    if api.is_run(what):
+        documents.present(api.look_at_run(what, item, benchmark=benchmark))
+        return
+    if benchmark is not None:
+        raise ConfigurationError("--benchmark is for a run")
+    documents.present(api.look_at(what, item))
+
+
+def list_(what: Literal["attacks", "guards", "jobs"], names: tuple[str, ...] = (), /, *, all_: bool = False) -> None:
+    """List what there is to attack a judge with, guards that can judge, or batch jobs that are out at providers.
+
+    Parameters
+    ----------
+    what
+        Of attacks: attacks, perturbations and defences, with examples. Of guards: how each is told of a context, and what
+        of its profile was checked. Of jobs: since when, until when, and what each may cost; nobody is called.
+    names
+        Of attacks, a benchmark whose parameters the twins are of; of guards, those to be shown in full, or TOML files of
+        your own; of jobs, run folders or what holds them. Default for jobs: runs and replies, here.
+    all_
+        Of jobs: also those that have ended, were refused or are lost.
+    """
+    if what == "jobs":
+        list_jobs(names, ended=all_)
+    elif what == "guards":
+        profiles = [api.deciding.profile_named(name) for name in names] or list(api.deciding.all_profiles().values())
+        print_or_show(
+            {profile.name: profile.as_json() for profile in profiles}, lambda: api.deciding.guards_page(names)
+        )
+    else:
+        offers = api.attacks_offered(names[0] if names else None)
+        print_or_show(offers.as_json(), lambda: offers.document)
+
+
+def print_or_show(numbers: dict[str, Any], document: Callable[[], api.Document]) -> None:
+    if as_json():
+        print_json(numbers)
+    else:
+        print_document(document())
+
+
+HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in", "at most", "run")
+
+
+def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
+    """What is out at providers' batch interfaces."""
+    found = api.batch_jobs(runs, ended=ended)
+    if as_json():
+        print_json({"jobs": [job.as_json() for job in found]})
+        return
+    if not found:
+        elsewhere = "" if runs else " in runs and replies; of another folder: casewise list jobs FOLDER"
+        note(f"nothing is out{elsewhere}")
+        return
+    print_table(HEADINGS, [job.cells(datetime.now(UTC)) for job in found])
+    note("the command that handed them over collects them")
+
+
+def export(
     source: str,
     /,
     *,
-    to: str,
+    to: str | None = None,
     out: Path,
     about: Path | None = None,
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
     with_texts: WithTextsOption = False,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
 ) -> None:
-    """Write a benchmark or a run in another format.
+    """Write a benchmark, a run, replies or a study's ratings in another format. Nothing is uploaded.
 
     Parameters
     ----------
     source
-        A benchmark, or a run folder.
+        A benchmark, a run folder, a folder of replies, or study.toml.
     to
-        Of a benchmark: folder, published, parquet, hf (a dataset for the hub) or croissant. Of a run: eee (Every Eval
-        Ever) or inspect.
+        Of a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant, or csv (to look at in a
+        spreadsheet, not to read back). Of a run: eee (Every Eval Ever), inspect, or paraphrases (those that a model made,
+        for people to read). Of replies: table (with their grades; .jsonl or .parquet). Of a study: ratings (a benchmark
+        folder). Default: the first of these.
     out
-        Where to: a new file or folder. Nothing is uploaded.
+        A new file or folder.
     about
         For croissant: a TOML file with what a benchmark cannot know of itself.
     """
-    options = api.report_options(labels)
-    api.check_format(source, to)
-    if to == "inspect":
-        from casewise.share.inspect_log import export_inspect_log  # needs an extra
-
-        api.of_a_judge(source, to)
-        if not with_texts and api.withholds_texts(source, benchmark=benchmark):
-            raise ConfigurationError(
-                "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
-            )
-        done = api.Handed(export_inspect_log(Path(source), out, benchmark=benchmark, policy=options.labels))
-    else:
-        done = api.hand_on(source, out, to=to, about=about, benchmark=benchmark, options=options, with_texts=with_texts)
-    for text in done.notes:
+    kind = api.kind_of_source(source)
+    to = api.check_format(source, to)
+    if kind == "study":
+        done = api.studies.export(out, study=source, phase=phase, database=database)
+        facts = {"folder": str(done.folder), "ratings": done.ratings, "excluded": done.excluded, "exact": done.exact}
+        say(f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl", **facts)
+        if not done.exact:
+            note("The study is not complete: some items have fewer ratings than promised.")
+        return
+    handed = api.hand_on(
+        source,
+        out,
+        to=to,
+        about=about,
+        benchmark=benchmark,
+        options=api.report_options(labels),
+        with_texts=with_texts,
+    )
+    for text in handed.notes:
         note(f"note: {text}")
-    say(str(done.path), format=to, path=str(done.path), notes=list(done.notes))
+    say(str(handed.path), format=to, path=str(handed.path), notes=list(handed.notes))
     say_files(out)

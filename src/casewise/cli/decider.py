@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
-from cyclopts.types import Port, PositiveFloat, PositiveInt
+from cyclopts.types import PositiveInt
 
 from casewise import api
 from casewise.cli.options import BaseUrlOption, BenchmarkOption
-from casewise.cli.printing import DocumentOptions, Documents, announce, as_json, note, print_json
+from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
 
@@ -122,89 +122,6 @@ def ask(
 
 
 @app.command
-def serve(
-    decider: DeciderArgument,
-    /,
-    *,
-    host: str = "127.0.0.1",
-    port: Port = 8108,
-    keys: Path | None = None,
-    without_keys: bool = False,
-    per_minute: PositiveInt | None = None,
-    timeout: PositiveFloat = 10.0,
-    fail: Fallback | None = None,
-    ask_as: Literal["flagged", "passed"] = "flagged",
-    shadow: bool = False,
-    capture: Path | None = None,
-    base_url: BaseUrlOption = None,
-) -> None:
-    """Answer requests over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask.
-
-    Parameters
-    ----------
-    host
-        The address to listen on.
-    port
-        The port to listen on.
-    keys
-        A file with keys, one a line, of which one must come with each request.
-    without_keys
-        Answer whoever reaches the port, also from other machines.
-    per_minute
-        Requests a minute of one key.
-    timeout
-        Seconds to wait for the judge.
-    fail
-        What to do where the judge gives no value; default: as fitted.
-    ask_as
-        What ask is at /v1/moderations.
-    shadow
-        Decide and count, and let everything through.
-    capture
-        Write a line a decision here; with CASEWISE_CAPTURE_KEY the texts too, encrypted.
-    """
-    import uvicorn  # an extra
-
-    from casewise.web.deciding import ServiceOptions, create_service, keys_in
-
-    if keys is None and not without_keys and host not in ("127.0.0.1", "::1", "localhost"):
-        raise ConfigurationError(
-            f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
-        )
-    retry = api.RetryPolicy(retries=1)
-    client = api.ClientOptions(concurrency=256, timeout_s=timeout, retry=retry, longest_outage_s=0.0)
-    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url, client=client))
-    made = made.failing(fail) if fail else made
-    options = ServiceOptions(
-        keys=keys_in(keys) if keys else frozenset(),
-        per_minute=per_minute,
-        timeout_s=timeout,
-        ask_as=ask_as,
-        shadow=shadow,
-        capture=capture,
-        capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
-    )
-    address = f"http://{host}:{port}"
-    announce(
-        f"the decider of {made.file.judge.name} is at {address}{' in shadow: everything is let through' * shadow}",
-        err=True,
-        address=address,
-        judge=made.file.judge.name,
-        decider=made.hash,
-        shadow=shadow,
-    )
-    uvicorn.run(
-        create_service(made, options),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(timeout) + 5,
-    )
-
-
-@app.command
 def monitor(
     decider: DeciderArgument,
     log: Path,
@@ -221,7 +138,7 @@ def monitor(
     Parameters
     ----------
     log
-        What casewise decider serve --capture wrote.
+        What casewise serve --capture wrote.
     half_width
         How exactly the share of wrong decisions is to be known.
     material

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import webbrowser
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Protocol
-from urllib.parse import parse_qsl
 
-from cyclopts import App, Parameter
-from cyclopts.types import NormFloat, Port
+from cyclopts import Parameter
+from cyclopts.types import NormFloat
 
 from casewise import api
 from casewise.cli.options import (
@@ -22,7 +19,6 @@ from casewise.cli.options import (
     BenchmarkOption,
     FormatOption,
     GraderLabelsOption,
-    ItemArgument,
     LabelsOption,
     OutputsOption,
     RunArgument,
@@ -32,13 +28,7 @@ from casewise.cli.options import (
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,
-    announce,
-    as_json,
     note,
-    print_json,
-    print_table,
-    say,
-    say_files,
 )
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.extras import install_command
@@ -47,8 +37,8 @@ from casewise.extras import install_command
 
 
 NEXT = (
-    ("view {out}", "look around in what was judged, item by item"),
-    ("data show demo 1", "read an item as the judge sees it"),
+    ("serve {out}", "look around in what was judged, item by item"),
+    ("show demo 1", "read an item as the judge sees it"),
     ("judge demo --judge constant:intended", "a judge to hold it against"),
     ("data fetch casebench", "the published benchmark, once you accept its terms"),
 )
@@ -323,126 +313,3 @@ def gate(
         for line in found.annotations:
             note(line)
     raise SystemExit(found.exit_code)
-
-
-# `casewise run`: what a run holds, read as a person would.
-
-
-app = App(name="run")
-
-
-@app.command
-def show(
-    run: RunArgument,
-    item: ItemArgument = None,
-    /,
-    *,
-    benchmark: BenchmarkOption = None,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """Show what a run holds, or one item with its judgements: context, query, reply, verdict, people's votes."""
-    documents.present(api.look_at_run(run, item, benchmark=benchmark))
-
-
-HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in", "at most", "run")
-
-
-@app.command
-def jobs(runs: list[Path] | None = None, /, *, all_: bool = False) -> None:
-    """Say what is out at providers' batch interfaces: since when, until when, and what it may cost. Nobody is called.
-
-    Parameters
-    ----------
-    runs
-        Run folders, or what holds them. Default: runs and replies, here.
-    all_
-        Also jobs that have ended, were refused or are lost.
-    """
-    found = api.batch_jobs(runs or (), ended=all_)
-    if as_json():
-        print_json({"jobs": [job.as_json() for job in found]})
-        return
-    if not found:
-        elsewhere = "" if runs else " in runs and replies; of another folder: casewise run jobs FOLDER"
-        note(f"nothing is out{elsewhere}")
-        return
-    now = datetime.now(UTC)
-    print_table(HEADINGS, [job.cells(now) for job in found])
-    note("the command that handed them over collects them")
-
-
-# `casewise view`: a room to look around in runs, item by item.
-
-
-def view(
-    runs: list[Path],
-    /,
-    *,
-    benchmark: BenchmarkOption = None,
-    labels: LabelsOption = "votes",
-    port: Port = 8109,
-    open_: bool = False,
-    out: Path | None = None,
-    only: str = "",
-    with_texts: WithTextsOption = False,
-) -> None:
-    """Look around in runs in a browser: items beside judges, searched and filtered, two judges side by side, notes.
-
-    Parameters
-    ----------
-    runs
-        One or more run folders over the same benchmark.
-    port
-        The port of 127.0.0.1 to listen on.
-    open_
-        Open the page in a browser.
-    out
-        Write pages that open from disk to this new folder instead; with --with-texts also what chatbots wrote.
-    only
-        With --out: these items, as the address says behind its question mark.
-    """
-    if out is None and (only or with_texts):
-        raise ConfigurationError("--only and --with-texts are for --out")
-    viewed = api.view_runs(runs, benchmark=benchmark, policy=api.report_options(labels).labels)
-    if out is not None:
-        copy(viewed, out, only=only, with_texts=with_texts)
-        return
-    import uvicorn  # an extra
-
-    from casewise.web.viewing import create_view
-
-    address = f"http://127.0.0.1:{port}"
-    table = viewed.now()
-    announce(
-        f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",
-        err=True,
-        address=address,
-        n_items=len(table.items),
-        series=[one.name for one in table.series],
-    )
-    if open_:
-        webbrowser.open(address)
-    uvicorn.run(
-        create_view(viewed, port=port),
-        host="127.0.0.1",
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-    )
-
-
-def copy(viewed: api.Viewed, out: Path, *, only: str, with_texts: bool) -> None:
-    from casewise.web.viewing import write_view
-
-    table = viewed.now()
-    withheld = not with_texts and api.restricted(table.benchmark)
-    wanted = api.ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
-    done = write_view(viewed, out, only=wanted, withheld=withheld, quoted=with_texts)
-    if withheld:
-        note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
-    elif table.of_replies and not with_texts:
-        note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
-    note(f"{done.n_items:,} items and {done.n_lists:,} lists; begin at:")
-    say(str(done.path), path=str(done.path), n_items=done.n_items, n_lists=done.n_lists, texts_withheld=withheld)
-    say_files(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 from cyclopts.help import PlainFormatter
@@ -40,6 +40,14 @@ class Help(PlainFormatter):
         console.print(Padding(grid, (0, 0, 0, 2)), highlight=False, markup=False)
         console.print()
 
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
+        """Print what a command does, a paragraph at a time as wide as the terminal."""
+        with console.capture() as capture:
+            super().render_description(console, options, description)
+        for paragraph in capture.get().strip().split("\n\n"):
+            console.print(" ".join(paragraph.split()), highlight=False, markup=False)
+            console.print()
+
 
 def names_of(entry: HelpEntry) -> str:
     """An option's names with what its value is."""
@@ -53,7 +61,7 @@ def description_of(entry: HelpEntry, console: Console) -> str:
         console.print(entry.description or "", end="", highlight=False, markup=False, soft_wrap=True)
     parts = [" ".join(capture.get().split())]
     parts += [f"One of: {', '.join(entry.choices)}."] if entry.choices else []
-    parts += [f"[default: {entry.default}]"] if entry.default not in (None, "False", "()") else []
+    parts += [f"[default: {entry.default}]"] if entry.default not in (None, "False", "()", '""') else []
     parts += ["[required]"] if entry.required else []
     return " ".join(part for part in parts if part)
 

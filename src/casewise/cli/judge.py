@@ -202,24 +202,6 @@ def print_probe(probe: api.Probe) -> None:
     print(f"seed:         {'taken' if probe.seed else 'no'}")
 
 
-# `casewise guards`: which guards there are.
-
-
-def guards(names: tuple[str, ...] = (), /) -> None:
-    """List the guards that can judge, how each is told of a context, and what of its profile was checked.
-
-    Parameters
-    ----------
-    names
-        Guards, or TOML files of your own, to be shown in full.
-    """
-    if as_json():
-        profiles = [api.deciding.profile_named(name) for name in names] or list(api.deciding.all_profiles().values())
-        print_json({profile.name: profile.as_json() for profile in profiles})
-        return
-    show(api.deciding.guards_page(names))
-
-
 # `casewise judge`.
 
 

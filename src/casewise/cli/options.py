@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
@@ -13,15 +13,21 @@ from casewise.errors import ConfigurationError
 
 # The groups of options, in the order in which help shows them.
 
-ASKED = Parameter(name="*", group=Group("What is asked", sort_key=1))
-ITEMS = Parameter(name="*", group=Group("Of which items", sort_key=2))
-MODEL = Parameter(name="*", group=Group("Of whom, and in what words", sort_key=3))
-MONEY = Parameter(name="*", group=Group("Money", sort_key=4))
-SPEED = Parameter(name="*", group=Group("Speed and faults", sort_key=5))
-MACHINE = Parameter(name="*", group=Group("Models on this machine", sort_key=6))
-HOW = Parameter(name="*", group=Group("Before it begins", sort_key=7))
-COUNTED = Parameter(name="*", group=Group("What counts", sort_key=8))
-WRITTEN = Parameter(name="*", group=Group("Where it goes", sort_key=9))
+
+def options_group(name: str, place: int = 0) -> Parameter:
+    """Options that help shows under a heading of their own."""
+    return Parameter(name="*", group=Group(name, sort_key=place))
+
+
+ASKED = options_group("What is asked", 1)
+ITEMS = options_group("Of which items", 2)
+MODEL = options_group("Of whom, and in what words", 3)
+MONEY = options_group("Money", 4)
+SPEED = options_group("Speed and faults", 5)
+MACHINE = options_group("Models on this machine", 6)
+HOW = options_group("Before it begins", 7)
+COUNTED = options_group("What counts", 8)
+WRITTEN = options_group("Where it goes", 9)
 
 # Arguments and options of more than one command.
 
@@ -65,6 +71,10 @@ GraderLabelsOption = Annotated[
     Path | None,
     Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
 ]
+PhaseOption = Annotated[
+    Literal["pilot", "main", "rehearsal", "preview"],
+    Parameter(help="Which round of the study: main or pilot.", show_choices=False),
+]
 DryRunOption = Annotated[bool, Parameter(help="Say what it would take; call nobody.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
@@ -75,7 +85,7 @@ class Batches:
 
     batch: bool = False
     """Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. The same
-    command again collects the rest; see casewise run jobs."""
+    command again collects the rest; see casewise list jobs."""
     wait: bool = False
     """With --batch: stay until all is answered."""
 

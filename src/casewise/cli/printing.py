@@ -35,7 +35,7 @@ def end(progress: api.RunProgress) -> None:
 def tell_pending(progress: api.RunProgress, run: Path | None = None) -> None:
     """Say what was handed over for `run` and is not answered yet."""
     if progress.n_pending:
-        look = "casewise run jobs" + (f" {shlex.quote(str(run))}" if run else "")
+        look = "casewise list jobs" + (f" {shlex.quote(str(run))}" if run else "")
         note(f"{progress.n_pending:,} calls are out ({look}): the same command with --batch collects what is ready")
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import DatabaseOption, SiteOption
+from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
-from casewise.cli.study import STUDY, PhaseOption, StudyArgument, StudyOption
-from casewise.errors import ExitCode
+from casewise.cli.study import STUDY, StudyArgument
+from casewise.errors import ExitCode, StudyError
 
 app = App(name="prolific")
 
 IdOption = Annotated[str | None, Parameter(help="The study's id at Prolific, where `create` did not put it on record.")]
-AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
 AgainOption = Annotated[bool, Parameter(help="Another one, where one was made or begun for this round.")]
 
 
@@ -245,93 +244,55 @@ def reconciled_row(line: api.prolific.Reconciled) -> tuple[str, str, str, str, s
 
 
 @app.command
-def message(
-    annotator: AnnotatorArgument,
+def person(
+    number: str,
+    study: StudyArgument = STUDY,
     /,
     *,
-    text: str,
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Write to an annotator there.
-
-    Parameters
-    ----------
-    text
-        What to say.
-    """
-    api.prolific.message(annotator, text, study=study, phase=phase, database=database)
-    say(f"{annotator} was written to", annotator=annotator)
-
-
-@app.command
-def bonus(
-    annotator: AnnotatorArgument,
-    /,
-    *,
-    amount: Annotated[float, Parameter(validator=Number(gte=0.01))],
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
+    message: str | None = None,
+    bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None,
     again: bool = False,
-    database: DatabaseOption = None,
-) -> None:
-    """Pay an annotator a bonus; never twice by accident.
-
-    Parameters
-    ----------
-    amount
-        In the study's currency.
-    again
-        Even if a bonus was begun before.
-    """
-    api.prolific.bonus(annotator, amount, study=study, phase=phase, again=again, database=database)
-    say(f"{annotator} is paid {amount:.2f} more", annotator=annotator, amount=amount)
-
-
-@app.command
-def settle(
-    annotator: AnnotatorArgument,
-    /,
-    *,
-    paid: Annotated[bool, Parameter(negative="--not-paid")],
+    settle: Literal["paid", "not-paid"] | None = None,
     payment: str | None = None,
-    study: StudyOption = STUDY,
+    ask_return: str | None = None,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Say what became of a bonus in doubt, as you saw it there: one that was not paid can be paid then.
+    """Write to an annotator there, pay a bonus, or ask for the submission to be returned. Nobody is rejected.
 
     Parameters
     ----------
-    paid
-        What you saw at Prolific.
+    number
+        The annotator's number in the study.
+    message
+        What to say.
+    bonus
+        An amount in the study's currency; never twice by accident.
+    again
+        With --bonus: even if one was begun before.
+    settle
+        What became of a bonus in doubt, as you saw it there: one that was not paid can be paid then.
     payment
-        Its id there, where several are in doubt.
+        With --settle: its id there, where several are in doubt.
+    ask_return
+        Ask them to return their submission; the person reads this reason, and may decline.
     """
-    amount = api.prolific.settle(annotator, paid=paid, payment=payment, study=study, phase=phase, database=database)
-    say(f"{annotator}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=annotator, amount=amount, paid=paid)
-
-
-@app.command(name="ask-return")
-def ask_return(
-    annotator: AnnotatorArgument,
-    /,
-    *,
-    why: str,
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Ask an annotator to return their submission; they may decline, and nobody is rejected.
-
-    Parameters
-    ----------
-    why
-        What the person reads.
-    """
-    api.prolific.ask_return(annotator, why, study=study, phase=phase, database=database)
-    say(f"{annotator} was asked to return their submission", annotator=annotator)
+    if sum(wish is not None for wish in (message, bonus, settle, ask_return)) != 1:
+        raise StudyError("give one of --message, --bonus, --settle and --ask-return")
+    where: dict[str, Any] = {"study": study, "phase": phase, "database": database}
+    if message is not None:
+        api.prolific.message(number, message, **where)
+        say(f"{number} was written to", annotator=number)
+    elif bonus is not None:
+        api.prolific.bonus(number, bonus, again=again, **where)
+        say(f"{number} is paid {bonus:.2f} more", annotator=number, amount=bonus)
+    elif settle is not None:
+        paid = settle == "paid"
+        amount = api.prolific.settle(number, paid=paid, payment=payment, **where)
+        say(f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid)
+    else:
+        api.prolific.ask_return(number, str(ask_return), **where)
+        say(f"{number} was asked to return their submission", annotator=number)
 
 
 @app.command(name="keep-out")

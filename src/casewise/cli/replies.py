@@ -124,6 +124,7 @@ def collect(
     /,
     *,
     model: str,
+    from_: Path | None = None,
     out: Path | None = None,
     chat: Annotated[ChatOptions, MODEL] = ChatOptions(),
     base_url: BaseUrlOption = None,
@@ -143,7 +144,9 @@ def collect(
     Parameters
     ----------
     model
-        The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...
+        The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...; with --from, who replied.
+    from_
+        Replies that were collected elsewhere, or exported: a .jsonl or .parquet file with the columns item_id and text.
     out
         Run folder, new or to go on with. Default: replies/BENCHMARK-MODEL.
     repeats
@@ -152,6 +155,11 @@ def collect(
         How often to ask again at most where no reply came.
     """
     found = api.load(benchmark)
+    folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
+    if from_ is not None:
+        n = api.replying.import_table(from_, benchmark, model=model, out=folder)
+        say(f"{folder}: {n:,} replies", folder=str(folder), replies=n)
+        return
     reached = calls.model(base_url, local, needs_key=not dry_run)
     asked = AskedChatbot(
         found, model, api.arms_named(arms), items.of(found), reached, chat=chat.chat(), repeats=repeats
@@ -171,7 +179,6 @@ def collect(
         asked.tell_estimate(options)
         return
     asked.leave("the benchmark's queries", agreed=yes)
-    folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
     with watching(f"asking {model}") as watch:
         kept = asked.collect(folder, replace(options, watch=watch))
     summary = kept.summary
@@ -257,42 +264,6 @@ def grade(
         note(f"next: casewise report {shlex.quote(str(replies))}")
     for summary in summaries:
         end(summary)
-
-
-@app.command
-def export(replies: RepliesArgument, to: Path, /, *, with_replies: bool = False) -> None:
-    """Write replies and their grades as one table, a row a reply and grader.
-
-    Parameters
-    ----------
-    to
-        The file to write: .jsonl or .parquet.
-    with_replies
-        With what the chatbot and graders wrote; else outcomes and digests.
-    """
-    done = api.replying.export(replies, to, with_replies=with_replies)
-    for text in done.notes:
-        note(f"note: {text}")
-    say(f"{to}: {done.rows:,} rows", file=str(to), rows=done.rows)
-
-
-@app.command(name="import")
-def import_(file: Path, /, *, benchmark: str, model: str, out: Path) -> None:
-    """Make a folder of replies, with their grades, from a table that was exported or collected elsewhere.
-
-    Parameters
-    ----------
-    file
-        A .jsonl or .parquet file with the columns item_id and text.
-    benchmark
-        The benchmark whose items were replied to.
-    model
-        Who replied.
-    out
-        The folder to make.
-    """
-    n = api.replying.import_table(file, benchmark, model=model, out=out)
-    say(f"{out}: {n:,} replies", folder=str(out), replies=n)
 
 
 def tell_grading(name: str, summary: api.replying.GradeSummary, replies: Path) -> None:

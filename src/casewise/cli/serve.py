@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import logging.config
 import os
+import threading
+import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+from urllib.parse import parse_qsl
 
-from cyclopts.types import Port, PositiveInt
+from cyclopts import Parameter
+from cyclopts.types import Port, PositiveFloat, PositiveInt
 
 from casewise import api
-from casewise.cli.options import DatabaseOption, SiteOption
-from casewise.cli.printing import announce, as_json, note, print_json, say
+from casewise.cli.options import (
+    BenchmarkOption,
+    DatabaseOption,
+    LabelsOption,
+    PhaseOption,
+    SiteOption,
+    WithTextsOption,
+    options_group,
+)
+from casewise.cli.printing import announce, as_json, note, print_json, say, say_files
+from casewise.errors import ConfigurationError
 from casewise.extras import install_command
 from casewise.settings import from_environment
 
@@ -89,44 +103,139 @@ KEEP_ALIVE_S = 150
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class AppOptions:
+    """The web app with the review room and the studies."""
+
+    database: DatabaseOption = None
+    site_url: SiteOption = None
+    workers: PositiveInt = 1
+    """Processes; more than one needs PostgreSQL."""
+    log_format: Literal["text", "json"] = "text"
+    """What the server says of itself."""
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """A decider over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
+
+    keys: Path | None = None
+    """A file with keys, one a line, of which one must come with each request."""
+    without_keys: bool = False
+    """Answer whoever reaches the port, also from other machines."""
+    per_minute: PositiveInt | None = None
+    """Requests a minute of one key."""
+    timeout: PositiveFloat = 10.0
+    """Seconds to wait for the judge."""
+    fail: Literal["refuse", "answer", "ask"] | None = None
+    """What to do where the judge gives no value; default: as fitted."""
+    ask_as: Literal["flagged", "passed"] = "flagged"
+    """What ask is at /v1/moderations."""
+    shadow: bool = False
+    """Decide and count, and let everything through."""
+    capture: Path | None = None
+    """Write a line a decision here; with CASEWISE_CAPTURE_KEY the texts too, encrypted."""
+    base_url: str | None = None
+    """Address of the model's server; default: as fitted."""
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """Runs: items beside judges, searched and filtered, two judges side by side, notes."""
+
+    benchmark: BenchmarkOption = None
+    labels: LabelsOption = "votes"
+    open_: Annotated[bool, Parameter(name="--open")] = False
+    """Open the page in a browser."""
+    out: Path | None = None
+    """Write pages that open from disk to this new folder instead; with --with-texts also what chatbots wrote."""
+    only: str = ""
+    """With --out: these items, as the address says behind its question mark."""
+    with_texts: WithTextsOption = False
+
+
 def serve(
+    what: tuple[Path, ...] = (),
+    /,
     *,
-    database: DatabaseOption = None,
-    site_url: SiteOption = None,
     host: str = "127.0.0.1",
-    port: Port = 8000,
-    workers: PositiveInt = 1,
-    log_format: Literal["text", "json"] = "text",
+    port: Port | None = None,
+    app: Annotated[AppOptions, options_group("The web app")] = AppOptions(),
+    service: Annotated[ServiceOptions, options_group("A decider")] = ServiceOptions(),
+    view: Annotated[ViewOptions, options_group("Runs")] = ViewOptions(),
 ) -> None:
-    """Open the review room and the studies in a browser.
+    """Open something in a browser or over HTTP: the web app, a decider, runs to look around in, or a study to walk through.
+
+    Without anything named it is the web app, with the review room and the studies. A study that is walked through happens
+    in a database that is deleted when you stop.
 
     Parameters
     ----------
+    what
+        Nothing for the web app; decider.json; one or more run folders over the same benchmark; or study.toml.
     host
-        The address to listen on.
+        The address to listen on; runs and studies listen on 127.0.0.1 only.
     port
-        The port to listen on.
-    workers
-        Processes; more than one needs PostgreSQL.
-    log_format
-        What the server says of itself.
+        The port to listen on. Default: 8000; 8108 for a decider, 8109 for runs, any free one for a study.
     """
+    kind = kind_of(what)
+    for name, options, default in (
+        ("app", app, AppOptions()),
+        ("decider", service, ServiceOptions()),
+        ("runs", view, ViewOptions()),
+    ):
+        if kind != name and (
+            given := [flag for flag in vars(options) if getattr(options, flag) != getattr(default, flag)]
+        ):
+            raise ConfigurationError(
+                f"--{given[0].strip('_').replace('_', '-')} is for another thing than {NAMED[kind]}"
+            )
+    if kind in ("runs", "study") and host != "127.0.0.1":
+        raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only: leave --host out")
+    if kind == "app":
+        serve_app(app, host, 8000 if port is None else port)
+    elif kind == "decider":
+        serve_decider(what[0], service, host, 8108 if port is None else port)
+    elif kind == "runs":
+        serve_runs(what, view, 8109 if port is None else port)
+    else:
+        preview(what[0], port or 0)
+
+
+NAMED = {"app": "the web app", "decider": "a decider", "runs": "runs", "study": "a study"}
+
+
+def kind_of(what: tuple[Path, ...]) -> str:
+    """What is to be served.
+
+    Raises ConfigurationError: one thing at a time is served, but for runs.
+    """
+    if not what:
+        return "app"
+    kinds = {{".toml": "study", ".json": "decider"}.get(path.suffix, "runs") for path in what}
+    if len(kinds) > 1 or (len(what) > 1 and kinds != {"runs"}):
+        raise ConfigurationError("one thing at a time is served: the web app, a decider, a study, or runs")
+    return kinds.pop()
+
+
+def serve_app(options: AppOptions, host: str, port: int) -> None:
+    """The review room and the studies."""
     import uvicorn  # an extra
 
     from casewise.web.errors import log_config
 
-    address = site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
-    settings = from_environment(database=database, site_url=address)
+    address = options.site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
+    settings = from_environment(database=options.database, site_url=address)
     logs, begun = uvicorn.config.LOGGING_CONFIG, f"casewise is at {settings.site_url}"
-    if log_format == "json":
+    if options.log_format == "json":
         logging.config.dictConfig(logs := log_config())
-    somebody = api.databases.ready_to_serve(settings, workers=workers)
-    if log_format == "json":
+    somebody = api.databases.ready_to_serve(settings, workers=options.workers)
+    if options.log_format == "json":
         log.info(begun)
     else:
         announce(begun, address=settings.site_url)
     if not somebody:
-        tell = log.warning if log_format == "json" else note
+        tell = log.warning if options.log_format == "json" else note
         tell("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
@@ -138,7 +247,7 @@ def serve(
         factory=True,
         host=host,
         port=port,
-        workers=workers,
+        workers=options.workers,
         access_log=False,
         server_header=False,
         log_config=logs,
@@ -147,17 +256,136 @@ def serve(
     )
 
 
+def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) -> None:
+    """A decider over HTTP."""
+    import uvicorn  # an extra
+
+    from casewise.web import deciding
+
+    if options.keys is None and not options.without_keys and host not in ("127.0.0.1", "::1", "localhost"):
+        raise ConfigurationError(
+            f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
+        )
+    retry = api.RetryPolicy(retries=1)
+    client = api.ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
+    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=options.base_url, client=client))
+    made = made.failing(options.fail) if options.fail else made
+    settings = deciding.ServiceOptions(
+        keys=deciding.keys_in(options.keys) if options.keys else frozenset(),
+        per_minute=options.per_minute,
+        timeout_s=options.timeout,
+        ask_as=options.ask_as,
+        shadow=options.shadow,
+        capture=options.capture,
+        capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
+    )
+    address = f"http://{host}:{port}"
+    announce(
+        f"the decider of {made.file.judge.name} is at {address}{' in shadow: everything is let through' * options.shadow}",
+        err=True,
+        address=address,
+        judge=made.file.judge.name,
+        decider=made.hash,
+        shadow=options.shadow,
+    )
+    uvicorn.run(
+        deciding.create_service(made, settings),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(options.timeout) + 5,
+    )
+
+
+def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
+    """Runs to look around in, in a browser or as pages on disk."""
+    if options.out is None and (options.only or options.with_texts):
+        raise ConfigurationError("--only and --with-texts are for --out")
+    viewed = api.view_runs(runs, benchmark=options.benchmark, policy=api.report_options(options.labels).labels)
+    if options.out is not None:
+        copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
+        return
+    import uvicorn  # an extra
+
+    from casewise.web.viewing import create_view
+
+    address = f"http://127.0.0.1:{port}"
+    table = viewed.now()
+    announce(
+        f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",
+        err=True,
+        address=address,
+        n_items=len(table.items),
+        series=[one.name for one in table.series],
+    )
+    if options.open_:
+        webbrowser.open(address)
+    uvicorn.run(
+        create_view(viewed, port=port),
+        host="127.0.0.1",
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+    )
+
+
+def copy(viewed: api.Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+    from casewise.web.viewing import write_view
+
+    table = viewed.now()
+    withheld = not with_texts and api.restricted(table.benchmark)
+    wanted = api.ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    done = write_view(viewed, out, only=wanted, withheld=withheld, quoted=with_texts)
+    if withheld:
+        note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
+    elif table.of_replies and not with_texts:
+        note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
+    note(f"{done.n_items:,} items and {done.n_lists:,} lists; begin at:")
+    say(str(done.path), path=str(done.path), n_items=done.n_items, n_lists=done.n_lists, texts_withheld=withheld)
+    say_files(out)
+
+
+def preview(study: Path, port: int) -> None:
+    """Every page of a study, for its owner to walk."""
+    from casewise.web.app import previewing  # an extra
+
+    with previewing(study, port=port) as address:
+        announce(f"Look at {address} (stop with Ctrl+C; nothing is kept)", address=address)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            say("Nothing was kept.")
+
+
 def invite(
-    email: str, /, *, role: tuple[str, ...] = (), database: DatabaseOption = None, site_url: SiteOption = None
+    whom: str,
+    /,
+    *,
+    role: tuple[str, ...] = (),
+    people: PositiveInt = 1,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+    site_url: SiteOption = None,
 ) -> None:
-    """Print a link with which somebody chooses a password; for people who are known, a new one.
+    """Print a link with which somebody chooses a password, or links to a study, one for each person.
+
+    For people who are known it is a new link.
 
     Parameters
     ----------
-    email
-        Whom to invite.
+    whom
+        An e-mail address of somebody on your side, or the TOML file of a study that people are invited to.
     role
-        administrator, reviewer, expert or owner; may be repeated.
+        Of an e-mail address: administrator, reviewer, expert or owner; may be repeated.
+    people
+        Of a study: how many links.
     """
-    link = api.databases.invite(email, roles=role, database=database, site_url=site_url)
-    say(link, email=email, link=link)
+    if whom.endswith(".toml"):
+        links = list(api.studies.invite(whom, people=people, phase=phase, database=database, site_url=site_url))
+        say("\n".join(links), links=links)
+        return
+    link = api.databases.invite(whom, roles=role, database=database, site_url=site_url)
+    say(link, email=whom, link=link)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
-from cyclopts.types import NormFloat, Port, PositiveInt
+from cyclopts.types import NormFloat, PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import DatabaseOption, FormatOption, SiteOption
+from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption
 from casewise.cli.printing import (
     DocumentOptions,
-    announce,
     as_json,
     confirmed,
     note,
@@ -27,7 +25,6 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import StudyError
-from casewise.studies.rounds import Phase
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
@@ -41,9 +38,6 @@ STUDY = Path("study.toml")
 
 StudyArgument = Annotated[Path, Parameter(help="The study's TOML file.", name="STUDY")]
 StudyOption = Annotated[Path, Parameter(help="The study's TOML file.")]
-PhaseOption = Annotated[Phase, Parameter(help="Which round of the study: main or pilot.", show_choices=False)]
-AnnotatorArgument = Annotated[str, Parameter(help="The annotator's number in the study.", name="ANNOTATOR")]
-WhyOption = Annotated[str, Parameter(help="The reason; it is kept, so name nobody in it.")]
 
 
 @app.command
@@ -315,54 +309,52 @@ def check(study: StudyArgument = STUDY, /) -> None:
 
 
 @app.command
-def freeze(study: StudyArgument = STUDY, /) -> None:
-    """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
-    frozen = api.studies.freeze(study)
-    say(f"{frozen} keeps what is promised. Publish it with your preregistration.", file=str(frozen))
-
-
-@app.command
-def deposit(to: Path, /, *, study: StudyOption = STUDY) -> None:
-    """Write a package for a registry: preregistration text, frozen plan, consent and texts, codebook, analysis.
+def freeze(study: StudyArgument = STUDY, /, *, deposit: Path | None = None) -> None:
+    """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure.
 
     Parameters
     ----------
-    to
-        A new folder, or a file that ends in .zip.
+    deposit
+        Also write a package for a registry to this new folder, or file that ends in .zip: preregistration text, frozen
+        plan, consent and texts, codebook, analysis.
     """
-    done = api.studies.deposit(study, to)
-    say(f"{done}: read preregistration.md before you publish it", path=str(done))
+    frozen = api.studies.freeze(study)
+    say(f"{frozen} keeps what is promised. Publish it with your preregistration.", file=str(frozen))
+    if deposit is not None:
+        package = api.studies.deposit(study, deposit)
+        say(f"{package}: read preregistration.md before you publish it", package=str(package))
 
 
-@app.command
-def pilot(
+@app.command(name="open")
+def open_round(
     study: StudyArgument = STUDY,
     /,
     *,
+    pilot: bool = False,
     queries: PositiveInt = 10,
     per_item: PositiveInt = 2,
     database: DatabaseOption = None,
     site_url: SiteOption = None,
 ) -> None:
-    """Open a small round with a box for remarks; its people are kept out of the main study.
+    """Open the main round of a frozen study, or a pilot.
 
     Parameters
     ----------
+    pilot
+        A small round with a box for remarks; its people are kept out of the main study.
     queries
-        Queries, each in all conditions.
+        Of the pilot: queries, each in all conditions.
     per_item
-        Ratings of each item.
+        Of the pilot: ratings of each item.
     """
-    say_open(api.studies.pilot(study, queries=queries, per_item=per_item, database=database, site_url=site_url))
+    where: dict[str, Any] = {"database": database, "site_url": site_url}
+    if pilot:
+        say_open(api.studies.pilot(study, queries=queries, per_item=per_item, **where), study)
+    else:
+        say_open(api.studies.open_main(study, **where), study)
 
 
-@app.command(name="open")
-def open_main(study: StudyArgument = STUDY, /, *, database: DatabaseOption = None, site_url: SiteOption = None) -> None:
-    """Open the main round of a frozen study."""
-    say_open(api.studies.open_main(study, database=database, site_url=site_url))
-
-
-def say_open(opened: api.studies.OpenRound) -> None:
+def say_open(opened: api.studies.OpenRound, study: Path) -> None:
     design = opened.plan.design
     departures = [str(one) for one in opened.plan.departures]
     say(
@@ -377,28 +369,7 @@ def say_open(opened: api.studies.OpenRound) -> None:
         say(f"departs from what was frozen: {departure}")
     if design.recruiter.kind == "invitation":
         main = "" if opened.phase == "main" else f" --phase {opened.phase}"
-        say(f"Make a link for each person with: casewise study invite{main}")
-
-
-@app.command
-def invite(
-    study: StudyArgument = STUDY,
-    /,
-    *,
-    people: PositiveInt = 1,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-    site_url: SiteOption = None,
-) -> None:
-    """Print invitation links, one for each person.
-
-    Parameters
-    ----------
-    people
-        How many links.
-    """
-    links = list(api.studies.invite(study, people=people, phase=phase, database=database, site_url=site_url))
-    say("\n".join(links), links=links)
+        say(f"Make a link for each person with: casewise invite {study}{main}")
 
 
 @app.command
@@ -448,130 +419,71 @@ def amend(
         )
         if yes or confirmed("Go on so?"):
             go_on()
-            say("The round is amended. Let people in again after a minute: casewise study resume", amended=True)
+            say("The round is amended. Let people in again after a minute: casewise study set open", amended=True)
         else:
-            note("Nothing was changed; the round is still paused: casewise study resume lets people in again.")
+            note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
 
 
-def change(study: Path, state: api.studies.RoundState, phase: str, database: str | None) -> None:
+@app.command(name="set")
+def set_state(
+    state: api.studies.RoundState,
+    study: StudyArgument = STUDY,
+    /,
+    *,
+    phase: PhaseOption = "main",
+    database: DatabaseOption = None,
+) -> None:
+    """Pause a round, let people in again, or say that it is over.
+
+    Parameters
+    ----------
+    state
+        paused: nobody new begins, and whoever has a batch may finish. open: people are let in again. closed: the study is
+        over; whoever has a batch may finish, and whoever is in the quiz is paid.
+    """
     found = api.studies.change_state(study, state, phase=phase, database=database)
     facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 
 
 @app.command
-def pause(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Let nobody new begin; whoever has a batch may finish."""
-    change(study, "paused", phase, database)
-
-
-@app.command
-def resume(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Let people in again."""
-    change(study, "open", phase, database)
-
-
-@app.command
-def close(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """Say that the study is over; whoever has a batch may finish, whoever is in the quiz is paid."""
-    change(study, "closed", phase, database)
-
-
-@app.command
-def void(
-    annotator: AnnotatorArgument,
+def person(
+    number: str,
+    study: StudyArgument = STUDY,
     /,
     *,
-    why: WhyOption,
-    study: StudyOption = STUDY,
+    leave_out: str | None = None,
+    take_in: str | None = None,
+    forget: bool = False,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Leave out an annotator's ratings; the slots re-open, and reports come with and without."""
-    reopened = api.studies.void(annotator, why=why, study=study, phase=phase, database=database)
-    say(f"{annotator} is left out; {reopened} slots are open again", annotator=annotator, reopened=reopened)
-
-
-@app.command
-def restore(
-    annotator: AnnotatorArgument,
-    /,
-    *,
-    why: WhyOption,
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Take in again somebody who was left out; what has no room any more stays apart."""
-    counted = api.studies.restore(annotator, why=why, study=study, phase=phase, database=database)
-    say(f"{annotator} is taken in again; {counted} ratings count", annotator=annotator, counted=counted)
-
-
-@app.command
-def forget(
-    who: str,
-    /,
-    *,
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Delete what is known about a person; until the stated date their ratings as well.
+    """Leave out an annotator's ratings, take them in again, or delete what is known about the person.
 
     Parameters
     ----------
-    who
-        The recruiter's id of the person, or their number in the study.
+    number
+        The annotator's number in the study; with --forget also the recruiter's id of the person.
+    leave_out
+        Leave out their ratings for this reason, which is kept, so name nobody in it: the slots re-open, and reports come
+        with and without.
+    take_in
+        Take in again somebody who was left out, for this reason; what has no room any more stays apart.
+    forget
+        Delete what is known about them; until the stated date their ratings as well.
     """
-    withdrawn = api.studies.forget(who, study=study, phase=phase, database=database)
-    say(
-        f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
-        ratings="withdrawn" if withdrawn else "kept",
-    )
-
-
-@app.command
-def export(
-    folder: Path,
-    /,
-    *,
-    study: StudyOption = STUDY,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Write the ratings as a benchmark folder, for `casewise study report` and `casewise judge`.
-
-    Parameters
-    ----------
-    folder
-        The benchmark folder to write.
-    """
-    done = api.studies.export(folder, study=study, phase=phase, database=database)
-    say(
-        f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl",
-        folder=str(done.folder),
-        ratings=done.ratings,
-        excluded=done.excluded,
-        exact=done.exact,
-    )
-    if not done.exact:
-        note("The study is not complete: some items have fewer ratings than promised.")
-
-
-@app.command
-def preview(study: StudyArgument = STUDY, /, *, port: Port = 0) -> None:
-    """Walk every page yourself. It all happens in a database that is deleted when you stop.
-
-    Parameters
-    ----------
-    port
-        The port; 0 takes a free one.
-    """
-    from casewise.web.app import previewing  # an extra
-
-    with previewing(study, port=port) as address:
-        announce(f"Look at {address} (stop with Ctrl+C; nothing is kept)", address=address)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            say("Nothing was kept.")
+    if sum((leave_out is not None, take_in is not None, forget)) != 1:
+        raise StudyError("give one of --leave-out WHY, --take-in WHY and --forget")
+    where: dict[str, Any] = {"study": study, "phase": phase, "database": database}
+    if leave_out is not None:
+        reopened = api.studies.void(number, why=leave_out, **where)
+        say(f"{number} is left out; {reopened} slots are open again", annotator=number, reopened=reopened)
+    elif take_in is not None:
+        counted = api.studies.restore(number, why=take_in, **where)
+        say(f"{number} is taken in again; {counted} ratings count", annotator=number, counted=counted)
+    else:
+        withdrawn = api.studies.forget(number, **where)
+        say(
+            f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
+            ratings="withdrawn" if withdrawn else "kept",
+        )

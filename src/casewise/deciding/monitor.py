@@ -177,7 +177,7 @@ class Traffic:
 def read_traffic(path: Path) -> Traffic:
     """The lines of a service's log, in their order. Raises DataError: a line is no decision; the message names it."""
     if not path.is_file():
-        raise DataError(path, None, "there is no such log; casewise decider serve --capture writes one")
+        raise DataError(path, None, "there is no such log; casewise serve --capture writes one")
     lines, torn = [], 0
     try:
         with path.open("rb") as file:

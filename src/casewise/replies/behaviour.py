@@ -386,7 +386,7 @@ def of_grade(made: GradeManifest, grade: Grade | None) -> dict[str, Any]:
     return {**named, **found, "grader_said": grade.raw_reply}
 
 
-def export_replies(folder: Path, to: Path, *, with_replies: bool) -> ExportedReplies:
+def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> ExportedReplies:
     """Write the table to a `.jsonl` or `.parquet` file that only its owner may read.
 
     Raises ConfigurationError: the file is there already, or has another ending.

@@ -322,12 +322,12 @@ OF_REPLIES = (REPLIES.name, GRADES.name)
 def replies_json(path: Path, which: str | None) -> dict[str, Any]:
     """What a folder of replies or of grades holds, counted; no text.
 
-    Raises DataError: it holds nothing, or an item is wanted, which `casewise view` shows.
+    Raises DataError: it holds nothing, or an item is wanted, which `casewise serve` shows.
     """
     of_grades = kind_of(path) == GRADES.name
     if which is not None:
         held = "grades" if of_grades else "a chatbot's replies"
-        raise DataError(path, None, f"holds {held}; casewise view REPLIES shows them item by item")
+        raise DataError(path, None, f"holds {held}; casewise serve REPLIES shows them item by item")
     folders = (path,) if of_grades else grade_folders(path)
     grades = [{"grader": read_grades(one).grader_name, **grade_counts(grades_in(one).values())} for one in folders]
     manifest = read_grades(path) if of_grades else read_replies(path)

@@ -658,7 +658,7 @@ screened_out_code = "{screened_out}"
 failed_checks_code = "{failed_checks}"
 no_consent_code = "{no_consent}\""""
 
-LAB = """kind = "invitation"                         # `casewise study invite` makes one link for each person"""
+LAB = """kind = "invitation"                         # `casewise invite study.toml` makes one link for each person"""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def said_among(rest: str, found: Mapping[str, Claim], before: str) -> Saying:
     if rest not in known:
         raise ConfigurationError(
             f"no attack is called {before + rest!r}{did_you_mean(rest, known)}; there are "
-            f"{', '.join(before + name for name in found)}, each with its channel and direction: casewise attack --list"
+            f"{', '.join(before + name for name in found)}, each with its channel and direction: casewise list attacks"
         )
     name, channel, direction = rest.rsplit("/", 2)
     return Saying(found[name], channel, direction)  # type: ignore[arg-type]  # they are known

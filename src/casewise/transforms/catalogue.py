@@ -425,7 +425,7 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
     found = [name for name in known if name.startswith(text) and name[len(text) :][:1] in (":", "/", ".", "#", "@", "")]
     if not found:
         raise ConfigurationError(
-            f"no attack is called {text!r}{did_you_mean(text, known)}; casewise attack --list shows all that there are"
+            f"no attack is called {text!r}{did_you_mean(text, known)}; casewise list attacks shows all that there are"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""`casewise decider serve` as a program: started, asked, and ended while a request is under way."""
+"""`casewise serve` as a program: started, asked, and ended while a request is under way."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
 def test_a_port_that_others_reach_needs_keys(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "casewise", "decider", "serve", "none.toml", "--host", "0.0.0.0"],
+        [sys.executable, "-m", "casewise", "serve", "none.toml", "--host", "0.0.0.0"],
         capture_output=True,
         text=True,
         check=False,
