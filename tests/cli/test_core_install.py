@@ -55,7 +55,7 @@ def test_a_judge_is_run_reported_compared_and_attacked_without_any_extra(folder)
         "export demo --to parquet --out tables",
         "show run",
         "show demo",
-        "guards",
+        "list guards",
         "doctor",
     ):
         done = casewise(folder, line)

@@ -30,7 +30,7 @@ def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(c
 
     assert said.code == 2
     assert f"--to {to} takes a run, and demo is a benchmark" in said.err
-    assert "a benchmark can go to folder, published, parquet, hf, croissant" in said.err
+    assert "is a benchmark, which can go to folder, published, parquet, hf, croissant, csv" in said.err
 
 
 @pytest.mark.slow
@@ -41,4 +41,4 @@ def test_the_demo_leads_on_to_what_is_installed(casewise, tmp_path, monkeypatch,
     lines = said.partition("Next:")[2].splitlines()
 
     assert (install_command("web") in said) is not installed
-    assert f"view {tmp_path / 'run'}" in lines[1 if installed else -1]
+    assert f"serve {tmp_path / 'run'}" in lines[1 if installed else -1]

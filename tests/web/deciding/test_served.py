@@ -68,7 +68,6 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
         sys.executable,
         "-m",
         "casewise",
-        "decider",
         "serve",
         "decider.json",
         "--port",
@@ -97,7 +96,7 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
 def test_a_port_that_others_reach_needs_keys(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "casewise", "serve", "none.toml", "--host", "0.0.0.0"],
+        [sys.executable, "-m", "casewise", "serve", "none.json", "--host", "0.0.0.0"],
         capture_output=True,
         text=True,
         check=False,
