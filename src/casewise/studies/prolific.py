@@ -449,7 +449,10 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("nothing", "RETURNED"): (SETTLED, None),
     ("under way", "ACTIVE"): (SETTLED, None),
     ("away", "ACTIVE"): (f"left here, and has not ended there: {WAIT}", None),
-    ("*", "ACTIVE"): ("ended here and entered no code there: wait, or write to them (casewise prolific message)", None),
+    ("*", "ACTIVE"): (
+        "ended here and entered no code there: wait, or write to them (casewise prolific person NUMBER --message)",
+        None,
+    ),
     ("*", "RETURNED"): (
         "returned it, so it is not paid: leave them out, or pay a bonus first and keep them",
         "leave out",

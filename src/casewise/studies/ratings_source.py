@@ -29,7 +29,7 @@ RATED_ALL = ("completed", "failed_checks")
 
 @dataclass(frozen=True)
 class ExportedStudy:
-    """Plan and people of a study that `casewise study export` wrote."""
+    """Plan and people of a study that `casewise export` wrote."""
 
     flow: Flow | None
     planned: dict[str, Any]
