@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from scripts.write_commands import leaves
 from tests.support.command import Command, program
 
 import casewise
@@ -112,3 +114,17 @@ def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
     assert "agrees with people on" in " ".join(said.out.split())
     assert "Balanced accuracy" not in said.out
     assert "show demo 1" in said.err
+
+
+def test_an_option_that_several_commands_take_has_one_default():
+    defaults = defaultdict(set)
+    for names in leaves(app):
+        command = app
+        for name in names:
+            command = command[name]
+        for option in command.assemble_argument_collection(parse_docstring=True):
+            if option.name.startswith("--") and option.parse:
+                defaults[option.name, option.parameter.help].add(repr(option.field_info.default))
+
+    assert len(defaults) > 200
+    assert {option: values for option, values in defaults.items() if len(values) > 1} == {}

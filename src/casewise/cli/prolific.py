@@ -301,7 +301,7 @@ def keep_out(
     study: StudyArgument = STUDY,
     /,
     *,
-    phase: PhaseOption = "pilot",
+    phase: Annotated[PhaseOption, Parameter(help="The round whose people are kept out.")] = "pilot",
     again: AgainOption = False,
     database: DatabaseOption = None,
 ) -> None:

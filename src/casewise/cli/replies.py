@@ -55,7 +55,7 @@ class ChatOptions:
     """How a chatbot is told of the circumstances, and how it replies."""
 
     context_role: ContextRole = "system"
-    """The message that holds the context."""
+    """The message that tells the chatbot of the context."""
     verified: bool = False
     """Say that the circumstances have been verified, as judges are told."""
     system: Path | None = None
