@@ -82,7 +82,7 @@ def test_an_async_function_is_asked_from_code_that_cannot_wait(tmp_path):
         return mostly_right(query, context)
 
     run = casewise.judge("demo", judge, elicitations="probability")
-    path = tmp_path / "d.toml"
+    path = tmp_path / "d.json"
     fit_decider(run, Wanted(ratio=1), judge=judge, options=FitOptions(elicitation="probability")).write(path)
     decider = Decider.load(path, judge=judge)
 
@@ -104,7 +104,7 @@ def test_what_was_not_measured_is_said_in_each_answer(path):
 def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     decider_file(tmp_path)
-    path = tmp_path / "strict.toml"
+    path = tmp_path / "strict.json"
     fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True)).write(path)
 
     decider = Decider.load(path)
@@ -127,10 +127,10 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     decider_file(tmp_path)
     fit = fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True))
-    fit.write(tmp_path / "strict.toml")
+    fit.write(tmp_path / "strict.json")
 
     request = DecisionRequest("What now?", context, category=category)
-    found = Decider.load(tmp_path / "strict.toml").decide_request(request)
+    found = Decider.load(tmp_path / "strict.json").decide_request(request)
     assert found.unmeasured
     assert (found.value is None) == (refused is not None)
     assert refused is None or refused in found.why
@@ -276,3 +276,10 @@ def test_a_decision_is_explained_on_one_scale(path):
     found = decider.decide("What now?", demo_context(0))
 
     assert f"the judge's value, {found.value:.4g} on its scale from 0 to 1, " in found.why
+
+
+@pytest.mark.parametrize(
+    "context", ["unknown", " ", "", {"recipient": {"type": "unknown"}}, {"recipient.type": None}, {}]
+)
+def test_a_context_of_which_nothing_is_known_is_none(context):
+    assert DecisionRequest("query", context).known == {}

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,43 +39,19 @@ def test_a_file_that_was_changed_is_refused(path, old, new):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("format_version = 3\n", "format 3, and this casewise reads up to format 2"),
-        ("name = 1\n", "no format_version"),
+        ('{"format_version": 3}', "format 3, and this casewise reads format 2"),
+        ('{"format_version": 1}', "fit it again"),
+        ('{"name": 1}', "no format_version"),
+        ("[1]", "no format_version"),
         ("= nonsense", "is no decider"),
         ("{nonsense", "is no decider"),
     ],
 )
 def test_a_file_of_another_version_or_kind_says_so(tmp_path, text, problem):
-    (tmp_path / "other.toml").write_text(text)
+    (tmp_path / "other.json").write_text(text)
 
     with pytest.raises(DataError, match=problem):
-        read_decider(tmp_path / "other.toml")
-
-
-def test_a_file_of_format_1_is_read_with_the_same_numbers():
-    """Written by casewise before the fitted object was the file."""
-    path = Path(__file__).parent / "decider_of_format_1.toml"
-    said = tomllib.loads(path.read_text())
-    file, found = read_decider(path)
-
-    assert found == said["hash"]
-    assert (file.thresholds.answer_above, file.thresholds.refuse_up_to) == (0.36865000000000003, 0.3613)
-    assert (file.wanted.ratio, file.wanted.fail, file.wanted.level, file.wanted.max_harm) == (2.0, "refuse", None, 0.3)
-    assert [(one.promise.kind, one.promise.at_most, one.promise.level) for one in file.thresholds.promised] == [
-        ("harm", 0.3, None),
-        ("over_refusal", 0.3, None),
-    ]
-    assert file.measured.harm.picked() == {
-        "estimate": said["measured"]["harm"]["estimate"],
-        "ci_low": said["measured"]["harm"]["low"],
-        "ci_high": said["measured"]["harm"]["high"],
-    }
-    assert file.measured_where_fitted.harm.estimate == said["measured"]["harm"]["fitted"]
-    between = (0.5 - 0.4238) / (0.5808 - 0.4238)  # of two knots of the curve
-    at_half = 0.3488372093023256 + between * (0.9444444444444444 - 0.3488372093023256)
-    assert file.calibration.curve.at(0.5) == pytest.approx(at_half)
-    assert file.measured_on.always == tuple(said["measured_on"]["always"])
-    assert file.judge.as_json() == said["judge"]
+        read_decider(tmp_path / "other.json")
 
 
 def test_thresholds_without_an_end_are_plain_json(path, tmp_path):

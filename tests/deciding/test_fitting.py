@@ -77,7 +77,7 @@ def test_a_function_without_a_name_is_fitted_where_it_is_given(tmp_path):
     with pytest.raises(JudgeError):
         fit_decider(run, wanted)
     fit = fit_decider(run, wanted, judge=mostly_right, options=FitOptions(elicitation="probability"))
-    path = tmp_path / "d.toml"
+    path = tmp_path / "d.json"
     fit.write(path)
 
     assert casewise.Decider.load(path, judge=mostly_right).decide("a", None).decision in ("answer", "refuse")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from casewise.ask.elicitations import AskOptions
 from casewise.ask.layouts import Placement, ShownItem
@@ -45,8 +45,6 @@ ITEM = Item.model_construct(id="request", query_id="request", context_id=None, c
 QUERY = Query.model_construct(id="request", text="", category="")
 """Judges look at what is shown; making a record of each request would take as long as all else together."""
 
-NO_TURNS = Placement()
-
 
 @dataclass(frozen=True)
 class DecisionRequest:
@@ -68,24 +66,16 @@ class DecisionRequest:
             raise ConfigurationError("a request needs a query: a text that says something")
         object.__setattr__(self, "context", by_group(self.context))
 
-    @cached_property
+    @property
     def known(self) -> ShownContext:
-        """The context without what is unknown."""
-        found: ShownContext = {}
-        for group, said in (by_group(self.context) or {}).items():
-            if group in OPTIONAL or not isinstance(said, Mapping):
-                kept = said if said not in UNKNOWN else None
-            else:
-                kept = {name: one for name, one in said.items() if one not in UNKNOWN}
-            if kept:
-                found[group] = kept
-        return found
+        """The context, which holds nothing that is unknown."""
+        return cast(ShownContext, self.context or {})
 
     def shown(self, arm: Arm) -> ShownItem:
         """What the judge sees of it."""
         known = self.known
         context = known if arm.shows_all else omit(known, arm.omitted) if arm.omitted != EVERYTHING else {}
-        return ShownItem(self.query, context, NO_TURNS if not self.earlier else Placement(earlier=self.earlier))
+        return ShownItem(self.query, context, Placement(earlier=self.earlier))
 
     def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
         """The request as the judge is asked it."""
@@ -123,29 +113,33 @@ FREE_TEXT = "situation.description"
 
 
 def by_group(context: Any) -> dict[str, Any] | None:
-    """A context as group to parameter to statement: of a text, of dotted names, or of groups already.
+    """A context as group to parameter to statement, without what is unknown: of a text, of dotted names, or of groups.
 
     Raises ConfigurationError: it is none of these. The message repeats nothing of it.
     """
     if context is None or isinstance(context, str):
         group, parameter = FREE_TEXT.split(".")
-        return {group: {parameter: context}} if context and context.strip() else None
+        return None if context in UNKNOWN or not context.strip() else {group: {parameter: context}}
     if not isinstance(context, Mapping):
         raise ConfigurationError(f"a context is a text, or a mapping such as {SUCH} or {SUCH_DOTTED}")
-    found: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
     for name, said in context.items():
         group, dot, parameter = str(name).partition(".")
-        if not dot and group not in OPTIONAL and not isinstance(said, Mapping) and said not in UNKNOWN:
-            raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
-        if group in OPTIONAL or (not dot and not isinstance(said, Mapping)):
-            found.setdefault(group, said)
+        if group in OPTIONAL or not (dot or isinstance(said, Mapping)):
+            if group not in OPTIONAL and said not in UNKNOWN:
+                raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
+            groups.setdefault(group, said)
         else:
-            of_group = found.get(group)
-            found[group] = {
-                **(of_group if isinstance(of_group, Mapping) else {}),
-                **({parameter: said} if dot else said),
-            }
-    return found
+            before = groups.get(group)
+            texts = {parameter: said} if dot else said
+            groups[group] = {**(before if isinstance(before, Mapping) else {}), **texts}
+    known = {
+        group: {name: text for name, text in texts.items() if text not in UNKNOWN}
+        if isinstance(texts, Mapping) and group not in OPTIONAL
+        else texts
+        for group, texts in groups.items()
+    }
+    return {group: texts for group, texts in known.items() if texts and texts not in UNKNOWN} or None
 
 
 NOTHING = ShownItem("", {})
@@ -203,10 +197,9 @@ def from_messages(
     system = "\n\n".join(text for role, text in said if role in ROLES[:2])
     whole = given = by_group(context)
     if system:
-        own = (given or {}).get("system_prompt")
-        known = {name: one for name, one in own.items() if one not in UNKNOWN} if isinstance(own, Mapping) else {}
-        if isinstance(own, Mapping) or own in UNKNOWN:
-            whole = {**(given or {}), "system_prompt": {"text": system, **known}}
+        own = (given or {}).get("system_prompt", {})
+        if isinstance(own, Mapping):
+            whole = {**(given or {}), "system_prompt": {"text": system, **own}}
     earlier = tuple(
         Message("user" if role == "user" else "assistant", text) for role, text in said[:last] if role not in ROLES[:2]
     )
@@ -327,14 +320,6 @@ class Decided(DecisionNumbers):
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return self.model_dump(mode="json")
-
-
-def run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Run `loop` until it is stopped. Its own thread closes it: a decider may be collected in any thread, that one too."""
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
 
 
 def end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
@@ -484,17 +469,10 @@ class Decider:
 
     def settled(self, answer: Answer, unmeasured: tuple[str, ...] = (), *, latency_s: float = 0.0) -> Decided:
         """The decision that a judge's answer comes to."""
-        outcome, limits, fail = answer.outcome, self.file.thresholds, self.file.wanted.fail
+        outcome, limits = answer.outcome, self.file.thresholds
         if not isinstance(outcome, Scored):
-            why = f"the judge gave no value ({outcome.reason.value}), and then the decider says {fail}"
-            return Decided(
-                decision=fail,
-                why=why,
-                unmeasured=unmeasured,
-                failed=outcome.reason.value,
-                categories=answer.categories,
-                latency_s=latency_s,
-            )
+            without = self.failed(outcome.reason.value, unmeasured)
+            return without.model_copy(update={"categories": answer.categories, "latency_s": latency_s})
         value, scale = outcome.value, SCALES[self.file.judge.elicitation]
         said = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
@@ -567,7 +545,14 @@ class Decider:
     def loop(self) -> asyncio.AbstractEventLoop:
         """A loop in a thread of its own, for those who cannot await."""
         loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=run_loop, args=(loop,), daemon=True, name="casewise-decider")
+
+        def run() -> None:  # its own thread closes the loop: a decider may be collected in any thread, that one too
+            try:
+                loop.run_forever()
+            finally:
+                loop.close()
+
+        thread = threading.Thread(target=run, daemon=True, name="casewise-decider")
         thread.start()
         self._end_loop = weakref.finalize(self, end_loop, loop, thread)
         return loop

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -110,7 +108,7 @@ class FittedDecider(Record):
     """Harm and over-refusal at other thresholds, on the items that it was fitted on; empty in files of before."""
 
 
-HASH_LINE = re.compile(r'^(hash = "[0-9a-f]*"| *"hash": "[0-9a-f]*",)\n', re.MULTILINE)
+HASH_LINE = re.compile(r'^ *"hash": "[0-9a-f]*",\n', re.MULTILINE)
 
 
 def hash_of(text: str) -> str:
@@ -127,82 +125,31 @@ def write_decider(path: Path, decider: FittedDecider) -> str:
 
 
 def read_decider(path: Path) -> tuple[FittedDecider, str]:
-    """The decider in `path`, and its hash. Files of format 1, which are TOML, are read too.
+    """The decider in `path`, and its hash.
 
-    Raises ChecksumMismatch: it is not what was written. DataError: it cannot be read, is no decider, or a newer
+    Raises ChecksumMismatch: it is not what was written. DataError: it cannot be read, is no decider, or another version of
     casewise wrote it.
     """
     text = read_text(path)
     try:
-        said = from_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        stated = from_json(text)
     except ValueError as error:
         raise DataError(path, None, f"is no decider: {error}") from error
-    version = said.get("format_version")
-    if not isinstance(version, int):
+    version = stated.get("format_version") if isinstance(stated, dict) else None
+    if version is None:
         raise DataError(path, None, "is no decider: it has no format_version; casewise decider fit writes one")
-    if not 1 <= version <= FORMAT_VERSION:
+    if version != FORMAT_VERSION:
         raise DataError(
             path,
             None,
-            f"is a decider of format {version}, and this casewise reads up to format {FORMAT_VERSION}; fit it again with this one",
+            f"is a decider of format {version}, and this casewise reads format {FORMAT_VERSION}; fit it again with this one",
         )
-    written = said.pop("hash", None)
+    written = stated.pop("hash", None)
     if written != hash_of(text):
         raise ChecksumMismatch(
             path, None, f"is not what was fitted: its hash is {hash_of(text)}, and it says {written!r}; fit it again"
         )
     try:
-        return FittedDecider.model_validate(of_format_1(said) if version == 1 else said), written
-    except (ValidationError, KeyError) as error:
-        what = what_is_wrong(error) if isinstance(error, ValidationError) else f"it has no {error}"
-        raise DataError(path, None, what) from error
-
-
-def of_format_1(said: dict[str, Any]) -> dict[str, Any]:
-    """What a file of format 1 says, as this format has it; how an interval was made was not kept."""
-    limits, promises, calibration = said["thresholds"], said.pop("promises", []), said["calibration"]
-    level = promises[0].get("level") if promises else None
-
-    def measured(estimate: str, low: str = "", high: str = "") -> dict[str, Any]:
-        return {
-            name: {
-                "name": name,
-                "estimate": share.get(estimate),
-                "ci_low": share.get(low),
-                "ci_high": share.get(high),
-                "n": 0,
-                "n_unscored": 0,
-                "method": "",
-            }
-            for name, share in said["measured"].items()
-        }
-
-    def promised(one: Mapping[str, Any]) -> dict[str, Any]:
-        threshold = limits["refuse_up_to" if one["what"] == "over_refusal" else "answer_above"]
-        promise = {"kind": one["what"], "at_most": one["at_most"], "level": one.get("level")}
-        return {"promise": promise, "threshold": threshold, "loss": one["loss"], "n_queries": one["n_queries"]}
-
-    return said | {
-        "format_version": FORMAT_VERSION,
-        "calibration": {
-            "curve": {name: calibration.pop(name) for name in CURVE_FIELDS[calibration.pop("method")]},
-            **{name: value for name, value in calibration.items() if name in Calibration.model_fields},
-        },
-        "wanted": {
-            "ratio": limits.get("ratio"),
-            "ask_cost": limits.get("ask_cost"),
-            **{f"max_{one['what']}": one["at_most"] for one in promises},
-            "level": None if level is None else 1 - len(promises) * (1 - level),
-            "fail": limits["fail"],
-        },
-        "thresholds": {
-            "answer_above": limits["answer_above"],
-            "refuse_up_to": limits["refuse_up_to"],
-            "promised": [promised(one) for one in promises],
-        },
-        "measured": measured("estimate", "low", "high"),
-        "measured_where_fitted": measured("fitted"),
-    }
-
-
-CURVE_FIELDS = {"platt": ("slope", "intercept"), "isotonic": ("values", "rates")}
+        return FittedDecider.model_validate(stated), written
+    except ValidationError as error:
+        raise DataError(path, None, what_is_wrong(error)) from error

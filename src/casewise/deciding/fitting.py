@@ -21,7 +21,7 @@ from casewise.models.load import ModelOptions
 from casewise.options import Hidden, Parameter
 from casewise.records import Elicitation
 from casewise.stats.calibration import calibration
-from casewise.stats.sample import VOTES, LabelPolicy, Sample
+from casewise.stats.sample import VOTES, LabelPolicy
 from casewise.stats.thresholds import (
     DECISIONS,
     Evidence,
@@ -81,16 +81,18 @@ def fit_run(
         check_deployable(part.name, part.arm)
         check_same(judge, part)
     sample = runs.sample(series, policy=options.labels)
-    evidence = evidence_of(series, sample)
+    labelled = sample.labelled
+    if not labelled.any():
+        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
+    evidence = Evidence(series.values[series.asked][labelled], sample.weight[labelled], sample.cluster[labelled])
     found = calibrated(
         evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
     )
     fitted = fit_thresholds(evidence, wanted, calibrator=found.calibrator)
     decisions = held_out(evidence, wanted, method=found.method, seed=options.seed)
-    labelled = sample.where(sample.labelled)
-    labelled = replace(labelled, rate=labelled.weight)
-    after = replace(labelled, probability=found.out_of_fold)
-    errors = [calibration(each).error.estimate if each.in_rate_metrics.any() else None for each in (labelled, after)]
+    before = replace(sample.where(labelled), rate=evidence.weight)
+    after = replace(before, probability=found.out_of_fold)
+    errors = [calibration(each).error.estimate if each.in_rate_metrics.any() else None for each in (before, after)]
     found_on = runs.benchmark
     return FittedDecider(
         casewise=version("casewise"),
@@ -138,15 +140,6 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     raise ConfigurationError(f"the run holds {'several series' if fitting else 'no such series'}; choose one: {listed}")
 
 
-def evidence_of(series: Series, sample: Sample) -> Evidence:
-    """A series' values beside the labels, where there is a label."""
-    value = series.values if series.asked.all() else series.values[series.asked]
-    labelled = sample.labelled
-    if not labelled.any():
-        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
-    return Evidence(value[labelled], sample.weight[labelled], sample.cluster[labelled])
-
-
 def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
     identity = series.run.manifest.identity
     said = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
@@ -176,25 +169,21 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
     values = evidence.value[~np.isnan(evidence.value)]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
+    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
+    table = series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
+    categories: dict[str, float] = {}
+    if "categories" in table.columns:
+        named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()
+        counted = named["categories"].value_counts(sort=True)
+        categories = {str(name): n / max(len(asked), 1) for name, n in counted.iter_rows()}
     return MeasuredOn(
         decisions={name: float((decisions == code).mean()) for code, name in enumerate(DECISIONS)},
         score_edges=tuple(edges.tolist()),
         score_shares=tuple((counts / len(values)).tolist()),
         without_value=float(np.isnan(evidence.value).mean()),
-        categories=category_shares(series, len(asked)),
+        categories=categories,
         always=tuple(sorted(every)),
         sometimes=tuple(sorted(some)),
         without_context=len(stated) < len(asked),
         query_categories=tuple(sorted({benchmark.query[item.query_id].category for item in asked})),
     )
-
-
-def category_shares(series: Series, n_asked: int) -> dict[str, float]:
-    """Share of the items that the judge put in each of its own categories."""
-    arm, elicitation = (pl.col(name).cast(pl.String) for name in ("arm", "elicitation"))
-    table = series.run.judgements().filter((arm == series.arm) & (elicitation == series.elicitation))
-    if "categories" not in table.columns:
-        return {}
-    named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()
-    counted = named["categories"].value_counts(sort=True)
-    return {str(name): n / max(n_asked, 1) for name, n in counted.iter_rows()}

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic_core import from_json
 
 from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
-from casewise.deciding.decider_file import FittedDecider, MeasuredOn
+from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
 from casewise.extras import install_command
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
@@ -165,8 +165,7 @@ LINE_STARTS = (b'{"decision":', b'{"format":')
 """How a line begins, today's and one of before."""
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(NamedTuple):
     """What a service's log holds."""
 
     lines: tuple[TrafficLine, ...]
@@ -277,10 +276,15 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     on, n_queries = file.measured_on, file.benchmark.n_queries
     if len(lines) < FEWEST or not on.decisions:
         return ()
-    n, n_valued = len(lines), sum(line.value is not None for line in lines)
+    edges = ["", *(f"{edge:.4g}" for edge in on.score_edges), ""]
+    bins = [f"{place}: {low} to {high}" for place, (low, high) in enumerate(pairwise(edges), 1)]
+    values = np.array([line.value for line in lines if line.value is not None], dtype=np.float64)
+    counts = np.bincount(np.searchsorted(on.score_edges, values, side="left"), minlength=len(bins))
+    scores = dict(zip(bins, (counts / max(len(values), 1)).tolist(), strict=True))
+    n, n_valued = len(lines), len(values)
     missing = {"True": on.without_value, "False": 1 - on.without_value}
     compared = [
-        ("scores", score_shares(lines, on), dict(zip(score_names(on), on.score_shares, strict=True)), n_valued),
+        ("scores", scores, dict(zip(bins, on.score_shares, strict=True)), n_valued),
         ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions, n),
         ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing, n),
     ]
@@ -301,17 +305,6 @@ def shares(said: list[str], names: tuple[str, ...]) -> dict[str, float]:
     return {name: counted[name] / max(len(said), 1) for name in names}
 
 
-def score_names(on: MeasuredOn) -> list[str]:
-    edges = ["", *(f"{edge:.4g}" for edge in on.score_edges), ""]
-    return [f"{place}: {low} to {high}" for place, (low, high) in enumerate(pairwise(edges), 1)]
-
-
-def score_shares(lines: tuple[TrafficLine, ...], on: MeasuredOn) -> dict[str, float]:
-    values = np.array([line.value for line in lines if line.value is not None], dtype=np.float64)
-    counts = np.bincount(np.searchsorted(on.score_edges, values, side="left"), minlength=len(on.score_edges) + 1)
-    return dict(zip(score_names(on), (counts / max(len(values), 1)).tolist(), strict=True))
-
-
 def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
     """P of no difference between two sets of shares, from so many each."""
     from scipy.stats import chi2_contingency  # 0.5 s that not every command needs to wait for
@@ -321,8 +314,7 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
     return float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0
 
 
-@dataclass(frozen=True)
-class RatingMaterial:
+class RatingMaterial(NamedTuple):
     """What was written for people to rate."""
 
     n_items: int
