@@ -54,6 +54,7 @@ CLAIMS = {
     ("robustness", " turns the most: "): "the largest share turned, with its interval corrected for the choice",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("robustness", "No verdict turned towards "): "no item turned",
+    ("study_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
     ("study", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
     ("study", " more under "): "the corrected p of the contrast is at most the level",
     ("study", ", and the difference is smaller than "): "and so is the corrected p of its equivalence",
