@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,13 +15,12 @@ from sqlalchemy import Connection
 from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
-from casewise.studies.answers import begun_bonuses, finish_batch, none_begun, settle_bonus, take_returned
+from casewise.studies.answers import finish_batch, none_begun, settle_bonus, take_returned
 from casewise.studies.monitor import keep_up
-from casewise.studies.owner import Payable, standings, to_be_paid
+from casewise.studies.owner import Payable, known_here, standings, to_be_paid
 from casewise.studies.people import annotator as find_annotator
-from casewise.studies.people import count_stages, leave_before_batch, people_needed, person_of
+from casewise.studies.people import leave_before_batch, people_needed, person_of
 from casewise.studies.prolific import (
-    API,
     RETURN_REASON,
     SETTLED,
     Approval,
@@ -32,6 +29,7 @@ from casewise.studies.prolific import (
     Reconciled,
     Submission,
     can_be_reached,
+    client,
     filters_of,
     fit_study,
     study_request,
@@ -76,20 +74,6 @@ __all__ = [
 
 T = TypeVar("T")
 BonusCheck = Callable[[Connection, Round, str], None]
-
-
-def client() -> ProlificClient:
-    """The client with the token in the environment.
-
-    Raises
-    ------
-    ConfigurationError
-        There is none.
-    """
-    token = os.environ.get("CASEWISE_PROLIFIC_TOKEN")
-    if not token:
-        raise ConfigurationError("set CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings")
-    return ProlificClient(token, api=os.environ.get("CASEWISE_PROLIFIC_API", API))
 
 
 def talked(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
@@ -246,12 +230,8 @@ def reconcile(
         with there.store.write() as connection:
             keep_up(connection, there.round, now=now)
         with there.store.read() as connection:
-            people = standings(connection, there.round, vault=there.vault, now=now)
-            paid: defaultdict[str, float] = defaultdict(float)
-            for each in begun_bonuses(connection, there.round.id):
-                paid[each.annotator_id] += each.amount
-            everybody = sum(count_stages(connection, there.round.id).values())
-        design, all_known = there.round.design, len(people) == everybody
+            _, people, paid, all_known = known_here(connection, there.round, vault=there.vault, now=now)
+        design = there.round.design
     return reconciled(submissions, people, design, bonuses=paid, all_known=all_known)
 
 

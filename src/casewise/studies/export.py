@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import zipfile
@@ -54,8 +55,10 @@ class Exported:
     """Whether every item has exactly its promised number of valid ratings."""
 
 
-def export(connection: Connection, study: Round, *, benchmark: Benchmark, design: Design, folder: Path) -> Exported:
-    """Write the round as a new benchmark folder.
+def export(
+    connection: Connection, study: Round, *, benchmark: Benchmark | None, design: Design, folder: Path
+) -> Exported:
+    """Write the round as a new benchmark folder; without a `benchmark`, its ratings as a table instead, `ratings.csv`.
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
     `own_answers.jsonl` (answers to the owner's own questions, with counted ratings), `annotators.jsonl` (condition, outcome,
@@ -63,7 +66,7 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     `study.json` (the design as it ran, what was frozen, every departure of `design` from it, and the counts). Raises
     StudyError: the benchmark is not the one that was rated; ConfigurationError: there is something at `folder` already.
     """
-    if benchmark.digest != study.benchmark["digest"]:
+    if benchmark is not None and benchmark.digest != study.benchmark["digest"]:
         raise StudyError(
             f"the benchmark has the digest {benchmark.digest}, but {study.benchmark['digest']} was rated; "
             "give the folder that the study was opened with"
@@ -75,7 +78,19 @@ def export(connection: Connection, study: Round, *, benchmark: Benchmark, design
     )
     counted = [rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
     shown = set(connection.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
-    write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
+    if benchmark is None:
+        folder.mkdir(parents=True)
+        query_of = {item.item_id: item.query_id for item in shown_items(connection, study.id)}
+        columns = ("item_id", "query_id", "condition", "annotator_id", "verdict", "seconds")
+        rows = [
+            (row.item_id, query_of[row.item_id], row.condition, row.annotator_id, row.verdict, row.seconds)
+            for row in rated
+            if row.state == "rated" and row.item_id is not None
+        ]
+        with (folder / "ratings.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([columns, *sorted(rows, key=lambda row: (row[0], row[3]))])
+    else:
+        write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
     left_out = excluded(connection, study, rated)
     seen = overview(connection, study)
     write_lines(folder / "excluded.jsonl", left_out)

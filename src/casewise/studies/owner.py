@@ -9,19 +9,27 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
 
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.errors import StatisticsError, StudyError
 from casewise.records import Verdict
 from casewise.stats.power_studies import PilotRatings, study_power, variance_of
-from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, cost_of, cost_of_more
+from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, begun_bonuses, cost_of, cost_of_more
 from casewise.studies.freeze import StudyItem
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
-from casewise.studies.rounds import ROWS_AT_ONCE, Round, StudyPlan, note, round_state, shown_items
+from casewise.studies.rounds import (
+    ROWS_AT_ONCE,
+    Round,
+    StudyPlan,
+    all_made_at_recruiter,
+    note,
+    round_state,
+    shown_items,
+)
 from casewise.studies.slots import release
 
 # What the owner sees and does: the state of every condition, people with their flags, and forgetting somebody.
@@ -200,6 +208,49 @@ def people_states(connection: Connection, study: Round) -> list[PersonState]:
     return people
 
 
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """One item, as the owner sees it: how far it is and, once the round is closed, how people decided."""
+
+    item: StudyItem
+    valid: int
+    skipped: int
+    safe: int | None
+    """None before the round is closed: nobody is to see where it leads while people rate."""
+
+    @property
+    def split(self) -> float:
+        """0 where all say the same, 1 where as many say safe as unsafe."""
+        return 0.0 if not self.valid or self.safe is None else 1 - abs(2 * self.safe / self.valid - 1)
+
+
+def item_states(connection: Connection, study: Round) -> list[ItemState]:
+    """Every item of the round, those first on which people disagree most, once it is closed."""
+    closed = round_state(connection, study.id) == "closed"
+    query = (
+        select(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict, func.count())
+        .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.state.in_(("rated", "skipped")))
+        .group_by(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict)
+    )
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for item_id, state, verdict, many in connection.execute(query):
+        counts[item_id].update({state: many, **({verdict: many} if state == "rated" else {})})
+    states = [
+        ItemState(item, count["rated"], count["skipped"], count["safe"] if closed else None)
+        for item in shown_items(connection, study.id)
+        for count in (counts[item.item_id],)
+    ]
+    return sorted(states, key=lambda state: (-state.split, state.item.item_id))
+
+
+def pages_in_order(connection: Connection, annotator_id: str) -> list[Row[Any]]:
+    """One person's pages in the order in which they were shown."""
+    query = select(PAGES, tables.items.c.shown).outerjoin(
+        tables.items, (tables.items.c.study_id == PAGES.c.study_id) & (tables.items.c.item_id == PAGES.c.item_id)
+    )
+    return list(connection.execute(query.where(PAGES.c.annotator_id == annotator_id).order_by(PAGES.c.position)))
+
+
 Votes = dict[str, Counter[Verdict]]
 
 
@@ -282,6 +333,19 @@ def standings(connection: Connection, study: Round, *, vault: Vault, now: dateti
         ids = vault.open(row.sealed, row.wrapped)
         people.append(Standing(row.id, ids, row.outcome or row.stage, due, away))
     return people
+
+
+def known_here(
+    connection: Connection, study: Round, *, vault: Vault, now: datetime
+) -> tuple[list[str], list[Standing], dict[str, float], bool]:
+    """What a reconciliation needs: the round's studies there, people, their bonuses, and whether nobody's ids are deleted."""
+    people = standings(connection, study, vault=vault, now=now)
+    bonuses: defaultdict[str, float] = defaultdict(float)
+    for bonus in begun_bonuses(connection, study.id):
+        bonuses[bonus.annotator_id] += bonus.amount
+    all_known = len(people) == sum(count_stages(connection, study.id).values())
+    names = [name for name in all_made_at_recruiter(connection, study.id, "study") if name]
+    return names, people, bonuses, all_known
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -325,6 +326,17 @@ class ProlificClient:
             busy = "; wait a minute and try again" if status == BUSY else ""
             raise RecruiterRefused(said + busy, status=status)
         return read_object(text)
+
+
+def client() -> ProlificClient:
+    """The client with the token in the environment.
+
+    Raises ConfigurationError: there is none.
+    """
+    token = os.environ.get("CASEWISE_PROLIFIC_TOKEN")
+    if not token:
+        raise ConfigurationError("set CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings")
+    return ProlificClient(token, api=os.environ.get("CASEWISE_PROLIFIC_API", API))
 
 
 @dataclass(frozen=True)

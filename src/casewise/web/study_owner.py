@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from math import ceil
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Role
-from casewise.studies.answers import restore, void
+from casewise.errors import CasewiseError, StudyError
+from casewise.storage import load_benchmark
+from casewise.studies.answers import Progress, Shown, restore, void
+from casewise.studies.export import export
 from casewise.studies.monitor import (
     SORTS,
     PeopleQuery,
@@ -23,13 +31,22 @@ from casewise.studies.monitor import (
     monitor,
     with_submission,
 )
-from casewise.studies.owner import overview
+from casewise.studies.owner import Standing, item_states, known_here, overview, pages_in_order
 from casewise.studies.people import Vault, annotator, count_stages
+from casewise.studies.prolific import SETTLED, Approval, Reconciled, client, reconcile
 from casewise.studies.quality import FlagKind
-from casewise.studies.rounds import Round, RoundState, all_rounds, round_state, set_state
+from casewise.studies.rounds import Round, RoundState, all_rounds, note, round_state, set_state, shown_items
 from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
-from casewise.web.security import SentForm, whole_number
-from casewise.web.study import TAKES_ANSWERS, ThisRound, arrival_router, rating_router, vault_of
+from casewise.web.security import FIXED, SentForm, whole_number
+from casewise.web.study import (
+    TAKES_ANSWERS,
+    ThisRound,
+    arrival_router,
+    markdown,
+    rating_router,
+    show_item,
+    vault_of,
+)
 from casewise.web.upkeep import TALLIES_EVERY_S
 
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
@@ -94,6 +111,150 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     with database_of(request).write() as connection:
         set_state(connection, study.id, wanted, by=owner.id, now=at)
     return redirect(f"/studies/{study.id}")
+
+
+# What people see and what they did: the design, items, one person's answers; and the round's export.
+
+
+ITEMS_A_PAGE = 100
+DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
+STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
+"""For a page as annotators see it: no form on it can be sent, and no script runs."""
+
+
+@router.get("/{study_id}/design")
+def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
+    """The settings with which the round runs, and every text that people read."""
+    plain = study.design.model_dump(mode="json")
+    wording = study.wording
+    texts = {
+        name: markdown(getattr(wording, name))
+        for name in ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
+    }
+    values: dict[str, Any] = {
+        "study": study,
+        "facts": {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")},
+        "sections": {name: plain[name] for name in DESIGN_SECTIONS},
+        "texts": texts,
+    }
+    return render(request, "study/owner_design.html", **values)
+
+
+@router.get("/{study_id}/items")
+def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
+    """Every item; once the round is closed those first on which people disagree most."""
+    page = whole_number(request.query_params.get("page", "")[:9]) or 1
+    with database_of(request).read() as connection:
+        state, found = round_state(connection, study.id), item_states(connection, study)
+    pages = max(1, ceil(len(found) / ITEMS_A_PAGE))
+    page = min(page, pages)
+    items = found[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE]
+    values: dict[str, Any] = {"study": study, "items": items, "closed": state == "closed", "page": page, "pages": pages}
+    return render(request, "study/owner_items.html", **values)
+
+
+@router.get("/{study_id}/items/{item_id}")
+def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -> Response:
+    """The item's page as people see it; nothing on it can be sent."""
+    with database_of(request).read() as connection:
+        item = next((item for item in shown_items(connection, study.id) if item.item_id == item_id), None)
+    if item is None:
+        raise HTTPException(404)
+    pages = study.design.ratings.per_annotator + study.design.attention.checks_per_batch
+    shown = Shown(0, 0, item.shown["query"], item.shown["context"], Progress(0, pages))
+    response = show_item(request, study, "", shown, now=study.created_at)
+    response.headers["Content-Security-Policy"] = STILL
+    return response
+
+
+@router.get("/{study_id}/export.zip")
+def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
+    """What `casewise study export` writes; with the ratings as a table where the benchmark is not on this machine."""
+    try:
+        benchmark = load_benchmark(study.design.benchmark)
+    except CasewiseError:
+        benchmark = None
+    if benchmark is not None and benchmark.digest != study.benchmark["digest"]:
+        benchmark = None
+    with tempfile.TemporaryDirectory(prefix="casewise-export-") as place:
+        folder = Path(place) / f"{study.name}-{study.phase}"
+        with database_of(request).read() as connection:
+            export(connection, study, benchmark=benchmark, design=study.design, folder=folder)
+        packed = Path(shutil.make_archive(str(folder), "zip", place, folder.name)).read_bytes()
+    named = {"Content-Disposition": f'attachment; filename="{folder.name}.zip"'}
+    return Response(packed, media_type="application/zip", headers=named)
+
+
+# At Prolific: what `casewise prolific reconcile` lists, and approving.
+
+
+APPROVED_AT_ONCE = 50
+
+
+@router.get("/{study_id}/prolific")
+async def prolific_page(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
+    """Prolific's submissions beside the people here, with what to do about each."""
+    return await at_prolific(request, study, at)
+
+
+@router.post("/{study_id}/prolific")
+async def approve_page(request: Request, owner: Owner, study: ThisRound, at: Now) -> Response:
+    """Pay for the submissions of those who did their part, some at a time; each is put on record."""
+    return await at_prolific(request, study, at, by=owner.id)
+
+
+async def at_prolific(request: Request, study: Round, at: datetime, *, by: str | None = None) -> Response:
+    """The page; `by` whom what can be approved is approved first."""
+    lines: list[Reconciled] = []
+    done: list[Approval] = []
+    problem = ""
+
+    def ours() -> tuple[list[str], list[Standing], dict[str, float], bool]:
+        with database_of(request).read() as connection:
+            return known_here(connection, study, vault=vault_of(request), now=at)
+
+    def on_record(approvals: list[Approval], annotators: dict[str, str]) -> None:
+        with database_of(request).write() as connection:
+            for approval in approvals:
+                if approval.state == "approved":
+                    who = annotators[approval.submission]
+                    note(connection, study.id, "approved", at=at, by=str(by), annotator_id=who)
+
+    try:
+        async with client() as prolific:
+            names, people, bonuses, all_known = await run_in_threadpool(ours)
+            if not names:
+                raise StudyError(
+                    "No study at Prolific is on record for this round. Where you made one there yourself, use a terminal: "
+                    "casewise prolific reconcile --prolific-study ID"
+                )
+
+            async def listed() -> list[Reconciled]:
+                submissions = [each for name in names for each in await prolific.submissions(name)]
+                return reconcile(submissions, people, study.design, bonuses=bonuses, all_known=all_known)
+
+            lines = await listed()
+            if by is not None:
+                due = [line for line in lines if line.action == "approve"][:APPROVED_AT_ONCE]
+                whose = {
+                    line.submission.id: line.standing.annotator for line in due if line.submission and line.standing
+                }
+                done = await prolific.approve_each(list(whose))
+                await run_in_threadpool(on_record, done, whose)
+                lines = await listed()
+    except CasewiseError as error:
+        problem = str(error)
+    unsettled = [line for line in lines if line.advice != SETTLED]
+    values: dict[str, Any] = {
+        "study": study,
+        "lines": unsettled,
+        "settled": len(lines) - len(unsettled),
+        "due": [line for line in lines if line.action == "approve"],
+        "at_once": APPROVED_AT_ONCE,
+        "done": done,
+        "problem": problem,
+    }
+    return render(request, "study/owner_prolific.html", status=400 if problem else 200, **values)
 
 
 # The owner's page of people: found, sorted, left out and taken in again, many at once, with a reason.
@@ -202,6 +363,25 @@ def find_submission(request: Request, _owner: Owner, study: ThisRound, form: Sen
 def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
     """The address of what was sent before, opened anew: the list it came from."""
     return redirect(f"/studies/{study.id}/people?{listed.link}&page={listed.page}")
+
+
+@people_router.get("/{annotator_id}")
+def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id: str, listed: Listed) -> Response:
+    """One person's pages, in the order in which they were shown."""
+    with database_of(request).read() as connection:
+        who = annotator(connection, annotator_id)
+        if who is None or who.study_id != study.id:
+            raise HTTPException(404)
+        pages = pages_in_order(connection, annotator_id)
+    values: dict[str, Any] = {
+        "study": study,
+        "who": who,
+        "pages": pages,
+        "expected": {check.name: check.expected for check in study.wording.checks},
+        "own": {question.name: question for question in study.design.questions},
+        "link": f"{listed.link}&page={listed.page}",
+    }
+    return render(request, "study/owner_answers.html", **values)
 
 
 @people_router.post("/{annotator_id}/recruiter")
