@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.audits.builders import Row, benchmark_of, crowd
 
-from casewise.audits import CODES, AuditOptions, Part, audit
+from casewise.audits import AuditOptions, Part, audit, kinds
 from casewise.audits.audit import matching
 from casewise.audits.subject import checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError
@@ -94,4 +94,4 @@ def test_an_unknown_code_is_refused_with_those_there_are():
 def test_a_finding_has_a_known_code():
     with pytest.raises(KeyError, match=r"made\.up"):
         Part("labels").add("made.up", "t", 0, {})
-    assert all(code.count(".") == 1 for code in CODES)
+    assert all(code.count(".") == 1 for code in kinds())

@@ -1,6 +1,6 @@
 """What a benchmark's numbers hide: findings with evidence, baselines, and subsets worth judging apart."""
 
 from casewise.audits.audit import Audit, audit
-from casewise.audits.subject import CODES, AuditOptions, Finding, Part
+from casewise.audits.subject import AuditOptions, Finding, Part, kinds
 
-__all__ = ["CODES", "Audit", "AuditOptions", "Finding", "Part", "audit"]
+__all__ = ["Audit", "AuditOptions", "Finding", "Part", "audit", "kinds"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress, islice
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
-from casewise.records.base import Record, canonical_json
+from casewise.records.base import Record, canonical_json, shipped_toml
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
 from casewise.stats.sample import VOTES, labels, query_numbers
@@ -38,146 +38,18 @@ EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
 
 
 class Kind(NamedTuple):
-    """What findings with one code say, what they do to a number, and what to do about them."""
+    """What findings with one code say, what they do to a number, when they are made, and what to do about them."""
 
     says: str
     effect: Effect
+    when: str
     advice: str
 
 
-CODES: dict[str, Kind] = {
-    "labels.intent-in-rates": Kind(
-        "the stated safe rates count the author's intent as a vote",
-        "label",
-        "Score against people's votes (--labels votes, the default); use --labels published only to compare with numbers that "
-        "were computed so. Ties are then ties again.",
-    ),
-    "labels.intent-in-votes": Kind(
-        "a vote column is the author's intent",
-        "label",
-        "Take these votes out: they are the author's intent, and count it as if a person had given it.",
-    ),
-    "labels.rates-disagree": Kind(
-        "stated safe rates are not those of the votes",
-        "label",
-        "Find out which of the two is right before using either; casewise's labels come from the votes.",
-    ),
-    "labels.ties": Kind(
-        "ties, whose label a rule has to settle",
-        "label",
-        "Quote --labels votes (a tie is half of each) and say how many ties there are; or drop them with --ties drop.",
-    ),
-    "labels.unstable": Kind(
-        "labels that may come out otherwise in a repeated study",
-        "label",
-        "A second study of this size would agree with this one so often. Read accuracies beside it. It is no upper bound: a "
-        "judge can score above it. Look at --items clear, where people agree.",
-    ),
-    "labels.unrated": Kind("items without ratings", "label", "Have them rated, or leave them out of the release."),
-    "intent.not-shared": Kind(
-        "people do not share the author's intent",
-        "note",
-        "Read these contexts again: either they do not say what was meant, or people do not think as the author. Never score "
-        "a judge against the intent without saying so.",
-    ),
-    "intent.predicts-labels": Kind(
-        "the author's intent alone gives most labels",
-        "score",
-        "Put constant:intended beside every judge. A judge that finds out what the author meant scores as well as one that "
-        "weighs the case; items where people and author differ tell the two apart.",
-    ),
-    "baseline.vocabulary": Kind(
-        "words of the context alone predict people's verdicts",
-        "score",
-        "Show this baseline beside every judge, and say that it was trained on these labels with whole queries held out, which "
-        "a judge was not. Score judges where it fails, too (--items hard, --items low-margin). People use the context too, so "
-        "this is a baseline and no shortcut. What would show a shortcut: exchange contexts between queries, have people rate "
-        "the new items (as a condition of the study's own), and audit again; if the classifier's prediction stays while "
-        "people's verdict changes, the words alone are not what people go by.",
-    ),
-    "baseline.one-parameter": Kind(
-        "words of one parameter alone predict people's verdicts",
-        "score",
-        "Judge also with this parameter omitted; write contexts whose parameters pull in different directions.",
-    ),
-    "baseline.query": Kind(
-        "words of the query alone predict people's verdicts",
-        "score",
-        "Context changes little for these queries: look at pairs, where the query is the same on both sides.",
-    ),
-    "baseline.shortcut": Kind(
-        "exchanged contexts keep the prediction while people change",
-        "label",
-        "The words of the contexts are a shortcut to the labels here. Score judges on the exchanged items.",
-    ),
-    "contexts.repeated": Kind(
-        "statements that stand in many contexts word for word",
-        "note",
-        "A parameter that hardly varies cannot matter: leave it out of claims about what judges attend to.",
-    ),
-    "contexts.length": Kind(
-        "the length of a context tells its intent",
-        "score",
-        "Make both contexts of a query about as long; length should not give the answer away.",
-    ),
-    "contexts.missing": Kind(
-        "parameters that not every context states",
-        "note",
-        "Compare arms that omit a parameter only over contexts that state it.",
-    ),
-    "contexts.missing-tells": Kind(
-        "whether a parameter is stated tells the intent",
-        "score",
-        "State the parameter in both contexts of a query or in neither: its absence should not give the answer away.",
-    ),
-    "contexts.near-duplicates": Kind(
-        "nearly the same context with different queries",
-        "note",
-        "Treat these items as one when holding out queries, and do not count them as independent; where they were exchanged on "
-        "purpose, the baseline's part of this audit says what they show.",
-    ),
-    "contexts.unmoved": Kind(
-        "queries that no context moves: people's verdict is the same under each",
-        "note",
-        "On these a judge needs no context to be right. Leave them out of what is said about context, and out of a new set of "
-        "contexts: casewise contexts select --movable.",
-    ),
-    "people.disagree": Kind(
-        "people agree little with each other",
-        "note",
-        "That people differ is a fact about the cases, not a fault to be cleaned away. Use rates of many votes, never single "
-        "ratings, and compare judges with the panel curve, not with 100 %.",
-    ),
-    "coverage.one-category": Kind(
-        "all items are of one category", "note", "Say so beside every number: it is about this category only."
-    ),
-    "coverage.thin": Kind(
-        "categories with too few queries to say anything about",
-        "note",
-        "Report these by domain, not one by one: an interval over so few queries covers nearly everything.",
-    ),
-    "coverage.unpaired": Kind(
-        "queries without both a safe and an unsafe context",
-        "note",
-        "Add the other context, or leave them out of what is said about pairs: such a query cannot show that context matters.",
-    ),
-    "coverage.one-verdict": Kind(
-        "people's verdicts are all alike",
-        "score",
-        "Add items of the other kind; recall of one class cannot be measured here.",
-    ),
-    "coverage.uneven-votes": Kind(
-        "items have very different numbers of votes",
-        "note",
-        "A majority of few says less than one of many. Gather the missing ratings, or weigh by them.",
-    ),
-    "outputs.filled-in": Kind(
-        "values of a judge's output look filled in by chance",
-        "score",
-        "Score this output without them, and say so; as they stand they pull every number towards chance.",
-    ),
-}
-"""By stable code, for `--fail-on`."""
+@cache
+def kinds() -> dict[str, Kind]:
+    """Of each finding its kind, by stable code, for `--fail-on`: `findings.toml`."""
+    return {code: Kind(**kind) for code, kind in shipped_toml("casewise.audits", "findings.toml").items()}
 
 
 class Finding(Record):
@@ -228,7 +100,7 @@ class Part(ShortRepr):
         advice: str = "",
     ) -> None:
         """Add a finding with the effect of its code, and its advice unless another is given."""
-        kind = CODES[code]
+        kind = kinds()[code]
         self.findings.append(
             Finding(
                 code=code,
@@ -252,13 +124,14 @@ def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
 
     Raises ConfigurationError: one is neither; the message lists them all.
     """
-    parts = {code.partition(".")[0] for code in CODES}
+    codes = kinds()
+    parts = {code.partition(".")[0] for code in codes}
     wanted = tuple(names)
     for name in wanted:
-        if name not in CODES and name not in parts and name != "any":
-            listed = "\n".join(f"  {code}: {kind.says}" for code, kind in CODES.items())
+        if name not in codes and name not in parts and name != "any":
+            listed = "\n".join(f"  {code}: {kind.says}" for code, kind in codes.items())
             raise ConfigurationError(
-                f"no finding is called {name!r}{did_you_mean(name, {*CODES, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
+                f"no finding is called {name!r}{did_you_mean(name, {*codes, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )
     return wanted
 

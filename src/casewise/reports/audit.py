@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from casewise.audits import CODES, Audit, Finding, Part
+from casewise.audits import Audit, Finding, Part, kinds
 from casewise.audits.subject import EFFECTS, spoken_name
 from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
@@ -98,8 +98,9 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
         (" – ".join(map(spoken, path)), value if path[-1] == "interval" else written(path, value))
         for path, value in flat(finding.evidence)
     ]
-    name = f"evidence-{finding.code.replace('.', '-')}"
-    yield table_of(name, f"{finding.code}: {CODES[finding.code].says}", ("What", "Value"), rows)
+    name, kind = f"evidence-{finding.code.replace('.', '-')}", kinds()[finding.code]
+    yield table_of(name, f"{finding.code}: {kind.says}", ("What", "Value"), rows)
+    yield Prose(f"Made when: {kind.when}.")
     if len(finding.items) > SHOWN_ITEMS:
         yield Prose(f"{SHOWN_ITEMS} of the items that it touches; casewise audit --json lists up to twenty.")
     for item in finding.items[:SHOWN_ITEMS]:

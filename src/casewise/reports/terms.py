@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from casewise.audits.words import SUBSETS
+from casewise.records.base import shipped_toml
 from casewise.reports.document import Table
 from casewise.stats.metrics import FLOORS, METRICS
 
 
 @cache
 def written() -> Mapping[str, Any]:
-    return tomllib.loads(files("casewise.reports").joinpath("terms.toml").read_text(encoding="utf-8"))
+    return shipped_toml("casewise.reports", "terms.toml")
 
 
 @cache
