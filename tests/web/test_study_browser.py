@@ -152,9 +152,11 @@ def test_nobody_answers_before_the_request_and_the_situation_were_on_the_screen(
     page.evaluate("document.querySelector('.panel').style.marginTop = '150vh'")
     token = page.locator('input[name="page"]').get_attribute("value")
     page.wait_for_timeout(900)
+    assert page.locator("#early").is_hidden()
     page.keyboard.press("r")
     assert page.locator('input[name="page"]').get_attribute("value") == token
     assert page.locator("#decide[data-ready]").count() == 0
+    assert "was not taken yet" in page.locator("#early").inner_text()
     page.locator(".panel dd").first.scroll_into_view_if_needed()
     page.evaluate("scrollBy(0, 150)")
     ready(page)

@@ -128,7 +128,9 @@
     const skips = event.submitter && event.submitter.value === "skip";
     const unseen = sight.parts.find((part) => part.seen_s === null);
     if (!skips && unseen && !isSeen(unseen.element, unseen.pinned)) unseen.element.scrollIntoView({ block: "center" });
-    if (sending || !(skips || ready())) return;
+    if (sending) return;
+    document.getElementById("early").hidden = skips || ready();
+    if (!skips && !ready()) return;
     sending = true;
     const body = new URLSearchParams(new FormData(form(), event.submitter));
     body.set("hand", byHand ? "yes" : "no");
