@@ -153,14 +153,19 @@ def test_a_known_browser_may_not_guess_without_end_either(app):
     "password", ["password1234", "P@ssw0rd2024!", "qwertyuiop12", "iloveyou2024!", "Welcome12345", "casewise-2026"]
 )
 def test_a_password_that_is_guessed_first_cannot_be_chosen(password):
-    assert "guessed first" in (password_problem(password) or "")
+    assert "guessed first" in (password_problem(password, "ada@uni.edu") or "")
+
+
+@pytest.mark.parametrize("password", ["ada.lovelace@uni.edu", "Ada.Lovelace@Uni.edu", "ada.lovelace "])
+def test_nobody_signs_in_with_their_own_address_as_the_password(password):
+    assert "not your e-mail address" in (password_problem(password, "ada.lovelace@uni.edu") or "")
 
 
 @pytest.mark.parametrize(
     "password", [PASSWORD, "correct horse battery", "tr4velling-by-night", "welcome dear old friend"]
 )
 def test_a_few_unrelated_words_can(password):
-    assert password_problem(password) is None
+    assert password_problem(password, "ada@uni.edu") is None
 
 
 def test_the_server_says_whether_its_database_answers(app, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ from casewise.studies.rounds import (
     pilot_of,
     read_plan,
     round_state,
+    seconds_to_wait,
     set_state,
 )
 
@@ -305,10 +307,26 @@ def amending(
         yield found, go_on
 
 
-def change_state(study: str | Path, state: RoundState, *, phase: str = "main", database: str | None = None) -> Round:
-    """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again."""
-    with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        set_state(connection, there.round.id, state, by="owner", now=datetime.now(UTC))
+def change_state(
+    study: str | Path,
+    state: RoundState,
+    *,
+    phase: str = "main",
+    database: str | None = None,
+    wait: Callable[[float], object] = time.sleep,
+) -> Round:
+    """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.
+
+    After an amendment, opening waits until every server has read it: `wait` is called with the seconds.
+    """
+    with study_round(study, phase, database=database) as there:
+        if state == "open":
+            with there.store.read() as connection:
+                wait_s = seconds_to_wait(connection, there.round.id, now=datetime.now(UTC))
+            if wait_s:
+                wait(wait_s)
+        with there.store.write() as connection:
+            set_state(connection, there.round.id, state, by="owner", now=datetime.now(UTC))
     return there.round
 
 

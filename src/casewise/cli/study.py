@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -419,7 +420,7 @@ def amend(
         )
         if yes or confirmed("Go on so?"):
             go_on()
-            say("The round is amended. Let people in again after a minute: casewise study set open", amended=True)
+            say("The round is amended. Let people in again: casewise study set open", amended=True)
         else:
             note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
 
@@ -441,7 +442,12 @@ def set_state(
         paused: nobody new begins, and whoever has a batch may finish. open: people are let in again. closed: the study is
         over; whoever has a batch may finish, and whoever is in the quiz is paid.
     """
-    found = api.studies.change_state(study, state, phase=phase, database=database)
+
+    def wait(seconds: float) -> None:
+        note(f"Waiting {seconds:.0f} s, until every server has read the amendment.")
+        time.sleep(seconds)
+
+    found = api.studies.change_state(study, state, phase=phase, database=database, wait=wait)
     facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 

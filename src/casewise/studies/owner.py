@@ -516,7 +516,7 @@ def refuse_while_open(connection: Connection, study: Round) -> None:
     """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
     if round_state(connection, study.id) != "paused":
         raise StudyError(
-            "pause the round first (casewise study set paused), amend it, and let people in again after a minute"
+            "pause the round first (casewise study set paused), amend it, and let people in again (casewise study set open)"
         )
 
 

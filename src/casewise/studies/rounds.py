@@ -127,6 +127,16 @@ def amendments(connection: Connection, study_id: str) -> list[tuple[datetime, di
     return [(row.at, row.detail) for row in connection.execute(query.order_by(table.c.id))]
 
 
+READ_ANEW_S = 60.0
+"""How often a server reads the rounds that it keeps in memory."""
+
+
+def seconds_to_wait(connection: Connection, study_id: str, *, now: datetime) -> float:
+    """How long a round that was amended stays paused: until every server has read it, and a little longer."""
+    last = max((at for at, _ in amendments(connection, study_id)), default=None)
+    return 0.0 if last is None else max(0.0, READ_ANEW_S + 5 - (now - last).total_seconds())
+
+
 def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:
     """All events of a round, in their order, as JSON values that do not say when anybody worked.
 

@@ -218,14 +218,16 @@ COMMON = tuple(COMMON_WORDS.split())
 """Words that lists of leaked passwords begin with, each before those it holds."""
 
 
-def password_problem(password: str) -> str | None:
-    """Why `password` cannot be chosen, or None."""
+def password_problem(password: str, email: str) -> str | None:
+    """Why `password` cannot be chosen by whoever signs in with `email`, or None."""
     if len(password) < SHORTEST_PASSWORD:
         return f"Choose a password of at least {SHORTEST_PASSWORD} characters; a few unrelated words are good."
     if len(password) > LONGEST_PASSWORD:
         return f"Choose a password of at most {LONGEST_PASSWORD} characters."
     if len(set(password)) < SHORTEST_PASSWORD // 2:
         return "Choose a password with more different characters."
+    if password.strip().casefold() in {email.casefold(), email.partition("@")[0].casefold()}:
+        return "Choose a password that is not your e-mail address; a few unrelated words are good."
     if is_common(password):
         return "This is one of the passwords that are guessed first; a few unrelated words are good."
     return None

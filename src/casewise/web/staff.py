@@ -166,13 +166,13 @@ def join_page(request: Request, token: str, at: Now) -> Response:
 def join_now(request: Request, token: str, form: SentForm, at: Now) -> Response:
     """Use an invitation link: choose a name and a password, and be signed in."""
     name, password = form.get("name", "").strip()[:200], form.get("password", "")
-    problem = password_problem(password) or (None if name else "Tell us your name.")
-    if problem is None and password != form.get("again", ""):
-        problem = "The two passwords differ."
     with database_of(request).read() as connection:
         invitation = open_invitation(connection, token, now=at)
     if invitation is None:
         raise HTTPException(410, "This link was used already or has run out. Ask an administrator for a new one.")
+    problem = password_problem(password, invitation.email) or (None if name else "Tell us your name.")
+    if problem is None and password != form.get("again", ""):
+        problem = "The two passwords differ."
     if problem is not None:
         return render(
             request, "staff/join.html", status=400, token=token, invitation=invitation, name=name, problem=problem

@@ -35,7 +35,7 @@ from casewise.studies.owner import Standing, item_states, known_here, overview, 
 from casewise.studies.people import Vault, annotator, count_stages
 from casewise.studies.prolific import SETTLED, Approval, Reconciled, client, reconcile
 from casewise.studies.quality import FlagKind
-from casewise.studies.rounds import Round, RoundState, all_rounds, note, round_state, set_state, shown_items
+from casewise.studies.rounds import Round, RoundState, all_rounds, note, round_state, seconds_to_wait, set_state, shown_items
 from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
 from casewise.web.security import FIXED, SentForm, whole_number
 from casewise.web.study import (
@@ -109,6 +109,8 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     if wanted is None:
         raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
     with database_of(request).write() as connection:
+        if wanted == "open" and (wait_s := seconds_to_wait(connection, study.id, now=at)):
+            raise HTTPException(409, f"The study was just amended. Open it again in {wait_s:.0f} seconds.")
         set_state(connection, study.id, wanted, by=owner.id, now=at)
     return redirect(f"/studies/{study.id}")
 

@@ -14,11 +14,10 @@ from casewise.database import Database
 from casewise.database.engine import Limit, only_one, take
 from casewise.errors import RunConflict
 from casewise.studies.monitor import add_tally, keep_up
-from casewise.studies.rounds import Round, all_rounds, load_round
+from casewise.studies.rounds import READ_ANEW_S, Round, all_rounds, load_round
 
-EVERY_S = 60.0
 TALLIES_EVERY_S = 5.0
-ONCE = Limit(burst=1, per_s=EVERY_S - 5)
+ONCE = Limit(burst=1, per_s=READ_ANEW_S - 5)
 """Somewhat less than the period, or a worker that wakes a moment early would leave a minute out."""
 
 log = logging.getLogger(__name__)
@@ -71,7 +70,7 @@ def each_minute(database: Database, tallies: Tallies, rounds: dict[str, Round]) 
             except Exception:  # the next time tries again; the pages must go on
                 log.exception("upkeep failed")
 
-    kept = ((EVERY_S, keep_up), (TALLIES_EVERY_S, partial(tallies.write, database)))
+    kept = ((READ_ANEW_S, keep_up), (TALLIES_EVERY_S, partial(tallies.write, database)))
     threads = [threading.Thread(target=repeat, args=each, daemon=True, name="casewise upkeep") for each in kept]
     for thread in threads:
         thread.start()

@@ -1,6 +1,7 @@
 """A round is changed while it runs: what was rated stays, and everything says what was changed."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from tests.studies.test_store import VAULT, finished, seen
@@ -14,7 +15,15 @@ from casewise.studies.monitor import monitor
 from casewise.studies.owner import amend, amendment_of
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, read_plan, set_state
+from casewise.studies.rounds import (
+    freeze_plan,
+    init_study,
+    load_round,
+    open_plan,
+    read_plan,
+    seconds_to_wait,
+    set_state,
+)
 
 
 @pytest.fixture
@@ -144,3 +153,15 @@ def test_what_is_still_to_come_is_one_sum_for_status_and_amend(store, study, pat
     )  # three for 63 slots, four for 88, one is there
     with store.read() as connection:
         assert found.after.cost == monitor(connection, after, now=START).money.to_come > money.to_come
+
+
+def test_a_round_waits_until_every_server_has_read_its_amendment(store, study, path):
+    with store.write() as connection:
+        set_state(connection, study.id, "paused", by="owner", now=START)
+        assert seconds_to_wait(connection, study.id, now=START) == 0
+    changed(path, r"per_item = 2 ", "per_item = 3 ")
+    amended(store, study, path)
+
+    with store.read() as connection:
+        waits = [seconds_to_wait(connection, study.id, now=START + timedelta(seconds=s)) for s in (0, 50, 65, 900)]
+    assert waits == [65, 15, 0, 0]
