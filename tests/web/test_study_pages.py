@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tests.support.study import RIGHT, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.answers import lapse_and_void
+from casewise.studies.answers import lapse_and_void, take_returned
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import forget, overview, people_states, standings, to_be_paid
 from casewise.studies.recruiters import Invitations, RecruiterIds
@@ -219,16 +219,35 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
     assert "SORRY42" in idle.page
 
 
-def test_a_check_has_a_situation_like_the_pages_around_it(app):
+def test_a_check_has_a_situation_like_the_pages_around_it_in_words_of_its_own(app):
     study = opened(app.state.database, design(conditions=["safe_revised"]))
     walker = Walker(app, study)
     where = walker.to_rating()
     while where == "/rate" and not walker.asked_for:
         assert "The situation" in walker.page
+        assert "Brews tea at home" in walker.page
         where = walker.decide()
 
     assert walker.asked_for
     assert "The situation" in walker.page
+    assert "The terms" in walker.page
+    assert "tea" not in re.sub(r"<footer.*", "", walker.page.partition("situation")[2], flags=re.DOTALL)
+
+
+def test_who_returned_their_place_gets_no_page_back_and_no_answer_of_theirs_is_taken(app, study):
+    walker = Walker(app, study)
+    walker.to_rating()
+    walker.decide()
+    token = walker.token
+    with app.state.database.write() as connection:
+        take_returned(connection, study, rows(app, tables.annotators)[0].id, by="owner", now=START)
+
+    assert walker.send("/rate", page=token, decision="respond") == "/end"
+    assert "You returned your submission" in walker.page
+    for again in (walker.arrive(), walker.open("/rate"), walker.open("/quiz"), walker.open("/questions")):
+        assert again == "/end"
+    assert [row.state for row in rows(app, tables.pages) if row.state in {"rated", "waiting"} and row.item_id] == []
+    assert all(slot.holder_id is None for slot in rows(app, tables.slots))
 
 
 def test_what_was_on_the_screen_is_kept_with_the_answer_and_nonsense_is_not(app, study):

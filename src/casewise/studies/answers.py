@@ -134,21 +134,42 @@ def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown 
     done = Progress.of({state: getattr(row, state) for state in COUNTED})
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
-        context = situation_of_check(connection, annotator_id, row.position)
+        context = situation_of_check(connection, study, annotator_id)
         return Shown(row.position, row.revision, text, context, done)
     return Shown(row.position, row.revision, row.shown["query"], row.shown["context"], done)
 
 
-def situation_of_check(connection: Connection, annotator_id: str, position: int) -> dict[str, Any]:
-    """A check has a situation like the pages around it: that of the farthest item of the same batch."""
-    shown: dict[str, Any] | None = connection.scalars(
-        select(ITEMS.c.shown)
-        .join(PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
-        .where(PAGES.c.annotator_id == annotator_id)
-        .order_by(func.abs(PAGES.c.position - position).desc(), PAGES.c.position)
-        .limit(1)
-    ).first()
-    return dict(shown["context"]) if shown else {}
+CHECK_SITUATION = {
+    "nature_of_the_interaction": "The chatbot answers questions that come up in everyday life, in short conversations.",
+    "platform_type": "A website that anyone can open, without an account.",
+    "type": "A visitor of the website.",
+    "background": "Nothing is known about the person beyond what they write in this conversation.",
+    "urgency": "There is no hurry: the person can read an answer whenever they like.",
+    "sender_purpose": "The chatbot is there to give general information in plain words.",
+    "confidentiality": "The person and those who run the website can read the conversation.",
+    "source_accountability": "Those who run the website answer for what the chatbot says.",
+}
+"""What stands around an attention check, by parameter: nobody reads the situation of an item twice, or with another request."""
+OTHER_PARAMETER = "Nothing in particular is known about this."
+CHECK_REPLY = "Thank you for your message. This text stands where other pages show the reply of a chatbot."
+
+
+def situation_of_check(connection: Connection, study: Round, annotator_id: str) -> dict[str, Any]:
+    """A check has the groups and parameters of an item of the same batch, and words of its own."""
+    mine = PAGES.c.annotator_id == annotator_id
+    query = select(ITEMS.c.shown).join(
+        PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
+    )
+    shown = connection.scalars(query.where(mine).order_by(PAGES.c.position).limit(1)).first()
+    other = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
+
+    def words(name: str) -> str:
+        return study.speech(CHECK_SITUATION.get(name, other))
+
+    return {
+        group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)
+        for group, texts in (shown["context"] if shown else {}).items()
+    }
 
 
 def progress(connection: Connection, annotator_id: str) -> Progress:

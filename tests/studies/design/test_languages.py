@@ -11,6 +11,7 @@ import pytest
 from tests.support.study import design
 
 from casewise.ask.layouts import FOR_ANNOTATORS
+from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
 from casewise.studies.design import CONFIDENCE, DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
 from casewise.studies.freeze import ABOUT_YOU, read_wording
 from casewise.web.errors import SAYINGS, TITLES
@@ -34,6 +35,7 @@ def said_in_code():
         yield from SAID.findall(path.read_text(encoding="utf-8"))
     yield from (ABOUT_YOU, *CONFIDENCE.values())
     yield from (words for words in FOR_ANNOTATORS.values())
+    yield from (*CHECK_SITUATION.values(), OTHER_PARAMETER, CHECK_REPLY)
     yield from (REPLY_QUESTION.ask, *REPLY_QUESTION.options)
     for question in DEMOGRAPHICS:
         yield from (question.ask, *question.options)
