@@ -170,6 +170,28 @@ def test_nobody_answers_before_the_request_and_the_situation_were_on_the_screen(
     page.context.close()
 
 
+def test_a_design_may_ask_that_the_end_of_the_situation_was_on_the_screen(browser, served):
+    plan = design(name="end", conditions=["safe_revised"], attention={"checks_per_batch": 0, "end_in_view": True})
+    study = opened(served.store, plan)
+    page = browser.new_context(viewport={"width": 390, "height": 600}).new_page()
+    to_rating(page, SimpleNamespace(**vars(served) | {"study": study}), "somebody")
+    page.evaluate("document.querySelector('.panel .group').style.marginBottom = '150vh'")
+    page.wait_for_timeout(900)
+    page.keyboard.press("r")
+    assert "to its end" in page.locator("#early").inner_text()
+    assert page.locator("#decide[data-ready]").count() == 0
+    page.locator("#ask").scroll_into_view_if_needed()
+    ready(page)
+    next_after(page, lambda: page.keyboard.press("r"))
+
+    with served.store.read() as connection:
+        sight = connection.scalars(select(tables.pages.c.sight).where(tables.pages.c.verdict.is_not(None))).one()
+    assert sight["end_s"] > sight["situation_s"]
+    assert 0 < sight["situation_share"] < 1
+    assert sight["situation_view_s"] > 1
+    page.context.close()
+
+
 LAPTOPS = [{"width": 1280, "height": 800}, {"width": 1366, "height": 657}, {"width": 1920, "height": 970}]
 
 

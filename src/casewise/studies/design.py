@@ -337,6 +337,11 @@ class Attention(DesignSection):
 
     One skip more ends the session: what was rated counts and is paid. A skipped check is a failed one.
     """
+    end_in_view: bool = False
+    """Whether a page with a situation takes an answer only after the situation's last line was in view for half a second.
+
+    The page's script asks for it; a browser without scripts is not held to it.
+    """
     void: bool = False
     """Whether failed checks void an annotator's ratings automatically. Nothing else ever does."""
 

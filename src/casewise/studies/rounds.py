@@ -489,6 +489,9 @@ def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
 SIGHT = {
     "request_s": "seconds until the first line of the request had been on the screen for half a second",
     "situation_s": "the same of the situation; absent where none is shown",
+    "end_s": "the same of the last line of the situation; absent where it was not on the screen for so long",
+    "situation_share": "the share of the situation's height that was on the screen for half a second or longer in all",
+    "situation_view_s": "seconds during which any of the situation was on the screen",
     "scrolled_px": "how far the page was scrolled in all",
     "away": "how often the page was left for another tab or window",
     "away_s": "seconds that it was away",

@@ -35,7 +35,16 @@ from casewise.studies.owner import Standing, item_states, known_here, overview, 
 from casewise.studies.people import Vault, annotator, count_stages
 from casewise.studies.prolific import SETTLED, Approval, Reconciled, client, reconcile
 from casewise.studies.quality import FlagKind
-from casewise.studies.rounds import Round, RoundState, all_rounds, note, round_state, seconds_to_wait, set_state, shown_items
+from casewise.studies.rounds import (
+    Round,
+    RoundState,
+    all_rounds,
+    note,
+    round_state,
+    seconds_to_wait,
+    set_state,
+    shown_items,
+)
 from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
 from casewise.web.security import FIXED, SentForm, whole_number
 from casewise.web.study import (

@@ -14,43 +14,58 @@
   }
 
   // The answer waits until the first lines of the request and of the situation were both on the screen for half a
-  // second. What is seen is measured against what covers it: the pinned request, and the bar of buttons on a phone.
+  // second, and the situation's last line where the design asks for it. What is seen is measured against what covers
+  // it: the pinned request, and the bar of buttons. The situation's height is watched in bands.
   const LOOK_MS = 100;
   const ENOUGH_MS = 500;
+  const BANDS = 50;
   let sight;
 
-  function firstLine(element) {
-    const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+  function line(element, last) {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const text = last ? texts.lastChild() : texts.nextNode();
     if (!text) return element.getBoundingClientRect();
     const range = document.createRange();
-    range.setStart(text, 0);
-    range.setEnd(text, Math.min(1, text.length));
+    range.setStart(text, last ? Math.max(0, text.length - 1) : 0);
+    range.setEnd(text, last ? text.length : Math.min(1, text.length));
     return range.getBoundingClientRect();
   }
 
-  function isSeen(element, pinned) {
-    if (document.visibilityState !== "visible") return false;
-    const line = firstLine(element);
+  // Between which heights of the window something is uncovered: the pinned request itself, or what scrolls under it.
+  function uncovered(pinned) {
     const bar = document.querySelector(".choices");
     const covered = bar && getComputedStyle(bar).position === "fixed" ? bar.getBoundingClientRect().height : 0;
-    const box = pinned ? element.getBoundingClientRect() : null;
-    const request = document.querySelector(".request").getBoundingClientRect();
-    const top = pinned ? Math.max(0, box.top - 1) : Math.max(0, request.bottom);
-    const bottom = Math.min(innerHeight - covered, pinned ? box.bottom + 1 : Infinity);
-    return line.top >= top && line.bottom <= bottom;
+    const box = document.querySelector(pinned ? ".request blockquote" : ".request").getBoundingClientRect();
+    const bottom = innerHeight - covered;
+    return pinned ? [Math.max(0, box.top - 1), Math.min(bottom, box.bottom + 1)] : [Math.max(0, box.bottom), bottom];
+  }
+
+  function isSeen(part) {
+    if (document.visibilityState !== "visible") return false;
+    const [top, bottom] = uncovered(part.pinned);
+    const box = line(part.element, part.last);
+    return box.top >= top && box.bottom <= bottom;
   }
 
   function look() {
     if (!form()) return;
     for (const part of sight.parts) {
       if (part.seen_s !== null) continue;
-      part.for_ms = isSeen(part.element, part.pinned) ? part.for_ms + LOOK_MS : 0;
+      part.for_ms = isSeen(part) ? part.for_ms + LOOK_MS : 0;
       if (part.for_ms >= ENOUGH_MS) part.seen_s = (performance.now() - sight.begun) / 1000;
+    }
+    if (sight.panel && document.visibilityState === "visible") {
+      const [top, bottom] = uncovered(false);
+      const box = sight.panel.getBoundingClientRect();
+      const middle = (band) => box.top + (box.height * (band + 0.5)) / BANDS;
+      const before = sight.bands.slice();
+      sight.bands = before.map((ms, band) => ms + (middle(band) >= top && middle(band) <= bottom ? LOOK_MS : 0));
+      if (sight.bands.some((ms, band) => ms > before[band])) sight.panel_ms += LOOK_MS;
     }
     if (ready()) enable(true);
   }
 
-  const ready = () => sight.parts.every((part) => part.seen_s !== null);
+  const ready = () => sight.parts.every((part) => part.seen_s !== null || part.optional);
 
   function enable(yes) {
     for (const button of form().querySelectorAll("[data-waits]")) button.setAttribute("aria-disabled", String(!yes));
@@ -60,10 +75,15 @@
   function begin() {
     if (!form()) return;
     const parts = [{ name: "request_s", element: document.querySelector(".request blockquote"), pinned: true }];
-    const situation = document.querySelector(".panel dd");
-    if (situation) parts.push({ name: "situation_s", element: situation, pinned: false });
+    const texts = document.querySelectorAll(".panel dd");
+    if (texts.length) {
+      const optional = !form().hasAttribute("data-end");
+      parts.push({ name: "situation_s", element: texts[0] });
+      parts.push({ name: "end_s", element: texts[texts.length - 1], last: true, optional });
+    }
     sight = {
       begun: performance.now(), scrolled: 0, at: scrollY, away: 0, away_ms: 0, left: null,
+      panel: document.querySelector(".panel .groups"), panel_ms: 0, bands: Array(BANDS).fill(0),
       parts: parts.map((part) => ({ ...part, for_ms: 0, seen_s: null })),
     };
     enable(false);
@@ -73,6 +93,10 @@
     const round = (number) => Math.round(number * 1000) / 1000;
     const found = { scrolled_px: Math.round(sight.scrolled), away: sight.away, away_s: round(sight.away_ms / 1000) };
     for (const part of sight.parts) if (part.seen_s !== null) found[part.name] = round(part.seen_s);
+    if (sight.panel) {
+      found.situation_share = sight.bands.filter((ms) => ms >= ENOUGH_MS).length / BANDS;
+      found.situation_view_s = round(sight.panel_ms / 1000);
+    }
     return JSON.stringify(found);
   }
 
@@ -126,8 +150,8 @@
     if (event.target !== form()) return;
     event.preventDefault();
     const skips = event.submitter && event.submitter.value === "skip";
-    const unseen = sight.parts.find((part) => part.seen_s === null);
-    if (!skips && unseen && !isSeen(unseen.element, unseen.pinned)) unseen.element.scrollIntoView({ block: "center" });
+    const unseen = sight.parts.find((part) => part.seen_s === null && !part.last);
+    if (!skips && unseen && !isSeen(unseen)) unseen.element.scrollIntoView({ block: "center" });
     if (sending) return;
     document.getElementById("early").hidden = skips || ready();
     if (!skips && !ready()) return;
