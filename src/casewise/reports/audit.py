@@ -101,6 +101,13 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
     name, kind = f"evidence-{finding.code.replace('.', '-')}", kinds()[finding.code]
     yield table_of(name, f"{finding.code}: {kind.says}", ("What", "Value"), rows)
     yield Prose(f"Made when: {kind.when}.")
+    about = audit.source.about
+    if finding.items and (about.gated or about.published is not None):
+        listed = ", ".join(finding.items[:SHOWN_ITEMS])
+        yield Prose(
+            f"Items that it touches: {listed}. The benchmark's texts are restricted: casewise show BENCHMARK ID shows one."
+        )
+        return
     if len(finding.items) > SHOWN_ITEMS:
         yield Prose(f"{SHOWN_ITEMS} of the items that it touches; casewise audit --json lists up to twenty.")
     for item in finding.items[:SHOWN_ITEMS]:

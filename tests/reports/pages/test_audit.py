@@ -1,3 +1,6 @@
+from dataclasses import replace
+from html import escape
+
 import numpy as np
 import pytest
 from tests.audits.builders import benchmark_of, crowd
@@ -22,6 +25,16 @@ def test_every_finding_is_on_the_page_with_its_code_and_what_to_do(found):
         assert finding.code in page
     assert page.count("What to do:") == len(found.findings)
     assert "SYNTHETIC DATA" in page
+
+
+def test_an_item_that_a_finding_names_can_be_read_unless_the_texts_are_restricted(found):
+    query = found.source.query[found.source.item[next(f.items[0] for f in found.findings if f.items)].query_id].text
+    about = found.source.about.model_copy(update={"gated": True})
+    gated = replace(found, source=replace(found.source, about=about))
+
+    assert escape(query) in html(audit_page(found))
+    assert escape(query) not in html(audit_page(gated))
+    assert "casewise show BENCHMARK ID" in html(audit_page(gated))
 
 
 def test_no_cell_is_nan(found):
