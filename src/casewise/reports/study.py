@@ -164,12 +164,12 @@ def study_page(
     notes: tuple[str, ...] = (),
     case_studies: tuple[str, ...] = (),
     more: tuple[Section, ...] = (),
-    planned: bool = False,
+    planned: str = "no frozen plan",
     of_replies: bool = False,
 ) -> Document:
     """`analysis` as a document for any face: the contrasts first, `more` behind them, all other numbers in folds.
 
-    `planned`: whether the contrasts were frozen before the data were seen.
+    `planned`: whether the contrasts were frozen before the data were seen, in words.
     """
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
@@ -208,7 +208,7 @@ MOST_SENTENCES = 6
 """Contrasts that have a sentence each; all stand in the table."""
 
 
-def answer(analysis: StudyAnalysis, *, planned: bool, of_replies: bool) -> Iterator[Block]:
+def answer(analysis: StudyAnalysis, *, planned: str, of_replies: bool) -> Iterator[Block]:
     """Each contrast in a sentence with its decision, and the conditions on one axis."""
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     if not rows:
@@ -229,7 +229,7 @@ def answer(analysis: StudyAnalysis, *, planned: bool, of_replies: bool) -> Itera
 
 
 def contrast_sentence(
-    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: bool, of_replies: bool = False
+    row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, of_replies: bool = False
 ) -> str:
     """What a contrast shows: which condition has the higher rate, no more than the margin apart, or neither; and how it was tested."""
     first, second = (row[name].replace("_", " ") for name in ("first", "second"))
@@ -251,7 +251,7 @@ def contrast_sentence(
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
     how = f", {corrected} over {of} contrasts" if of > 1 else ""
-    return f"{said} ({'planned' if planned else 'no frozen plan'}; {p}{how})."
+    return f"{said} ({planned}; {p}{how})."
 
 
 def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -498,6 +498,15 @@ class StudyReport:
         return self.study.frozen.digest if self.study and self.study.frozen else None
 
     @property
+    def planned(self) -> str:
+        """Whether the contrasts were frozen before the data were seen, in words."""
+        if self.frozen is None:
+            return "no frozen plan"
+        if any(departure.startswith("analysis.contrasts") for departure in self.departures):
+            return "not the planned contrasts"
+        return "planned, with departures" if self.departures else "planned"
+
+    @property
     def round(self) -> list[str]:
         """Version and phase of the study's round; empty where the ratings are no exported study's."""
         return list(self.study.round) if self.study else []
@@ -506,15 +515,14 @@ class StudyReport:
     def document(self) -> Document:
         """The report laid out."""
         more = (mixed_model_section(self.mixed_model), with_judge_section(self.with_judges))
-        study, replies = self.study, bool(self.study and self.study.rates == "replies")
+        replies = bool(self.study and self.study.rates == "replies")
         page = study_page(
             self.analysis,
             name=self.name,
             notes=self.notes,
             case_studies=self.case_studies,
             more=more,
-            planned=bool(study and study.frozen)
-            and not any(one.startswith("analysis.contrasts") for one in self.departures),
+            planned=self.planned,
             of_replies=replies,
         )
         return of_replies(page) if replies else page

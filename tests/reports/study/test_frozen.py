@@ -221,3 +221,14 @@ def test_a_planned_contrast_that_nobody_has_rated_yet_is_named_and_the_others_ar
     ):
         with pytest.raises(StudyError, match="no ratings that count"):
             study_report(folder, contrasts=tuple(asked))
+
+
+def test_a_contrast_is_called_planned_where_it_was_frozen_and_its_departures_are_said(tmp_path):
+    folder = exported_demo(tmp_path / "out", analysis=STRICT)
+    about = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps({**about, "departures": []}))
+
+    assert study_report(folder).planned == "planned"
+    assert study_report(folder, alpha=0.05).planned == "planned, with departures"
+    assert study_report(folder, contrasts=(("safe_revised", "unsafe_revised"),)).planned == "not the planned contrasts"
+    assert study_report("demo").planned == "no frozen plan"
