@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging.config
 import os
+import socket
 import threading
 import webbrowser
 from dataclasses import dataclass
@@ -193,9 +194,9 @@ def serve(
     if kind in ("runs", "study") and host != "127.0.0.1":
         raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only: leave --host out")
     if kind == "app":
-        serve_app(app, host, 8000 if port is None else port)
+        serve_app(app, host, free(host, 8000 if port is None else port))
     elif kind == "decider":
-        serve_decider(what[0], service, host, 8108 if port is None else port)
+        serve_decider(what[0], service, host, free(host, 8108 if port is None else port))
     elif kind == "runs":
         serve_runs(what, view, 8109 if port is None else port)
     else:
@@ -216,6 +217,22 @@ def kind_of(what: tuple[Path, ...]) -> str:
     if len(kinds) > 1 or (len(what) > 1 and kinds != {"runs"}):
         raise ConfigurationError("one thing at a time is served: the web app, a decider, a study, or runs")
     return kinds.pop()
+
+
+def free(host: str, port: int) -> int:
+    """`port`, which nobody listens on yet.
+
+    Raises ConfigurationError: somebody does, or the address is not this machine's.
+    """
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trying:
+        trying.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trying.bind((host, port))
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot listen on {host}:{port}: {error.strerror}; --port takes another"
+            ) from error
+    return port
 
 
 def serve_app(options: AppOptions, host: str, port: int) -> None:
@@ -313,6 +330,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
 
     address = f"http://127.0.0.1:{port}"
     table = viewed.now()
+    free("127.0.0.1", port)
     announce(
         f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",
         err=True,

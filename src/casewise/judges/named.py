@@ -11,6 +11,7 @@ from casewise.judges.baselines import CallableJudge, ConstantJudge
 from casewise.judges.guard import FORM, ModerationJudge, guard_judge, reward_judge
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions, live_judge
+from casewise.models.endpoints import with_prefix
 from casewise.models.load import BACKENDS, names_model
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
@@ -115,4 +116,6 @@ def judge_named(
         return KINDS[kind][1](Wish(rest, benchmark, elicitation, asked))
     if names_model(name, asked.model):
         return live_judge(name, asked)
-    raise JudgeError(f"no judge is called {name!r}{did_you_mean(name, literal_names(name))}; there are:\n{all_forms()}")
+    meant = with_prefix(name)
+    hint = f" (did you mean {meant!r}?)" if meant else did_you_mean(name, literal_names(name))
+    raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n{all_forms()}")

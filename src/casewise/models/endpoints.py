@@ -72,13 +72,6 @@ ENDPOINTS: dict[str, Endpoint] = {
     endpoint.name: endpoint
     for endpoint in (
         hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", priced_as="openai"),
-        Endpoint(
-            "azure",
-            "{AZURE_OPENAI_ENDPOINT}/openai/v1",
-            "AZURE_OPENAI_API_KEY",
-            key_header="api-key",
-            priced_as="azure",
-        ),
         hosted("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", priced_as="anthropic"),
         hosted(
             "google",
@@ -94,6 +87,13 @@ ENDPOINTS: dict[str, Endpoint] = {
         hosted("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", priced_as="deepseek"),
         hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY", priced_as="x-ai"),
         hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", priced_as="cerebras"),
+        Endpoint(
+            "azure",
+            "{AZURE_OPENAI_ENDPOINT}/openai/v1",
+            "AZURE_OPENAI_API_KEY",
+            key_header="api-key",
+            priced_as="azure",
+        ),
         served_here("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", takes=OPEN_SERVERS),
         served_here("sglang", "http://localhost:30000/v1", "SGLANG_API_KEY", takes=OPEN_SERVERS),
         served_here("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY"),
@@ -131,12 +131,19 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
     """
     prefix = parse_model_name(name).prefix
     if prefix is None and base_url is None:
+        meant = with_prefix(name)
         raise ConfigurationError(
-            f"no endpoint is known for the model {name!r}: begin it with one of "
+            f"no endpoint is known for the model {name!r}{f' (did you mean {meant!r}?)' if meant else ''}: begin it with one of "
             f"{', '.join(f'{known}/' for known in ENDPOINTS)} or give the server's address with --base-url"
         )
     endpoint = ENDPOINTS[prefix] if prefix else CUSTOM
     return replace(endpoint, base_url=checked_address(base_url or filled(endpoint.base_url, environment)))
+
+
+def with_prefix(model: str) -> str | None:
+    """`model` behind the prefix of the first provider whose public prices list it; None where none does."""
+    listed = (name for name, endpoint in ENDPOINTS.items() if endpoint.priced_as and find_prices(endpoint, model))
+    return next((f"{name}/{model}" for name in listed), None)
 
 
 def filled(address: str, environment: Mapping[str, str]) -> str:

@@ -7,16 +7,16 @@ import json
 import reprlib
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
-from casewise.errors import DataError
+from casewise.errors import DataError, did_you_mean
 
 # What an object prints of itself: a line, however much it holds. A traceback or a notebook never prints a
 # benchmark.
@@ -197,9 +197,42 @@ def read_record(path: Path, kind: type[M], what: str) -> M:
     try:
         return kind.model_validate(read_toml(path, what))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise DataError(path, None, f"{where}: {first['msg']}" if where else first["msg"]) from error
+        raise DataError(path, None, problems(error, kind)[0]) from error
+
+
+def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> list[str]:
+    """What a validation found wrong: where, what, and the value where there is one; a name that is not known beside the nearest
+    that is. `whole` stands for the record itself."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        steps = problem["loc"]
+        where, text = ".".join(map(str, steps)) or whole, problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{where} is not known{did_you_mean(str(steps[-1]), names_at(kind, steps[:-1]))}")
+            continue
+        value = problem["input"]
+        shown = f" (it is {value!r})" if isinstance(value, (str, int, float)) else ""
+        lines.append(f"{where}: {text}{shown}" if where else f"{text}{shown}")
+    return lines
+
+
+def names_at(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
+    """The names of the fields of what lies at `steps` in a record of this kind."""
+    for step in steps:
+        if isinstance(step, int) or (field := kind.model_fields.get(step)) is None:
+            continue
+        inner = [one for one in inside(field.annotation) if isinstance(one, type) and issubclass(one, BaseModel)]
+        if not inner:
+            return []
+        kind = inner[0]
+    return list(kind.model_fields)
+
+
+def inside(annotation: Any) -> Iterator[Any]:
+    """An annotation, and those that it is made of."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from inside(part)
 
 
 def shipped_toml(package: str, name: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import OUTCOMES
-from casewise.records.base import read_toml
+from casewise.records.base import problems, read_toml
 
 # The language of annotators' pages: what is said in it, and how it is written.
 #
@@ -622,18 +622,7 @@ def read_design(path: Path) -> Design:
     except DataError as error:
         raise ConfigurationError(str(error)) from error
     except ValidationError as error:
-        raise ConfigurationError(f"{path}: {problems(error)}") from error
-
-
-def problems(error: ValidationError) -> str:
-    """Each problem on a line of its own: setting, what is wrong, and the value where there is one."""
-    lines = []
-    for problem in error.errors(include_url=False):
-        where = ".".join(str(part) for part in problem["loc"]) or "the study"
-        value = problem.get("input")
-        shown = f" (it is {value!r})" if isinstance(value, (str, int, float)) else ""
-        lines.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}{shown}")
-    return "\n  ".join(lines)
+        raise ConfigurationError(f"{path}: " + "\n  ".join(problems(error, Design, "the study"))) from error
 
 
 # A first `study.toml`, commented: for the paper's design or its unreleased part, for Prolific, for a lab, for

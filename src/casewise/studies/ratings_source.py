@@ -12,11 +12,12 @@ import polars as pl
 from pydantic import ValidationError
 
 from casewise.errors import DataError
+from casewise.records.base import problems
 from casewise.stats.ratings import STEPS, Flow
 from casewise.storage.benchmark_folder import people_rows
 from casewise.storage.files import numbered_lines, parse, read_text
 from casewise.storage.load import load_benchmark
-from casewise.studies.design import Analysis, OwnQuestion, RatedThing, problems
+from casewise.studies.design import Analysis, OwnQuestion, RatedThing
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
 
@@ -105,7 +106,9 @@ def _analysis(design: dict[str, Any], path: Path) -> Analysis:
     try:
         return Analysis.model_validate(design.get("analysis", {}))
     except ValidationError as error:
-        raise DataError(path, None, f"its analysis plan cannot be read: {problems(error)}") from None
+        raise DataError(
+            path, None, f"its analysis plan cannot be read: {'; '.join(problems(error, Analysis, 'the plan'))}"
+        ) from None
 
 
 def _failed(person: dict[str, Any]) -> bool:

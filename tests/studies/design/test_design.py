@@ -62,7 +62,7 @@ def test_codes_are_drawn_anew_for_each_study():
     ("change", "problem"),
     [
         (("per_item = 21", "per_item = 0"), "ratings.per_item: .*greater than or equal to 1.*it is 0"),
-        (("per_item = 21", "per_itme = 21"), "ratings.per_itme: Extra inputs"),
+        (("per_item = 21", "per_itme = 21"), "ratings.per_itme is not known \\(did you mean 'per_item'\\?\\)"),
         (("minimum_age = 18", "minimum_age = 16"), "eligibility.minimum_age"),
         (("child_related = false", "child_related = true"), "sensitive: .*say why"),
         (('"no_context", "safe_revised"]\n', '"no_context", "no_context"]\n'), "one condition twice"),
