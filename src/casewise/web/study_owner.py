@@ -180,7 +180,7 @@ def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -
 
 @router.get("/{study_id}/export.zip")
 def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
-    """What `casewise study export` writes; with the ratings as a table where the benchmark is not on this machine."""
+    """What `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
     try:
         benchmark = load_benchmark(study.design.benchmark)
     except CasewiseError:
