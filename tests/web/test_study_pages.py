@@ -305,6 +305,34 @@ def test_failed_checks_void_where_the_design_says_so(app):
     assert sum(condition.open for condition in seen.conditions) == 16
 
 
+def test_who_answers_faster_than_anybody_reads_is_left_out_and_the_slots_open_again(app):
+    rules = {"least_seconds": 0.5, "seconds_per_100_words": 5.0, "fast_share": 0.5}
+    study = opened(app.state.database, design(exclusion=rules))
+    walker = Walker(app, study)
+    where = walker.to_rating()
+    while where == "/rate":
+        where = walker.decide()
+    walker.send("/questions")
+
+    assert "faster than anybody can read" in walker.page
+    assert rows(app, tables.annotators)[0].outcome == "excluded"
+    assert {row.state for row in rows(app, tables.pages) if row.item_id} == {"void"}
+    assert all(slot.holder_id is None for slot in rows(app, tables.slots))
+
+
+def test_who_left_after_answering_too_fast_is_left_out_when_the_lease_ends(app):
+    study = opened(app.state.database, design(exclusion={"least_seconds": 60.0}))
+    walker = Walker(app, study)
+    walker.to_rating()
+    walker.decide()
+    walker.decide()
+    with app.state.database.write() as connection:
+        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(days=1))
+
+    assert rows(app, tables.annotators)[0].outcome == "excluded"
+    assert walker.arrive() == "/end"
+
+
 def test_nobody_new_begins_while_the_study_is_paused(app, study):
     with app.state.database.write() as connection:
         set_state(connection, study.id, "paused", by="owner", now=START)

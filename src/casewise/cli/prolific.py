@@ -158,7 +158,9 @@ def approve(
     if left:
         say(f"{len(left)} left to decide: look at them under People and flags")
     if found.failed_checks:
-        say(f"{found.failed_checks} failed attention checks: whether they are paid is decided at Prolific, not here")
+        say(
+            f"{found.failed_checks} were left out by the rules (failed checks, [exclusion]): whether they are paid is decided at Prolific, not here"
+        )
     if counts["refused"]:
         raise SystemExit(ExitCode.NO)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, Self
 
@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Row, bindparam, func, literal_column, select,
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.studies.design import REPLY_QUESTION, Demographic, OwnAnswer, OwnQuestion, Pay
-from casewise.studies.quality import FAILED_CHECKS, AnsweredPage, must_void
+from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnAnswer, OwnQuestion, Pay
+from casewise.studies.quality import OUTCOMES as ENDED
+from casewise.studies.quality import AnsweredPage, reason_to_void
 from casewise.studies.rounds import Round, note
 from casewise.studies.slots import (
     lapse_expired,
@@ -296,8 +297,20 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
 def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[AnsweredPage]:
     """What an annotator answered, and the checks they skipped, in order, as the quality rules take it."""
     expected = {check.name: check.expected for check in study.wording.checks}
-    query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY).order_by(PAGES.c.position)
-    return [as_answer(row, expected) for row in connection.execute(query)]
+    query = (
+        select(PAGES, ITEMS.c.shown)
+        .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+        .where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY)
+        .order_by(PAGES.c.position)
+    )
+    return [replace(as_answer(row, expected), words=words_in(row.shown)) for row in connection.execute(query)]
+
+
+def words_in(shown: Any) -> int:
+    """How many words a page shows: in its request, and in whatever its situation states."""
+    if isinstance(shown, Mapping):
+        return sum(words_in(said) for said in shown.values())
+    return len(shown.split()) if isinstance(shown, str) else 0
 
 
 def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
@@ -327,9 +340,9 @@ def finish_batch(
         outcome = "left_early"
     release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     ended: str = outcome
-    if must_void(answers_of(connection, study, annotator_id), study.design):
-        void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
-        ended = "failed_checks"
+    if why := reason_to_void(answers_of(connection, study, annotator_id), study.design):
+        void(connection, study, annotator_id, why=why, by="system", now=now)
+        ended = ENDED[why]
     connection.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
@@ -357,7 +370,7 @@ def void(connection: Connection, study: Round, annotator_id: str, *, why: str, b
     reopened = release(connection, annotator_id, states=changes)
     values: dict[str, Any] = {"voided_at": now, "lease_until": None, "stage": "done"}
     if annotator.outcome is None:
-        values |= {"outcome": "failed_checks" if why == FAILED_CHECKS else "stopped", "finished_at": now}
+        values |= {"outcome": ENDED.get(why, "stopped"), "finished_at": now}
     connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
     detail = {"why": why, "reopened": reopened}
     note(connection, study.id, "voided", at=now, by=by, annotator_id=annotator_id, detail=detail)
@@ -377,17 +390,20 @@ def take_returned(connection: Connection, study: Round, annotator_id: str, *, by
 
 
 def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> int:
-    """Re-open what expired leases hold, and void those who left after failing checks, where the design says so."""
+    """Re-open what expired leases hold, and void those who left and whom the design's rules leave out."""
     expired = lapse_expired(connection, study, now=now)
-    if study.design.attention.void:
-        for annotator_id in suspects(connection, study):
-            if must_void(answers_of(connection, study, annotator_id), study.design):
-                void(connection, study, annotator_id, why=FAILED_CHECKS, by="system", now=now)
+    for annotator_id in suspects(connection, study):
+        if why := reason_to_void(answers_of(connection, study, annotator_id), study.design):
+            void(connection, study, annotator_id, why=why, by="system", now=now)
     return expired
 
 
 def suspects(connection: Connection, study: Round) -> Sequence[str]:
-    """Those who left in the middle with an attention check answered or skipped."""
+    """Those who left in the middle and may have broken a rule: all who answered, or those who met an attention check."""
+    design = study.design
+    if design.exclusion == Exclusion() and not design.attention.void:
+        return ()
+    pages = COUNTS_FOR_QUALITY if design.exclusion != Exclusion() else COUNTS_FOR_QUALITY & (PAGES.c.kind == "check")
     query = (
         select(ANNOTATORS.c.id)
         .join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
@@ -395,8 +411,7 @@ def suspects(connection: Connection, study: Round) -> Sequence[str]:
             ANNOTATORS.c.study_id == study.id,
             ANNOTATORS.c.stage == "rating",
             ANNOTATORS.c.lapsed.is_(True),
-            PAGES.c.kind == "check",
-            COUNTS_FOR_QUALITY,
+            pages,
         )
         .distinct()
         .order_by(ANNOTATORS.c.id)
@@ -409,8 +424,8 @@ def suspects(connection: Connection, study: Round) -> Sequence[str]:
 
 EVENTS = tables.events
 
-PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks")
-"""Outcomes that take a place at the recruiter; who failed checks is paid or not by a person's decision, and counted."""
+PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks", "excluded")
+"""Outcomes that take a place at the recruiter; who failed checks or was excluded is paid or not by a person's decision, and counted."""
 PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
 WITHDRAWN = "cost of withdrawn"
 """An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
@@ -583,7 +598,7 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
             .values(state="surplus" if slot_id is None else "rated", slot_id=slot_id)
         )
     values: dict[str, Any] = {"voided_at": None}
-    if who.outcome == "failed_checks":
+    if who.outcome in ENDED.values():
         dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
         values["outcome"] = "completed" if connection.execute(dropped).first() is None else "stopped"
     connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))

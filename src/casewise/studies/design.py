@@ -350,6 +350,22 @@ class Attention(DesignSection):
         return max(1, floor(self.may_skip * pages)) if self.may_skip else 0
 
 
+class Exclusion(DesignSection):
+    """When an annotator's ratings are left out without the owner, beside failed checks (`attention.void`).
+
+    The rules are frozen with the design, and judge everybody whose part has ended or whose lease has. The slots re-open.
+    """
+
+    least_seconds: float = Field(0.0, ge=0, le=120)
+    """An item answered in less is answered too fast, however short its page is; 0 turns the rule off."""
+    seconds_per_100_words: float = Field(0.0, ge=0, le=120)
+    """Added to `least_seconds` for each hundred words of the page. People who read silently need about 25 s."""
+    fast_share: Share = 0.3
+    """Leave out who answered more than this share of their items too fast."""
+    same_answer_share: float | None = Field(None, gt=0.5, le=1)
+    """Leave out who gave one answer to at least this share of ten items or more; absent: nobody."""
+
+
 class Quiz(DesignSection):
     """The questions after the tutorial."""
 
@@ -541,6 +557,7 @@ class Design(DesignSection):
     contact: Contact
     ratings: Ratings = Ratings()
     attention: Attention = Attention()
+    exclusion: Exclusion = Exclusion()
     quiz: Quiz = Quiz()
     eligibility: Eligibility = Eligibility()
     pay: Pay = Pay()

@@ -597,7 +597,7 @@ class Departure:
 
 
 PROMISED = {
-    *("conditions", "contrasts", "rates", "seed", "ratings", "attention", "quiz"),
+    *("conditions", "contrasts", "rates", "seed", "ratings", "attention", "exclusion", "quiz"),
     *("eligibility", "sensitive", "quality", "analysis", "questions", "demographics"),
 }
 """The settings that decide what is shown to whom, who counts, and how it is analysed."""

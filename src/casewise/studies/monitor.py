@@ -201,7 +201,7 @@ def funnel(connection: Connection, study: Round, seen: Overview) -> Funnel:
     )
     finished = (
         select(ANNOTATORS.c.condition, func.count())
-        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks")))
+        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded")))
         .group_by(ANNOTATORS.c.condition)
     )
     done: dict[str, int] = {row[0]: row[1] for row in connection.execute(finished)}
@@ -382,11 +382,11 @@ def lagging(seen: Monitor, study: Round) -> Alert | None:
 
 
 def failing(seen: Monitor, study: Round) -> Alert | None:
-    failed = sum(outcome in {"screened_out", "failed_checks"} for outcome in seen.last_outcomes)
+    failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in seen.last_outcomes)
     of = len(seen.last_outcomes)
     if of < ENOUGH_ENDED or failed <= study.design.alerts.failing_share * of:
         return None
-    return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or failed attention checks")
+    return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or were left out by the rules")
 
 
 def budget(seen: Monitor, study: Round) -> Alert | None:

@@ -294,6 +294,7 @@ DUE: dict[str, Due] = {
     "stopped": "full",
     "too_many_skips": "decide",
     "failed_checks": "failed checks",
+    "excluded": "failed checks",
     "screened_out": "screen-out",
     "left_early": "screen-out",
 }

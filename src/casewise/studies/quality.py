@@ -1,7 +1,7 @@
 """Signs of careless rating, each with its threshold and its evidence. No database.
 
-A flag is shown to the owner. Only failed attention checks may void an annotator's ratings without the owner, and only
-where `study.toml` says so. Disagreement with other annotators is measured here too, and is never a flag: a minority
+A flag is shown to the owner. Failed attention checks and the rules of `[exclusion]` may void an annotator's ratings
+without the owner, and only where `study.toml` says so. Disagreement with other annotators is measured here too, and is never a flag: a minority
 opinion is data.
 """
 
@@ -19,7 +19,10 @@ from casewise.studies.design import Attention, Design
 FlagKind = Literal["failed_checks", "many_skips", "too_fast", "same_answer", "scripted_input", "even_timing"]
 
 FAILED_CHECKS = "failed attention checks"
-"""The reason kept with ratings that were voided without the owner."""
+TOO_FAST = "answered too many items too fast"
+SAME_ANSWER = "gave the same answer too often"
+OUTCOMES = {FAILED_CHECKS: "failed_checks", TOO_FAST: "excluded", SAME_ANSWER: "excluded"}
+"""The reasons kept with ratings that were voided without the owner, and how it ended for the person."""
 
 ENOUGH = 10
 """Answers below which a share of answers says nothing about a person."""
@@ -36,6 +39,8 @@ class AnsweredPage:
     """From the page's arrival to the decision; None where it could not be measured."""
     expected: Verdict | None = None
     """The right answer of an attention check; None for an item."""
+    words: int = 0
+    """How many the page showed; counted where the rules of exclusion are applied."""
     scripted: bool = False
     """The page saw no person's key press, touch or click before the answer, or saw text pasted."""
 
@@ -82,9 +87,22 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Ski
     return tuple(flag for flag in found if flag is not None)
 
 
-def must_void(answers: Sequence[AnsweredPage], design: Design) -> bool:
-    """Whether the design voids this annotator without the owner: too many failed checks, and only those."""
-    return design.attention.void and failed_checks(answers, design.attention) is not None
+def reason_to_void(answers: Sequence[AnsweredPage], design: Design) -> str | None:
+    """Why the design voids this annotator without the owner, or None: by its rules that were fixed beforehand, and no others."""
+    if design.attention.void and failed_checks(answers, design.attention):
+        return FAILED_CHECKS
+    rules, items = design.exclusion, [answer for answer in answers if not answer.is_check]
+    fast = sum(
+        answer.seconds is not None
+        and answer.seconds < rules.least_seconds + rules.seconds_per_100_words * answer.words / 100
+        for answer in items
+    )
+    if fast > rules.fast_share * len(items):
+        return TOO_FAST
+    most = max(Counter(answer.verdict for answer in items).values(), default=0)
+    if rules.same_answer_share and len(items) >= ENOUGH and most >= rules.same_answer_share * len(items):
+        return SAME_ANSWER
+    return None
 
 
 def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag | None:

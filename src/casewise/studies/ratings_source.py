@@ -24,7 +24,7 @@ from casewise.studies.quality import FAILED_CHECKS
 # What an exported study says of its people and its plan, beside its ratings.
 
 
-RATED_ALL = ("completed", "failed_checks")
+RATED_ALL = ("completed", "failed_checks", "excluded")
 """Outcomes of people who worked through all that they were given."""
 
 

@@ -476,9 +476,14 @@ def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
 
 
 def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
-    """The whole design with short leases, under a version of its own."""
-    ratings = plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60})
-    design = plan.design.model_copy(update={"ratings": ratings, "version": f"{plan.design.version} {stamp}"})
+    """The whole design with short leases, under a version of its own; simulated people may answer faster than anybody reads."""
+    design = plan.design.model_copy(
+        update={
+            "ratings": plan.design.ratings.model_copy(update={"lease_minutes": lease_s / 60}),
+            "exclusion": plan.design.exclusion.model_copy(update={"least_seconds": 0.0, "seconds_per_100_words": 0.0}),
+            "version": f"{plan.design.version} {stamp}",
+        }
+    )
     return replace(plan, design=design, frozen=None)
 
 

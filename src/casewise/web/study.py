@@ -409,6 +409,7 @@ CODES: dict[str, Outcome] = {
     "stopped": "completed",
     "no_room": "completed",
     "failed_checks": "failed_checks",
+    "excluded": "failed_checks",
     "screened_out": "screened_out",
     "left_early": "screened_out",
     "too_many_skips": "completed",

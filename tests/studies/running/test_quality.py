@@ -1,10 +1,11 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from tests.support.study import design
 
 from casewise.records import Verdict
-from casewise.studies.quality import AnsweredPage, Skips, disagreement, flags, must_void
+from casewise.studies.quality import SAME_ANSWER, TOO_FAST, AnsweredPage, Skips, disagreement, flags, reason_to_void
 
 VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
 
@@ -26,7 +27,7 @@ def test_a_skipped_check_is_a_failed_one_and_says_so():
 
     assert kinds(found) == ["failed_checks"]
     assert found[0].evidence == "failed 1 of 2 attention checks: check-0 (skipped)"
-    assert must_void([skipped], design(attention={"void": True}))
+    assert reason_to_void([skipped], design(attention={"void": True}))
 
 
 @pytest.mark.parametrize(("skipped", "raised"), [(5, False), (6, True)])
@@ -81,10 +82,31 @@ def test_times_that_were_not_measured_raise_nothing():
 def test_only_failed_checks_void_and_only_where_the_design_says_so():
     everything = answers(verdicts="s" * 12, seconds=[0.1] * 12, scripted=12)
 
-    assert must_void(answers(failed=1), design(attention={"void": True}))
-    assert not must_void(answers(failed=1), design())
-    assert not must_void(answers(failed=1), design(attention={"void": True, "may_fail": 1}))
-    assert not must_void(everything, design(attention={"void": True}))
+    assert reason_to_void(answers(failed=1), design(attention={"void": True}))
+    assert not reason_to_void(answers(failed=1), design())
+    assert not reason_to_void(answers(failed=1), design(attention={"void": True, "may_fail": 1}))
+    assert not reason_to_void(everything, design(attention={"void": True}))
+
+
+RULES = {"least_seconds": 1.0, "seconds_per_100_words": 5.0, "fast_share": 0.25, "same_answer_share": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds", "verdicts", "why"),
+    [
+        (100, [5.9] * 4 + [8.0] * 8, "su" * 6, TOO_FAST),
+        (100, [5.9] * 3 + [8.0] * 9, "su" * 6, None),
+        (40, [5.9] * 12, "su" * 6, None),
+        (40, [5.9] * 12, "s" * 12, SAME_ANSWER),
+        (40, [5.9] * 9, "s" * 9, None),
+        (40, [None] * 12, "su" * 6, None),
+    ],
+)
+def test_rules_of_exclusion_leave_out_whoever_breaks_them(words, seconds, verdicts, why):
+    read = [replace(page, words=words) for page in answers(verdicts=verdicts, seconds=seconds)]
+
+    assert reason_to_void(read, design(exclusion=RULES)) == why
+    assert reason_to_void(read, design()) is None
 
 
 def test_disagreement_is_counted_against_the_majority_and_is_no_flag():
