@@ -14,6 +14,7 @@ from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import Given, next_page, take_answer
+from casewise.studies.monitor import monitor
 from casewise.studies.owner import delete_personal, overview
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
@@ -191,22 +192,37 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
     assert len(left_out) == 10
 
 
-def test_one_that_is_refused_stops_no_other_and_a_bonus_settles_it(prolific, place, study, monkeypatch, capsys):
+def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study, monkeypatch, capsys):
     prolific.refuses_late = True
     with database.open(str(place["database"])) as store, store.write() as connection:
-        late = comes(connection, study, "late", "completed")
+        comes(connection, study, "late", "completed")
         comes(connection, study, "good", "completed")
     for name, status in (("late", "TIMED-OUT"), ("good", "AWAITING REVIEW")):
         prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "NOCODE"}
     lines = {line.submission.id: line for line in api.prolific.reconcile(**place) if line.submission}
     assert "without the right code" in lines["s-good"].advice
-    code, printed = run(
+    code, _ = run(
         monkeypatch, capsys, "prolific", "reconcile", str(place["study"]), "--database", str(place["database"]), "--yes"
     )
-    assert (code, prolific.approved) == (1, ["s-good"])
-    assert "s-late: approve was refused: " in printed.err
-    api.prolific.bonus(late, 4.0, **place)
+    assert (code, prolific.approved, prolific.bonuses) == (0, ["s-good"], {"bonus-0": "s-late,4.00"})
     assert Counter(line.advice for line in api.prolific.reconcile(**place)) == {api.prolific.SETTLED: 2}
+    with database.open(str(place["database"])) as store, store.read() as connection:
+        spent = monitor(connection, study, now=datetime.now(UTC)).money.spent
+    assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
+
+
+def test_one_that_is_refused_stops_no_other(prolific, place, study, monkeypatch, capsys):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        for name in ("one", "two"):
+            comes(connection, study, name, "completed")
+            prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
+    prolific.breaks = "POST /submissions/s-one"
+    words = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]), "--yes")
+    code, printed = run(monkeypatch, capsys, *words)
+    assert (code, sorted(prolific.approved)) == (1, ["s-one", "s-two"]), (
+        "the answer to the first was lost, and it was done"
+    )
+    assert "s-one: approve was refused: " in printed.err
 
 
 def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
@@ -215,12 +231,17 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
         twice = comes(connection, study, "twice", "completed")
     for name, person, status in (
         ("never", "x", "AWAITING REVIEW"),
+        ("lost", "l", "AWAITING REVIEW"),
         ("reading", "y", "ACTIVE"),
         ("odd", "z", "APPROVED"),
         ("s-twice", "p-twice", "TIMED-OUT"),
         ("second", "P-twice", "AWAITING REVIEW"),
     ):
-        prolific.submissions[name] = {"participant_id": person, "status": status, "study_code": ""}
+        prolific.submissions[name] = {
+            "participant_id": person,
+            "status": status,
+            "study_code": "GOOD" if name == "lost" else "",
+        }
 
     def lines():
         found = api.prolific.reconcile(**place)
@@ -228,6 +249,10 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
 
     listed = lines()
     assert listed["never"][0] == "ask return"
+    assert listed["lost"] == (
+        None,
+        "has the right code and is nobody here: a backup was restored, or the code passed on: decide at Prolific",
+    )
     assert listed["reading"][1].startswith("has not consented yet")
     assert "nobody here" in listed["odd"][1]
     assert listed["second"][0] == "approve", "the livelier of somebody's two submissions is the one that is paid"

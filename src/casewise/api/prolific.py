@@ -15,12 +15,13 @@ from sqlalchemy import Connection
 from casewise.api.studies import StudyRound, study_round
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
-from casewise.studies.answers import finish_batch, none_begun, settle_bonus, take_returned
+from casewise.studies.answers import INSTEAD, finish_batch, none_begun, settle_bonus, take_returned
 from casewise.studies.monitor import keep_up
 from casewise.studies.owner import Payable, known_here, standings, to_be_paid
 from casewise.studies.people import annotator as find_annotator
 from casewise.studies.people import leave_before_batch, people_needed, person_of
 from casewise.studies.prolific import (
+    BUSY,
     RETURN_REASON,
     SETTLED,
     Approval,
@@ -259,10 +260,19 @@ def carry_out(
 
 def carry_out_one(line: Reconciled, study: str | Path, *, phase: str, database: str | None) -> None:
     submission, standing = line.submission, line.standing
+
+    def pay(annotator: str) -> None:
+        bonus(annotator, line.amount, study=study, phase=phase, why=INSTEAD, database=database)
+
     if line.action == "pay" and standing:
-        bonus(standing.annotator, line.amount, study=study, phase=phase, why="screen-out", database=database)
-    elif line.action == "approve" and submission:
-        talked(lambda prolific: prolific.approve(submission.id))
+        pay(standing.annotator)
+    elif line.action == "approve" and submission and standing:
+        try:
+            talked(lambda prolific: prolific.approve(submission.id))
+        except RecruiterRefused as error:
+            if submission.status != "TIMED-OUT" or error.status == BUSY:
+                raise
+            pay(standing.annotator)
     elif line.action == "ask return" and submission:
         talked(lambda prolific: prolific.request_return(submission.id, RETURN_REASON))
     elif line.action in {"end", "leave out"} and standing:

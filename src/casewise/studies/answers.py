@@ -431,6 +431,9 @@ WITHDRAWN = "cost of withdrawn"
 """An event of no annotator: what a person had cost stays spent when all that is known of them is deleted."""
 
 
+INSTEAD = "instead of pay by a code"
+
+
 @dataclass(frozen=True, slots=True)
 class Bonus:
     """One that the recruiter was told to pay and did not refuse; `paid` if it said so."""
@@ -440,6 +443,8 @@ class Bonus:
     """The recruiter's id of it."""
     amount: float
     paid: bool
+    instead: bool = False
+    """Whether it took the place of what their outcome is paid anyway, as `casewise prolific reconcile` pays some."""
 
 
 def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
@@ -456,6 +461,7 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
             said.get("payment", ""),
             float(said["amount"]),
             ("bonus paid", said.get("payment")) in ends,
+            said.get("for") == INSTEAD,
         )
         for who, kind, said in rows
         if kind == "bonus begun" and ("bonus refused", said.get("payment")) not in ends
@@ -499,8 +505,8 @@ def settle_bonus(
 
 
 def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
-    """What was paid in bonuses, or may have been, to all or to one."""
-    return sum(one.amount for one in begun_bonuses(connection, study_id, annotator_id))
+    """What was paid in bonuses, or may have been, to all or to one, beside what their outcomes are paid."""
+    return sum(bonus.amount for bonus in begun_bonuses(connection, study_id, annotator_id) if not bonus.instead)
 
 
 def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:

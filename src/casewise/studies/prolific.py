@@ -426,7 +426,8 @@ def reconcile(
     for submission in submissions:
         known = by_session.get(submission.id) or by_person.get(submission.person.lower())
         if known is None:
-            lines.append(of_nobody(submission, all_known=all_known))
+            finished = submission.code == design.recruiter.completion_code
+            lines.append(of_nobody(submission, all_known=all_known, finished=finished))
         else:
             matched.setdefault(known.annotator, []).append(submission)
     for person in people:
@@ -443,14 +444,19 @@ def liveliness(submission: Submission) -> int:
     return LIVELIEST.index(submission.status) if submission.status in LIVELIEST else len(LIVELIEST)
 
 
-def of_nobody(submission: Submission, *, all_known: bool) -> Reconciled:
-    """A submission of nobody whom we know."""
+def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Reconciled:
+    """A submission of nobody whom we know; `finished` with the code of those who did their part."""
     if submission.status in {"RESERVED", "ACTIVE"}:
         return Reconciled(submission, None, "has not consented yet: wait, Prolific ends it when its time is over")
     if submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
         return Reconciled(submission, None, SETTLED)
     if submission.status != "AWAITING REVIEW":
         return Reconciled(submission, None, f"is {submission.status.lower()} there and nobody here: look at it there")
+    if finished:
+        advice = (
+            "has the right code and is nobody here: a backup was restored, or the code passed on: decide at Prolific"
+        )
+        return Reconciled(submission, None, advice)
     if not all_known:
         return Reconciled(submission, None, "is nobody here now, or was forgotten: decide at Prolific")
     return Reconciled(submission, None, "never consented here: ask them to return it", "ask return")
@@ -476,7 +482,7 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("*", "APPROVED"): (SETTLED, None),
     ("full", "AWAITING REVIEW"): ("did their part here: approve it", "approve"),
     ("full", "TIMED-OUT"): (
-        "did their part here too late: approve it, or pay a bonus where Prolific refuses",
+        "did their part here too late: approve it; where Prolific refuses, a bonus is paid",
         "approve",
     ),
     ("screen-out", "SCREENED OUT"): (SETTLED, None),

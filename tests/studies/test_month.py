@@ -1,0 +1,323 @@
+"""A month of a study by a simulated clock: nothing acknowledged is lost, no item has one rating too many, the money is exact.
+
+People come by the hour of the day; they finish, leave, pause for hours, stop, fail the quiz, submit without a code, or return their
+submission. The app restarts each day, a backup is made each night, and in the middle it moves to a new database from a backup. Later the disk is
+lost in the evening, and the last night's backup is restored. What people were owed is kept by the simulation alone, and compared with
+what the study says that it spent, and with what a reconciliation with the recruiter pays.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+from tests.support.databases import empty_database
+from tests.support.study import RIGHT, SECRET, START, design, opened
+
+from casewise import database
+from casewise.database.backup import backup, restore
+from casewise.database.tables import study as tables
+from casewise.studies.answers import (
+    INSTEAD,
+    Given,
+    finish_batch,
+    next_page,
+    take_answer,
+    take_returned,
+)
+from casewise.studies.monitor import keep_up, monitor
+from casewise.studies.owner import known_here
+from casewise.studies.people import (
+    Vault,
+    admit,
+    annotator,
+    answer_quiz,
+    halt,
+    leave_before_batch,
+    pass_tutorial,
+    why_not_let_in,
+)
+from casewise.studies.prolific import SETTLED, Submission, reconcile
+from casewise.studies.recruiters import RecruiterIds
+from casewise.studies.rounds import note
+from casewise.studies.slots import resume
+
+DAYS, MOVES_ON, BREAKS_ON = 30, 12, 20
+BY_HOUR = np.array([1, 1, 0, 0, 0, 1, 2, 4, 6, 8, 9, 9, 8, 8, 8, 7, 7, 8, 9, 9, 8, 6, 4, 2], dtype=float)
+CODE, SHORT, FAILED = "GOOD", "SHORT", "FAILED"
+WAYS = ("finishes", "leaves", "pauses", "stops", "fails", "returns", "forgets the code")
+SHARES = (0.6, 0.12, 0.1, 0.05, 0.05, 0.04, 0.04)
+PAY = {"per_batch": 4.0, "screen_out": 0.5, "fee_percent": 30.0}
+
+
+@dataclass
+class Person:
+    """What the simulation knows of somebody: what the pages told them, and how their submission stands at the recruiter."""
+
+    name: str
+    way: str
+    id: str = ""
+    status: str = "ACTIVE"
+    code: str = ""
+    rated: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    """Item to decision, and when the server acknowledged it."""
+    paid: float = 0.0
+    ended: datetime | None = None
+
+
+class Month:
+    """The study, its database of the day, and everybody in it."""
+
+    def __init__(self, folder) -> None:
+        self.folder, self.rng, self.now = folder, np.random.default_rng(11), START
+        self.url = empty_database(folder / "first.db")
+        self.store = database.open(self.url)
+        self.vault = Vault(SECRET)
+        codes = {"completion_code": CODE, "screened_out_code": SHORT, "failed_checks_code": FAILED}
+        plan = design(
+            ratings={"per_item": 24, "per_annotator": 10, "lease_minutes": 60},
+            attention={"checks_per_batch": 0},
+            recruiter={"kind": "prolific", **codes},
+            quiz={"attempts": 2},
+            pay=PAY,
+        )
+        self.study = opened(self.store, plan, queries=60)
+        self.people: list[Person] = []
+        self.events: list[tuple[datetime, int, Iterator[timedelta] | str]] = []
+        self.order = 0
+        self.lost_after: datetime | None = None
+
+    def at(self, when: datetime, what: Iterator[timedelta] | str) -> None:
+        self.order += 1
+        heapq.heappush(self.events, (when, self.order, what))
+
+    def play(self) -> None:
+        """Everything of the month, in its order."""
+        for day in range(DAYS):
+            midnight = START.replace(hour=0) + timedelta(days=day)
+            self.at(midnight + timedelta(hours=3), "backup")
+            self.at(midnight + timedelta(hours=float(self.rng.uniform(4, 24))), "restart")
+            for hour, rate in enumerate(BY_HOUR):
+                for _ in range(self.rng.poisson(rate / BY_HOUR.sum() * 12)):
+                    self.at(midnight + timedelta(hours=hour + float(self.rng.random())), "arrival")
+            for minute in range(0, 24 * 60, 15):
+                self.at(midnight + timedelta(minutes=minute), "upkeep")
+        self.at(START.replace(hour=15) + timedelta(days=MOVES_ON), "move")
+        self.at(START.replace(hour=19, minute=30) + timedelta(days=BREAKS_ON), "break")
+        while self.events:
+            self.now, _, what = heapq.heappop(self.events)
+            if isinstance(what, str):
+                getattr(self, what)()
+            elif (pause := next(what, None)) is not None:
+                self.at(self.now + pause, what)
+
+    def upkeep(self) -> None:
+        with self.store.write() as connection:
+            keep_up(connection, self.study, now=self.now)
+        for person in self.people:  # Prolific ends what takes too long
+            if person.status == "ACTIVE" and person.ended and self.now - person.ended > timedelta(hours=3):
+                person.status = "TIMED-OUT"
+
+    def restart(self) -> None:
+        self.store.close()
+        self.store = database.open(self.url)
+
+    def backup(self) -> None:
+        self.last_backup = self.folder / f"{self.now:%Y-%m-%dT%H%M}.jsonl.gz"
+        self.backed_up_at = self.now
+        backup(self.store, self.last_backup)
+
+    def move(self) -> None:
+        """To another machine: a backup with the app stopped, restored into a new database."""
+        self.backup()
+        self.restored("second.db")
+
+    def restored(self, name: str) -> None:
+        self.store.close()
+        self.url = empty_database(self.folder / name)
+        self.store = database.open(self.url)
+        restore(self.store, self.last_backup)
+
+    def break_(self) -> None:
+        """The disk is gone: what was acknowledged after the last night's backup is lost, and known to be."""
+        self.lost_after, self.broke_at = self.backed_up_at, self.now
+        self.restored("third.db")
+
+    def arrival(self) -> None:
+        person = Person(f"{len(self.people):04}", str(self.rng.choice(WAYS, p=SHARES)))
+        self.people.append(person)
+        self.at(self.now, self.walk(person))
+
+    def minutes(self, least: float, most: float) -> timedelta:
+        return timedelta(minutes=float(self.rng.uniform(least, most)))
+
+    def walk(self, person: Person) -> Iterator[timedelta]:
+        """A person's way; each pause is until the next request."""
+        ids = RecruiterIds(f"p{person.name}", "study-1", f"s{person.name}")
+        yield self.minutes(0.5, 2)
+        with self.store.write() as connection:
+            fingerprint = self.vault.fingerprint(self.study.name, ids.person)
+            if why_not_let_in(connection, self.study, fingerprint, now=self.now, lock=True):
+                person.status = "RETURNED"
+                return
+            who = admit(connection, self.study, ids, vault=self.vault, now=self.now)
+        assert who is not None
+        person.id = who.id
+        yield self.minutes(2, 6)
+        attempts = 2 if person.way == "fails" else 1
+        for attempt in range(attempts):
+            with self.store.write() as connection:
+                here = annotator(connection, person.id)
+                if here is None:
+                    break  # the disk was lost while they read: the page says that nobody is here
+                if halt(connection, self.study, here, now=self.now):
+                    break
+                pass_tutorial(connection, person.id)
+                chosen = (0,) * len(RIGHT) if person.way == "fails" else RIGHT
+                answer_quiz(connection, self.study, person.id, chosen, now=self.now)
+            if attempt + 1 < attempts:
+                yield self.minutes(0.5, 2)
+        most = int(self.rng.integers(2, 8)) if person.way in {"leaves", "stops", "returns"} else 99
+        while len(person.rated) < most:
+            with self.store.write() as connection:
+                here = annotator(connection, person.id)
+                if here is None or here.stage != "rating":
+                    break
+                if here.lapsed:
+                    resume(connection, self.study, person.id, now=self.now)
+                page = next_page(connection, self.study, person.id)
+                if page is None:
+                    finish_batch(connection, self.study, person.id, now=self.now)
+                    break
+                item = connection.scalars(
+                    select(tables.pages.c.item_id).where(
+                        tables.pages.c.annotator_id == person.id, tables.pages.c.position == page.position
+                    )
+                ).one()
+                decision = "skip" if self.rng.random() < 0.01 else str(self.rng.choice(["respond", "refuse"]))
+                given = Given(page.position, page.revision, decision, seconds=20.0)  # type: ignore[arg-type]
+                taken = take_answer(connection, self.study, person.id, given, now=self.now)
+                assert take_answer(connection, self.study, person.id, given, now=self.now) in {"again", "over"}
+            if taken == "rated":
+                person.rated[item] = (decision, self.now)
+            away = person.way == "pauses" and len(person.rated) == 4
+            yield self.minutes(120, 900) if away else self.minutes(0.3, 2)
+        self.leave(person)
+
+    def leave(self, person: Person) -> None:
+        """The last page, or none: what the recruiter hears of it."""
+        person.ended = self.now
+        if person.way == "returns":
+            person.status = "RETURNED"
+            return
+        if person.way == "leaves":
+            return
+        with self.store.write() as connection:
+            if annotator(connection, person.id) is None:
+                return
+            if person.way == "stops":
+                leave_before_batch(connection, self.study, person.id, now=self.now)
+                finish_batch(connection, self.study, person.id, outcome="stopped", now=self.now)
+            here = annotator(connection, person.id)
+        outcome = here.outcome if here else None
+        if outcome in {"screened_out", "left_early"} and int(person.name) % 2:
+            person.status = "AWAITING REVIEW"  # without the code that would have paid the screen-out
+        elif outcome in {"screened_out", "left_early"}:
+            person.status, person.code, person.paid = "SCREENED OUT", SHORT, PAY["screen_out"]
+        elif outcome is not None:
+            person.status, person.code = "AWAITING REVIEW", "" if person.way == "forgets the code" else CODE
+
+    def settle(self) -> Counter[str]:
+        """Reconcile until nothing is left to be done; what was done."""
+        done: Counter[str] = Counter()
+        while True:
+            there = [
+                Submission(f"s{person.name}", f"p{person.name}", "study-1", person.status, person.code)
+                for person in self.people
+            ]
+            with self.store.read() as connection:
+                _, people, bonuses, known = known_here(connection, self.study, vault=self.vault, now=self.now)
+            lines = reconcile(there, people, self.study.design, bonuses=bonuses, all_known=known)
+            self.lines = {line.submission.person: line for line in lines if line.submission}
+            chosen = [line for line in lines if line.action]
+            if not chosen:
+                return done
+            by_name = {f"p{person.name}": person for person in self.people}
+            for line in chosen:
+                assert line.submission is not None
+                if line.action == "ask return":
+                    by_name[line.submission.person].status = "RETURNED"
+                    done["ask return"] += 1
+                    continue
+                assert line.standing is not None
+                person, who = by_name[line.submission.person], line.standing.annotator
+                with self.store.write() as connection:
+                    if line.action == "approve":
+                        person.status = "APPROVED"
+                        person.paid += line.amount
+                    elif line.action == "pay":
+                        detail = {"amount": line.amount, "payment": f"b-{person.name}", "for": INSTEAD}
+                        for kind in ("bonus begun", "bonus paid"):
+                            note(connection, self.study.id, kind, at=self.now, annotator_id=who, detail=detail)
+                        person.paid += line.amount
+                    elif line.action == "leave out":
+                        take_returned(connection, self.study, who, by="owner", now=self.now)
+                    else:
+                        leave_before_batch(connection, self.study, who, now=self.now)
+                        finish_batch(connection, self.study, who, outcome="stopped", now=self.now)
+                done[str(line.action)] += 1
+
+
+setattr(Month, "break", Month.break_)
+
+
+@pytest.mark.slow
+def test_a_month_loses_nothing_and_its_money_is_exact(tmp_path):
+    month = Month(tmp_path)
+    month.play()
+    month.now += timedelta(days=1)
+    month.upkeep()
+    done = month.settle()
+    assert min(done[action] for action in ("approve", "pay", "ask return", "end", "leave out")) > 0, done
+    assert set(Counter(person.way for person in month.people)) == set(WAYS)
+
+    with month.store.read() as connection:
+        pages = connection.execute(select(tables.pages).where(tables.pages.c.kind == "item")).all()
+        stages = {row.id: row.outcome for row in connection.execute(select(tables.annotators))}
+        seen = monitor(connection, month.study, now=month.now)
+    stored = {(row.annotator_id, row.item_id): row for row in pages}
+
+    def lost(when: datetime) -> bool:
+        return month.lost_after is not None and month.lost_after < when <= month.broke_at
+
+    kept = [
+        (person.id, item, decision)
+        for person in month.people
+        for item, (decision, when) in person.rated.items()
+        if not lost(when) and person.id in stages
+    ]
+    gone = [person for person in month.people if person.id and person.id not in stages]
+    assert len(kept) > 2000
+    for who, item, decision in kept:
+        row = stored[who, item]
+        assert row.state == ("void" if stages[who] == "returned" else "rated"), (row.state, stages[who])
+        assert row.verdict == {"respond": "safe", "refuse": "unsafe"}[decision]
+    counts = Counter(row.item_id for row in pages if row.state == "rated")
+    assert max(counts.values()) <= month.study.design.ratings.per_item
+    assert all(lost(when) for person in gone for _, when in person.rated.values())
+
+    # What the study says that it spent is what people were paid, but for those whose records the disk took with it.
+    fee = 1 + PAY["fee_percent"] / 100
+    paid = sum(person.paid for person in month.people if person.id in stages)
+    assert seen.money.spent == pytest.approx(paid * fee)
+    assert seen.money.promised == 0
+    # Those are listed for a person to decide, each of them, and nobody else is left over.
+    owed = {f"p{person.name}" for person in gone if person.status == "AWAITING REVIEW"}
+    assert len(owed) > 0
+    assert {name for name, line in month.lines.items() if line.advice != SETTLED and name in owed} == owed
+    left = {name: line.advice for name, line in month.lines.items() if line.advice != SETTLED and name not in owed}
+    assert left == {}
