@@ -31,6 +31,7 @@ HERE = (
     "no_room",
     "too_many_skips",
     "failed_checks",
+    "excluded",
     "screened_out",
     "left_early",
     "returned",
@@ -189,7 +190,7 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
         stages = overview(connection, study).stages
         left_out = connection.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "returned")).all()
     assert stages["returned"] == len(left_out) + len(THERE)
-    assert len(left_out) == 10
+    assert len(left_out) == 11
 
 
 def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study, monkeypatch, capsys):

@@ -490,7 +490,7 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("screen-out", "TIMED-OUT"): ("is owed a screen-out, and their code did not bring it: pay it", "pay"),
     ("screen-out paid", "AWAITING REVIEW"): ("has the screen-out as a bonus: ask them to return it", "ask return"),
     ("screen-out paid", "*"): (SETTLED, None),
-    ("failed checks", "AWAITING REVIEW"): ("failed attention checks: decide at Prolific", None),
+    ("failed checks", "AWAITING REVIEW"): ("left out by the rules for checks or exclusion: decide at Prolific", None),
     ("decide", "AWAITING REVIEW"): (
         "skipped too much or rated nothing: decide (casewise prolific approve --doubtful)",
         None,
