@@ -188,25 +188,24 @@ def take_answer(connection: Connection, study: Round, annotator_id: str, given: 
     if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
         return "over"
     taken: Taken = "rated"
-    if given.decision == "skip" or not taken_in_time(connection, annotator_id, given, now=now):
+    # Nearly all answer a page that still waits for it, and whose slot is held already.
+    at = {"who": annotator_id, "place": given.position, "as_shown": given.revision}
+    if given.decision == "skip" or not connection.execute(TAKE_IN_TIME, at | said_in(given, now=now)).rowcount:
         page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
         if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
             return "again"
         taken = record(connection, study, page, given, now=now)
-    if taken == "skipped" and skipped_too_many(connection, study, annotator_id):
-        finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
-        return taken
+    if taken == "skipped":
+        counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
+        if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
+            finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
+            return taken
+    lease = lease_end(study, now)
     if annotator.lapsed:
         resume(connection, study, annotator_id, now=now)
-    else:
-        renew(connection, study, annotator_id, until=annotator.lease_until, now=now)
+    elif annotator.lease_until - now < (lease - now) * RENEWED_BELOW:
+        connection.execute(RENEW, {"who": annotator_id, "until": lease})
     return taken
-
-
-def taken_in_time(connection: Connection, annotator_id: str, given: Given, *, now: datetime) -> bool:
-    """Take an answer to a page that still waits for it, as nearly all do; whether it did. Its slot is held already."""
-    page = {"who": annotator_id, "place": given.position, "as_shown": given.revision}
-    return connection.execute(TAKE_IN_TIME, page | said_in(given, now=now)).rowcount == 1
 
 
 def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
@@ -221,17 +220,6 @@ def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
     return dict(zip(SAID, values, strict=True))
 
 
-def skipped_too_many(connection: Connection, study: Round, annotator_id: str) -> bool:
-    counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
-    return counts.get("skipped", 0) > study.design.attention.most_skips(sum(counts.values()))
-
-
-def renew(connection: Connection, study: Round, annotator_id: str, *, until: datetime, now: datetime) -> None:
-    lease = lease_end(study, now)
-    if until - now < (lease - now) * RENEWED_BELOW:
-        connection.execute(RENEW, {"who": annotator_id, "until": lease})
-
-
 def locked(connection: Connection, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
     return connection.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
 
@@ -244,7 +232,9 @@ def record(connection: Connection, study: Round, page: Row[Any], given: Given, *
     """A skip, or an answer to a page whose slot went when the lease ran out."""
     if given.decision == "skip":
         change(connection, page, state="skipped", slot_id=None, answered_at=now)
-        give_back(connection, page)
+        if page.slot_id is not None:
+            slots = tables.slots
+            connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
         who = page.annotator_id
         note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=who, detail=skip_of(page))
         return "skipped"
@@ -257,12 +247,6 @@ def record(connection: Connection, study: Round, page: Row[Any], given: Given, *
 def change(connection: Connection, page: Row[Any], **values: Any) -> None:
     where = {"who": page.annotator_id, "place": page.position}
     connection.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
-
-
-def give_back(connection: Connection, page: Row[Any]) -> None:
-    if page.slot_id is not None:
-        slots = tables.slots
-        connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
 
 
 def undo(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> bool:
@@ -598,11 +582,7 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
     for page in connection.execute(query.order_by(PAGES.c.item_id)).all():
         slot_id = take_slot(connection, page)
         counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
-        connection.execute(
-            update(PAGES)
-            .where(PAGES.c.annotator_id == annotator_id, PAGES.c.position == page.position)
-            .values(state="surplus" if slot_id is None else "rated", slot_id=slot_id)
-        )
+        change(connection, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}
     if who.outcome in ENDED.values():
         dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, case, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, func, select, update
 
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
@@ -22,9 +22,9 @@ from casewise.studies.people import Vault, count_stages, open_slots_by_query, pe
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import (
-    ROWS_AT_ONCE,
     Round,
     StudyPlan,
+    add_slots,
     all_made_at_recruiter,
     note,
     round_state,
@@ -111,27 +111,21 @@ def overview(connection: Connection, study: Round) -> Overview:
     people = people_counts(connection, study.id)
     return Overview(
         conditions=tuple(
-            condition_state(name, slots[name], pages[name], people.get(name, 0)) for name in study.design.conditions
+            ConditionState(
+                condition=name,
+                people=people.get(name, 0),
+                safe=pages[name].get("safe", 0),
+                **{count: slots[name].get(count, 0) for count in ("items", "promised", "open")},
+                **{count: pages[name].get(state, 0) for count, state in PAGE_STATES.items()},
+            )
+            for name in study.design.conditions
         ),
         stages=count_stages(connection, study.id),
         median_seconds=median_seconds(connection, study.id),
     )
 
 
-def condition_state(name: str, slots: dict[str, int], pages: dict[str, int], people: int) -> ConditionState:
-    return ConditionState(
-        condition=name,
-        items=slots.get("items", 0),
-        promised=slots.get("promised", 0),
-        valid=pages.get("rated", 0),
-        reserved=pages.get("waiting", 0),
-        open=slots.get("open", 0),
-        surplus=pages.get("surplus", 0),
-        void=pages.get("void", 0),
-        skipped=pages.get("skipped", 0),
-        people=people,
-        safe=pages.get("safe", 0),
-    )
+PAGE_STATES = {"valid": "rated", "reserved": "waiting", "surplus": "surplus", "void": "void", "skipped": "skipped"}
 
 
 def slot_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
@@ -585,20 +579,11 @@ def amend(connection: Connection, study: Round, wanted: Amendment, *, why: str, 
     """
     refuse_while_open(connection, study)
     before, after = wanted.per_item
-    add_slots(connection, study, shown_items(connection, study.id), more=after - before)
+    slots = tables.slots
+    last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
+    numbers = range(last + 1, last + 1 + after - before)
+    add_slots(connection, study.id, shown_items(connection, study.id), numbers)
     ratings = study.design.ratings.model_copy(update={"per_item": after})
     design = study.design.model_copy(update={"ratings": ratings}).model_dump(mode="json")
     connection.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
     note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": [wanted.said]})
-
-
-def add_slots(connection: Connection, study: Round, items: Sequence[StudyItem], *, more: int) -> None:
-    slots = tables.slots
-    last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
-    rows = [
-        {"study_id": study.id, "item_id": item.item_id, "condition": item.condition, "number": number}
-        for item in items
-        for number in range(last + 1, last + 1 + more)
-    ]
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        connection.execute(insert(slots), rows[start : start + ROWS_AT_ONCE])

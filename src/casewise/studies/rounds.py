@@ -263,10 +263,15 @@ def add_items(connection: Connection, study_id: str, items: Sequence[StudyItem],
         for item in items
     ]
     connection.execute(insert(tables.items), rows)
+    add_slots(connection, study_id, items, range(1, per_item + 1))
+
+
+def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem], numbers: range) -> None:
+    """Open slots with these numbers for each item."""
     slots = [
         {"study_id": study_id, "item_id": item.item_id, "condition": item.condition, "number": number}
         for item in items
-        for number in range(1, per_item + 1)
+        for number in numbers
     ]
     for start in range(0, len(slots), ROWS_AT_ONCE):
         connection.execute(insert(tables.slots), slots[start : start + ROWS_AT_ONCE])

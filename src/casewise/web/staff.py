@@ -93,7 +93,8 @@ def sign_in(request: Request, form: SentForm, at: Now) -> Response:
 def may_try(request: Request, email: str, *, now: datetime) -> bool:
     host = request.client.host if request.client else "unknown"
     mac = request.app.state.signing.mac
-    known = is_known(request, email)
+    # Whoever signed in with this browser before has attempts that others cannot use up.
+    known = read_cookie(request, KNOWN_COOKIE) == mac(email, use="known browser")
     mine = f"{email}\0{browser_id(request)}" if known else f"{email}\0{host}"
     with database_of(request).write() as connection:
         allowed = take(connection, mac(mine, use="limit:email"), PER_EMAIL, now=now)
@@ -102,12 +103,6 @@ def may_try(request: Request, email: str, *, now: datetime) -> bool:
         by_address = take(connection, mac(host, use="limit:address"), PER_ADDRESS, now=now)
         from_everywhere = take(connection, mac(email, use="limit:everywhere"), FROM_EVERYWHERE, now=now)
     return allowed and by_address and from_everywhere
-
-
-def is_known(request: Request, email: str) -> bool:
-    """Whether somebody signed in as `email` with this browser before: others cannot use up their attempts."""
-    known: str = request.app.state.signing.mac(email, use="known browser")
-    return read_cookie(request, KNOWN_COOKIE) == known
 
 
 def checked_person(request: Request, email: str, password: str) -> Person | None:
