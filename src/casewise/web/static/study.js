@@ -49,18 +49,21 @@
 
   function look() {
     if (!form()) return;
+    const now = performance.now();
+    const ms = Math.min(now - sight.looked, 2 * LOOK_MS);
+    sight.looked = now;
     for (const part of sight.parts) {
       if (part.seen_s !== null) continue;
-      part.for_ms = isSeen(part) ? part.for_ms + LOOK_MS : 0;
-      if (part.for_ms >= ENOUGH_MS) part.seen_s = (performance.now() - sight.begun) / 1000;
+      part.for_ms = isSeen(part) ? part.for_ms + ms : 0;
+      if (part.for_ms >= ENOUGH_MS) part.seen_s = (now - sight.begun) / 1000;
     }
     if (sight.panel && document.visibilityState === "visible") {
       const [top, bottom] = uncovered(false);
       const box = sight.panel.getBoundingClientRect();
       const middle = (band) => box.top + (box.height * (band + 0.5)) / BANDS;
       const before = sight.bands.slice();
-      sight.bands = before.map((ms, band) => ms + (middle(band) >= top && middle(band) <= bottom ? LOOK_MS : 0));
-      if (sight.bands.some((ms, band) => ms > before[band])) sight.panel_ms += LOOK_MS;
+      sight.bands = before.map((sum, band) => sum + (middle(band) >= top && middle(band) <= bottom ? ms : 0));
+      if (sight.bands.some((sum, band) => sum > before[band])) sight.panel_ms += ms;
     }
     if (ready()) enable(true);
   }
@@ -82,7 +85,7 @@
       parts.push({ name: "end_s", element: texts[texts.length - 1], last: true, optional });
     }
     sight = {
-      begun: performance.now(), scrolled: 0, at: scrollY, away: 0, away_ms: 0, left: null,
+      begun: performance.now(), looked: performance.now(), scrolled: 0, at: scrollY, away: 0, away_ms: 0, left: null,
       panel: document.querySelector(".panel .groups"), panel_ms: 0, bands: Array(BANDS).fill(0),
       parts: parts.map((part) => ({ ...part, for_ms: 0, seen_s: null })),
     };
