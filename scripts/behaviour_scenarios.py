@@ -383,11 +383,11 @@ GROUPS = {
         study check
         study status --phase first
         study status --phase rehearsal
-        study prolific publish --phase pilot --prolific-study abc
-        study prolific places --phase pilot --prolific-study abc --total 5
-        study prolific keep-out abc
-        CASEWISE_PROLIFIC_TOKEN=x study prolific create --phase pilot
-        study prolific approve --phase pilot
+        prolific publish --phase pilot --prolific-study abc
+        prolific places --phase pilot --prolific-study abc --total 5
+        prolific keep-out abc
+        CASEWISE_PROLIFIC_TOKEN=x prolific create --phase pilot
+        prolific approve --phase pilot
         ~ backup kept.jsonl
     """,
     "study-rehearsal": """
