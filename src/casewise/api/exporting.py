@@ -353,6 +353,7 @@ def check_format(source: str | Path, to: str | None) -> str:
 
 
 def is_run(source: str | Path) -> bool:
+    """Whether a run lies at `source`."""
     return (Path(source) / RUN).is_file()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import OUTCOMES
@@ -115,7 +115,14 @@ def without_retired(said: Any) -> Any:
 # What the tables of `study.toml` have in common.
 
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
+def written_small(name: str) -> str:
+    """A name that can stand in an address and in a file's name."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name):
+        raise ValueError("write it in small letters, digits and hyphens, 60 at most, such as ward-2")
+    return name
+
+
+Slug = Annotated[str, AfterValidator(written_small)]
 Words = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, Row, insert, select, update
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
+from casewise.records.base import problems
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark, load_benchmark
 from casewise.storage.files import parse, read_text
@@ -414,8 +416,12 @@ def init_study(
         contact=contact,
         rates=rates,
     )
+    try:
+        design = Design.model_validate(tomllib.loads(text))
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(problems(error, Design, "the study"))) from error
     path.write_text(text, encoding="utf-8")
-    return read_design(path)
+    return design
 
 
 def slug(name: str) -> str:
