@@ -229,7 +229,10 @@ def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothi
 
     assert "2 approved, 0 approved before, 1 refused" in first
     assert "1 left to decide" in first
-    assert "1 failed attention checks: whether they are paid is decided at Prolific" in first
+    assert (
+        "1 were left out by the rules (failed checks, [exclusion]): whether they are paid is decided at Prolific"
+        in first
+    )
     assert re.search(r"session-2 +refused   +Prolific.*it was returned", first)
     assert "1 approved, 2 approved before, 1 refused" in again
 

@@ -34,7 +34,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.agreement import alpha_by_level, category_counts, checked_votes
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.ceilings import against_new_person, leave_one_out
-from casewise.stats.contrasts import low_group_p, sign_flips
+from casewise.stats.contrasts import group_difference, low_group_p, sign_flips
 from casewise.stats.pairs import halves, hard_score
 from casewise.stats.panel import reference_weight, usual_reference
 from casewise.stats.power_studies import (
@@ -54,6 +54,10 @@ from casewise.stats.shares import binomial_below, score_limits, sign_test
 
 INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] = {
     "low_group_p": (low_group_p, {"values": NUMBERS, "group": LABELS}),
+    "group_difference": (
+        group_difference,
+        {"safe": TRUTHS, "group": TRUTHS, "item": LABELS, "query": LABELS, "annotator": LABELS, "level": SHARE},
+    ),
     "sign_flips": (sign_flips, {"net": column(st.one_of(st.integers(-4, 4), COUNT))}),
     "cluster_variance": (cluster_variance, {"influence": NUMBERS, "clusters": LABELS}),
     "prediction_powered_rate": (

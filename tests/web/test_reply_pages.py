@@ -23,7 +23,7 @@ def walker(app):
 
 def test_what_is_read_beforehand_speaks_of_replies(walker):
     walker.arrive()
-    assert "what a chatbot really wrote" in walker.page
+    assert "that a chatbot really wrote" in walker.page
     walker.open("/consent")
     assert "the reply that a chatbot really gave" in walker.page
     assert "You will not be shown more\nthan 3 of them" in walker.page
