@@ -1,5 +1,6 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_migrations_make_exactly_the_tables_the_code_speaks_of(store):
 @pytest.fixture
 def of_0011(tmp_path):
     """A database as casewise wrote it when 0011 was its last migration: a round of tea, rated by ann and begun by ben."""
-    with sqlite3.connect(tmp_path / "0011.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "0011.db")) as connection, connection:
         connection.executescript((Path(__file__).parent / "study_0011.sql").read_text(encoding="utf-8"))
     return tmp_path / "0011.db"
 
@@ -88,19 +89,19 @@ def test_on_either_database_what_is_retired_is_dropped(store):
     ],
 )
 def test_a_database_with_a_round_that_works_otherwise_now_is_refused_whole_with_what_to_do(of_0011, place, value, says):
-    with sqlite3.connect(of_0011) as connection:
+    with closing(sqlite3.connect(of_0011)) as connection, connection:
         connection.execute("UPDATE studies SET design = json_set(design, ?, json(?))", (place, value))
     with pytest.raises(
         ConfigurationError, match=rf"main round of tea 1 .*\({says}\); export it with the casewise that"
     ):
         database.open(str(of_0011))
-    with sqlite3.connect(of_0011) as connection:
+    with closing(sqlite3.connect(of_0011)) as connection, connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0011",)]
         assert connection.execute("SELECT count(*) FROM study_flags").fetchall() == [(2,)]
 
 
 def test_translations_that_people_wrote_stay_in_the_database(of_0011):
-    with sqlite3.connect(of_0011) as connection:
+    with closing(sqlite3.connect(of_0011)) as connection, connection:
         values = ("tea", "es", "1", 1, "q_1", "How?", "¿Cómo?", 1)
         connection.execute(
             "INSERT INTO review_translations (study, language, id, position, of, source, text, version) "
@@ -108,7 +109,7 @@ def test_translations_that_people_wrote_stay_in_the_database(of_0011):
             values,
         )
     database.open(str(of_0011)).close()
-    with sqlite3.connect(of_0011) as connection:
+    with closing(sqlite3.connect(of_0011)) as connection, connection:
         assert connection.execute("SELECT text FROM review_translations").fetchall() == [("¿Cómo?",)]
 
 
