@@ -75,12 +75,12 @@ GROUPS = {
     "bad-input": """
         nonsense
         judge demo
-        data check nowhere.json
-        data check full
-        data check not.json
-        data check empty.json
-        data check rows.json
-        data check vote.json
+        show nowhere.json
+        show full
+        show not.json
+        show empty.json
+        show rows.json
+        show vote.json
         show demo zzz
         data fetch mnist
         export demo --to word --out folder
@@ -147,23 +147,23 @@ GROUPS = {
         demo --out again --json
         doctor [--json]
         OPENAI_API_KEY=sk-very-secret doctor
-        data check demo [--json]
+        show demo [--json]
         show demo [--json]
         show demo 1 [--json]
         export demo --to folder --out folder
-        data check folder [--json]
+        show folder [--json]
         export demo --to published --out published.json
-        data check published.json
+        show published.json
         show published.json 2
         export demo --to parquet --out table.parquet
         export demo --to huggingface --out hugging
-        data check hugging
+        show hugging
         export published.json --to folder --out back
         export demo --to csv --out sheet.csv
         data export demo sheet2.csv
         data fetch casebench
         data fetch casebench --accept-terms --from published.json
-        data check casebench
+        show casebench
     """,
     "judge-rules": """
         judge demo --judge linear
@@ -271,23 +271,23 @@ GROUPS = {
         paper
     """,
     "power": """
-        power anova --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8 --allowance 30% [--json]
-        power anova --n 16 --plot anova.svg [--json]
-        power anova --n 16 --effect-size 0.4 --plot anova.png
-        power proportions --p1 0.5 --p2 0.7 [--json]
-        power proportions --p1 0.5 --n 50 --one-sided --method normal --json
-        power proportions --p1 0.5 --p2 0.7 --n 50
-        power chi-square --effect-size 0.1 --df 4 [--json]
-        power chi-square --n 300 --df 4 --plot chi.svg
-        power kruskal --rates 0.4,0.8,0.2,0.8,0.2 --n 12 --repeats 500 [--json]
-        power kruskal --rates 0.2,0.8 --approximate --repeats 200 --seed 2
-        power anova --effect-size 0
-        power anova
-        power proportions --p1 2
-        power kruskal --rates 0.2,x
+        power study --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8 --allowance 30% [--json]
+        power study --n 16 --plot anova.svg [--json]
+        power study --n 16 --effect-size 0.4 --plot anova.png
+        power study --p1 0.5 --p2 0.7 [--json]
+        power study --p1 0.5 --n 50 --one-sided --method normal --json
+        power study --p1 0.5 --p2 0.7 --n 50
+        power study --effect-size 0.1 --df 4 [--json]
+        power study --n 300 --df 4 --plot chi.svg
+        power study --rates 0.4,0.8,0.2,0.8,0.2 --n 12 --simulated 500 [--json]
+        power study --rates 0.2,0.8 --approximate --simulated 200 --seed 2
+        power study --effect-size 0
+        power study
+        power study --p1 2
+        power study --rates 0.2,x
     """,
     "release": """
-        data check shared/data/casebench_subset.json [--json]
+        show shared/data/casebench_subset.json [--json]
         show shared/data/casebench_subset.json 3
         judge shared/data/casebench_subset.json --judge linear --out linear
         judge shared/data/casebench_subset.json --judge constant:intended --out intended
@@ -316,7 +316,7 @@ GROUPS = {
         contexts generate trades --model fake/contexts --which failed --intents safe
         contexts generate trades --model fake/contexts [--json]
         contexts check trades [--json]
-        contexts status trades [--json]
+        contexts check trades [--json]
         contexts release trades --version 1.0.0
         contexts select demo --per-category 1 --draft second --intents safe
         contexts generate second --model fake/contexts --concurrency 1
@@ -328,13 +328,13 @@ GROUPS = {
         ! approve kept.jsonl
         restore kept.jsonl --database new.db
         restore kept.jsonl --database new.db
-        contexts status trades --database new.db --json
+        contexts check trades --database new.db --json
         contexts release trades --version 1.0.0 --licence CC-BY-4.0 --no-context --generated --database new.db
         contexts release second --version 1.0.0 --open --out opened --database new.db
         contexts release second --version 1.0.0 --open --out opened --database new.db
-        data check trades-1.0.0
+        show trades-1.0.0
         restore not.json --database other.db
-        contexts status nothing
+        contexts check nothing
         contexts generate trades --model nobody
         contexts generate trades --model fake/contexts --which all
         contexts generate trades --model fake/contexts --intents good
@@ -365,8 +365,8 @@ GROUPS = {
         study open --pilot --queries 2
         study status --phase pilot [--json]
         study open
-        study freeze
-        study freeze
+        study check --freeze
+        study check --freeze
         study open
         invite study.toml --people 3
         study status [--json]
@@ -376,7 +376,7 @@ GROUPS = {
         study person nobody --leave-out left
         study person nobody --forget
         export study.toml --out rated
-        data check rated
+        show rated
         ! edit study.toml "per_item = 21" "per_item = 22"
         study check
         ! edit study.toml "per_batch = 4.0" "per_batch = 1.0"
@@ -385,9 +385,8 @@ GROUPS = {
         study status --phase rehearsal
         prolific publish --phase pilot --prolific-study abc
         prolific places --phase pilot --prolific-study abc --total 5
-        prolific keep-out abc
         CASEWISE_PROLIFIC_TOKEN=x prolific create --phase pilot
-        prolific approve --phase pilot
+        prolific reconcile --phase pilot --no
         ~ backup kept.jsonl
     """,
     "study-rehearsal": """
@@ -397,7 +396,7 @@ GROUPS = {
         ~ study rehearse --annotators 12 --lease 2 --at-once 1 --url http://127.0.0.1:{port} --json
         ~ study status --phase rehearsal [--json]
         ~ export study.toml --out rated --phase rehearsal
-        ~ data check rated
+        ~ show rated
         ~ study report rated --json
         ~ judge rated --judge constant:safe --out safe
     """,
@@ -405,17 +404,17 @@ GROUPS = {
         study report demo
         study report demo --out again --contrast safe_revised:unsafe_revised --margin 0.1 --alpha 0.01 --seed 2 --json
         study report ratings.csv --out table --flow flow.csv --category c1 --crossed
-        study simulate --design design.toml --out simulated.csv [--json]
-        study simulate --design design.toml --repeat 5 [--json]
+        power study --design design.toml --ratings simulated.csv [--json]
+        power study --design design.toml --repeat 5 [--json]
         study report simulated.csv --out simulated
-        study simulate --design design.toml --seed 4 --out simulated.parquet
+        power study --design design.toml --seed 4 --ratings simulated.parquet
         study report simulated.parquet --out parquet --json
         study report none.csv
         study report bad.csv
         study report demo --contrast safe_revised
         study report demo --contrast safe_revised:nothing
         study report demo --margin 0
-        study simulate --design none.toml
-        study simulate --design taxonomy.toml
+        power study --design none.toml
+        power study --design taxonomy.toml
     """,
 }

@@ -21,6 +21,7 @@ from .api import (
     replay,
     report,
     robustness,
+    view,
 )
 
 __version__: str
@@ -49,4 +50,5 @@ __all__ = [
     "replay",
     "report",
     "robustness",
+    "view",
 ]

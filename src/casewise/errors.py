@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
     DONE = 0
     """It was done."""
     NO = 1
-    """A check said no: `gate`, `audit --fail-on`; or Prolific did: `prolific approve`, `prolific reconcile`."""
+    """A check said no: `gate`, `audit --fail-on`; or Prolific did: `prolific reconcile`."""
     USAGE = 2
     """Bad input, a bad option, or a service that cannot be used as it was asked to be."""
     CANNOT_TELL = 3

@@ -14,6 +14,7 @@ def test_an_attack_and_its_numbers_are_names_of_casewise():
     run = casewise.attack("demo", "constant:intended", attacks=ATTACK, noise="none")
 
     assert casewise.robustness(run).flips["attack"].unique().to_list() == [ATTACK]
+    assert casewise.view(run).now().n_judgements == 180
 
 
 @pytest.mark.parametrize("ask", [casewise.judge, casewise.attack])
@@ -28,8 +29,10 @@ def test_a_judge_is_reached_at_the_address_that_is_given(ask, tmp_path):
 def test_a_chatbot_is_reached_at_the_address_that_is_given(tmp_path):
     with served(FaultServer()) as server:
         found = casewise.collect("demo", "tiny", out=tmp_path / "replies", base_url=server.url)
+        graded = casewise.grade(found, "rubric:tiny", base_url=server.url)
 
     assert found.summary.n_usable == 90
+    assert graded.n_calls > 0
 
 
 def test_an_address_for_something_without_a_name_is_refused(tmp_path):

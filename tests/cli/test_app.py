@@ -112,7 +112,7 @@ def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
     said = Command(monkeypatch, capsys)("demo", "--out", tmp_path / "demo")
 
     assert "agrees with people on" in " ".join(said.out.split())
-    assert "Balanced accuracy" not in said.out
+    assert "Labels: votes" not in said.out
     assert "show demo 1" in said.err
 
 

@@ -15,10 +15,10 @@ FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,d
 
 
 def test_every_attack_and_defence_is_listed_with_an_example(command):
-    listed = json.loads(command("list", "attacks", "--json").out)["offered"]
+    listed = json.loads(command("show", "attacks", "--json").out)["offered"]
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
     assert all(one["example"] for one in listed)
-    assert "claim:authority/user/safe" in command("list", "attacks").out
+    assert "claim:authority/user/safe" in command("show", "attacks").out
     by_name = {one["name"]: one["example"] for one in listed}
     assert by_name["format:json"].startswith("{")
     defences = {one["name"].partition(":")[0] for one in listed if one["role"] == "defence"}

@@ -77,7 +77,7 @@ def test_a_bad_file_is_named_with_its_line(name, casewise, here):
     file = here / f"{name}.json"
     file.write_bytes(raw)
 
-    for command in (("data", "check", file), ("judge", file, "--judge", "constant:safe", "--out", here / "run")):
+    for command in (("show", file), ("judge", file, "--judge", "constant:safe", "--out", here / "run")):
         said = casewise(*command)
         assert said.code == 2
         assert said.out == ""
@@ -92,17 +92,17 @@ def test_the_program_ends_with_code_2_and_no_traceback(name, here):
     raw, problem = BAD_FILES[name]
     (here / "bad.json").write_bytes(raw)
 
-    said = program("data", "check", "bad.json", cwd=here)
+    said = program("show", "bad.json", cwd=here)
     assert (said.code, said.out) == (2, "")
     assert problem in said.err
     assert "Traceback" not in said.err
 
 
 BAD_COMMANDS = [
-    (("data", "check", "nowhere.json"), "no such benchmark; give demo, casebench, a benchmark folder or"),
-    (("data", "check", "."), "is no benchmark folder: it has no benchmark.json"),
-    (("data", "check", LONG), "File name too long"),
-    (("data", "check", "casebench"), "run: casewise data fetch casebench"),
+    (("show", "nowhere.json"), "no such benchmark; give demo, casebench, a benchmark folder or"),
+    (("show", "."), "is no benchmark folder: it has no benchmark.json"),
+    (("show", LONG), "File name too long"),
+    (("show", "casebench"), "run: casewise data fetch casebench"),
     (
         ("show", "demo", "zzz"),
         "no item of the benchmark 'demo' has an id that begins with 'zzz'; give an item's id",
@@ -175,7 +175,7 @@ def test_a_folder_whose_checksum_does_not_match_is_refused(casewise, here):
     with (here / "b" / "ratings.jsonl").open("a") as file:
         file.write(" ")
 
-    said = casewise("data", "check", "b")
+    said = casewise("show", "b")
     assert said.code == 2
     assert "b/ratings.jsonl: sha256 is" in said.err
 
@@ -269,7 +269,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(command, prepared):
 def test_a_terminal_that_knows_ascii_only_stops_no_command(here):
     write(here / "b.json", [row | {"query": row["query"] + " \u2603 \u201cnow\u201d"} for row in released_rows(2)])
 
-    for command in (("show", "b.json", "1"), ("show", "b.json"), ("data", "check", "b.json")):
+    for command in (("show", "b.json", "1"), ("show", "b.json")):
         said = program(*command, cwd=here, PYTHONIOENCODING="ascii")
         assert said.code == 0
         assert "bug" not in said.err

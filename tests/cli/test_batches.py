@@ -1,4 +1,4 @@
-"""`--batch` and `casewise list jobs`, as typed."""
+"""`--batch` and `casewise show jobs`, as typed."""
 
 import json
 from pathlib import Path
@@ -31,14 +31,14 @@ def test_what_is_out_is_said_and_collected_by_the_same_command(casewise):
             "--out",
             "runs/a",
         )
-        first, jobs, said = casewise(*command), casewise("list", "jobs", "--json"), casewise("list", "jobs")
+        first, jobs, said = casewise(*command), casewise("show", "jobs", "--json"), casewise("show", "jobs")
         last = casewise(*command, "--wait")
-        after = casewise("list", "jobs")
-        every = json.loads(casewise("list", "jobs", "runs/a", "--all", "--json").out)["jobs"]
+        after = casewise("show", "jobs")
+        every = json.loads(casewise("show", "jobs", "runs/a", "--all", "--json").out)["jobs"]
 
     (job,) = json.loads(jobs.out)["jobs"]
     assert first.code == 4
-    assert "89 calls are out (casewise list jobs runs/a)" in first.err
+    assert "89 calls are out (casewise show jobs runs/a)" in first.err
     assert (job["n_requests"], job["stands"], job["provider"], job["batch"]) == (89, "out", "openai", "b1")
     assert job["cost_at_most_usd"] > 0
     assert job["expires"] > job["since"]
@@ -95,9 +95,9 @@ def test_judges_over_batches_share_what_they_may_cost(casewise):
     two = ("judge", "demo", "--judge", "openai/one", "--judge", "openai/two", "--price-in", 1, "--price-out", 1)
     with taking_batches(looks=3) as server:
         first = casewise(*two, *over(server), "--max-cost", 0.2, "--out", "runs/both")
-        jobs = json.loads(casewise("list", "jobs", "--json").out)["jobs"]
+        jobs = json.loads(casewise("show", "jobs", "--json").out)["jobs"]
         again = casewise(*two, *over(server), "--max-cost", 0.2, "--out", "runs/both")
-        still = json.loads(casewise("list", "jobs", "--json").out)["jobs"]
+        still = json.loads(casewise("show", "jobs", "--json").out)["jobs"]
 
     assert (first.code, again.code) == (4, 4)
     assert {job["model"]: job["n_requests"] for job in jobs} == {"one": 89, "two": 21}

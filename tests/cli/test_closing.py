@@ -35,7 +35,6 @@ def connections(store):
         "contexts select demo --intents none",
         "contexts generate nowhere --model fake/contexts",
         "contexts check nowhere",
-        "contexts status nowhere",
         "contexts release nowhere --version 1.0.0",
         "backup /nowhere/x.jsonl",
         "restore nowhere.jsonl",

@@ -35,13 +35,12 @@ def test_from_queries_to_a_checked_draft(queries):
     selected = run("contexts", "select", queries, "--per-category", 3, "--seed", 1)
     generated = run("contexts", "generate", "trades", "--model", "fake/contexts")
     checked = run("contexts", "check", "trades", "--json")
-    status = run("contexts", "status", "trades", "--json")
 
     assert selected.stdout == "trades: 6 queries in 2 categories\n"
     assert "left out, again" in selected.stderr
     assert generated.stdout == "12 contexts generated, 0 failed, in 12 calls\n"
     assert json.loads(checked.stdout)["contexts"] == 12
-    assert json.loads(status.stdout)["progress"]["generated"] == 12
+    assert json.loads(checked.stdout)["review"]["progress"]["generated"] == 12
 
 
 def test_what_was_left_out_is_said_in_short_and_whole_as_json(capsys):
@@ -82,7 +81,7 @@ def test_a_release_of_unsigned_contexts_is_refused(queries):
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (["status", "nothing"], ConfigurationError, "no draft"),
+        (["check", "nothing"], ConfigurationError, "no draft"),
         (["select", "nothing.csv"], DataError, "nothing.csv"),
         (["generate", "trades", "--model", "nobody"], ConfigurationError, "nobody"),
         (["generate", "trades", "--model", "fake/contexts", "--which", "all"], ConfigurationError, "which"),

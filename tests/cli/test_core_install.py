@@ -50,12 +50,12 @@ def test_a_judge_is_run_reported_compared_and_attacked_without_any_extra(folder)
         "attack demo --judge linear --attacks claim:authority/user/safe --defences none --noise none --out attacked",
         "robustness attacked",
         "audit demo",
-        "power anova --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8",
+        "power study --groups 5 --effect-size 0.4 --alpha 0.05 --power 0.8",
         "replies collect demo --model fake/rehearsal --out replies",
         "export demo --to parquet --out tables",
         "show run",
         "show demo",
-        "list guards",
+        "show guards",
         "doctor",
     ):
         done = casewise(folder, line)

@@ -93,7 +93,7 @@ def test_what_is_wrong_with_the_input_ends_with_2(program):
     for words in (
         ("judge", "demo", "--judge", "nobody"),
         ("report", "nothing"),
-        ("data", "check", "nothing"),
+        ("show", "nothing"),
         ("judge",),
         ("no-such-command",),
         ("judge", "demo", "--judge", "linear", "--repeats", "0"),

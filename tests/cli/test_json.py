@@ -65,7 +65,6 @@ COMMANDS = [
     ("report", "linear", "--ties", "drop"),
     ("replay", "output_score.json"),
     ("replay", "output_binary.json"),
-    ("data", "check", "demo"),
     ("show", "demo"),
     ("show", "demo", "1"),
 ]
@@ -136,7 +135,6 @@ def test_an_item_is_shown_to_be_read(casewise):
 
 
 def test_a_benchmark_is_checked_and_counted(casewise):
-    assert "demo is valid: 45 queries, 90 contexts, 90 items, 1,890 ratings" in casewise("data", "check", "demo").out
     assert len(document(casewise("show", "demo", "--json"))["taxonomy"]["categories"]) == 45
 
 
@@ -192,10 +190,9 @@ safe_revised = 0.7
 FORMATTED = [
     ("replay", "output_score.json"),
     ("paper", "demo"),
-    ("power", "anova", "--effect-size", "0.4"),
-    ("power", "proportions", "--p1", "0.4", "--p2", "0.6"),
-    ("power", "chi-square", "--df", "4", "--effect-size", "0.3"),
-    ("study", "simulate", "--design", "design.toml", "--repeat", "2"),
+    ("power", "study", "--effect-size", "0.4"),
+    ("power", "study", "--p1", "0.4", "--p2", "0.6"),
+    ("power", "study", "--design", "design.toml", "--repeat", "2"),
 ]
 
 

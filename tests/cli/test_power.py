@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import polars as pl
+import pytest
 from tests.support.command import invoke
 
 
@@ -10,22 +11,45 @@ def run(*words):
 
 
 def test_anova_prints_one_json_document():
-    result = run("anova", "--groups", "5", "--effect-size", "0.4", "--alpha", "0.05", "--power", "0.8", "--json")
+    result = run("study", "--groups", "5", "--effect-size", "0.4", "--alpha", "0.05", "--power", "0.8", "--json")
 
     numbers = json.loads(result.stdout)
     assert (numbers["n_per_group"], numbers["n_total"]) == (16, 80)
     assert {"actual_power", "critical_f", "noncentrality"} <= numbers.keys()
 
 
-def test_each_test_has_its_command():
-    assert "186" in run("proportions", "--p1", "0.5", "--p2", "0.7").stdout
-    assert "1,194" in run("chi-square", "--effect-size", "0.1", "--df", "4").stdout
-    assert "Simulated tasks" in run("kruskal", "--rates", "0.2,0.8", "--n", "10", "--repeats", "500").stdout
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("--p1 0.5 --p2 0.7", "186"),
+        ("--effect-size 0.1 --df 4", "1,194"),
+        ("--rates 0.2,0.8 --n 10 --simulated 500", "Simulated tasks"),
+        ("--half-width 0.05 --items 2000 --rate 0.4 --correlation 0.7", "369"),
+    ],
+)
+def test_the_test_follows_from_what_is_given(words, answer):
+    assert answer in run("study", *words.split()).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("", "give --effect-size, or --n"),
+        ("--p1 0.5 --df 3", "--df and --p1 are of different questions"),
+        ("--rates 0.2,0.8 --per-item 3", "--rates and --per-item are of different questions"),
+        ("--n 10 --per-item 3", "--n and --per-item are of different questions"),
+        ("--from pilot.csv", "--from goes with --conditions"),
+        ("--design none.toml", "none.toml"),
+    ],
+)
+def test_a_question_is_one_question(words, problem):
+    found = run("study", *words.split())
+    assert (found.exit_code, problem in found.stderr) == (2, True), found.output
 
 
 def test_a_plot_is_written(tmp_path):
     for name, start in (("curve.svg", b"<svg"), ("curve.png", b"\x89PNG")):
-        result = run("anova", "--effect-size", "0.4", "--plot", str(tmp_path / name))
+        result = run("study", "--effect-size", "0.4", "--plot", str(tmp_path / name))
 
         assert result.exit_code == 0
         assert (tmp_path / name).read_bytes().startswith(start)
@@ -53,16 +77,6 @@ def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     assert given["more_ratings_on"]
     assert set(given["more_ratings_on"]) <= differ, "elsewhere both say unsafe"
     assert run("judges").exit_code == 2
-
-
-def test_a_judge_on_every_item_saves_people():
-    found = json.loads(
-        run(
-            "labels", "--half-width", "0.05", "--items", "2000", "--rate", "0.4", "--correlation", "0.7", "--json"
-        ).stdout
-    )
-
-    assert (found["n_labels"], found["n_labels_alone"]) == (207, 369)
 
 
 def test_a_study_is_planned_from_its_pilot(tmp_path):

@@ -47,7 +47,7 @@ def casewise(monkeypatch, capsys):
 @pytest.fixture
 def opened_study(casewise):
     casewise("study init demo --preset lab")
-    casewise("study freeze")
+    casewise("study check --freeze")
     casewise("study open")
     store = database.open("casewise.db")
     with store.read() as connection:
@@ -62,8 +62,8 @@ def test_an_owner_plans_freezes_opens_and_watches(casewise):
     assert "\nnext: casewise study check study.toml" in written
     assert "2,772 ratings, by 111 annotators" in casewise("study check")
     assert "is not frozen" in casewise("study open", fails=True)
-    assert "study.frozen.json" in casewise("study freeze")
-    assert "frozen already" in casewise("study freeze", fails=True)
+    assert "study.frozen.json" in casewise("study check --freeze")
+    assert "frozen already" in casewise("study check --freeze", fails=True)
     assert re.search(r"http://127.0.0.1:8000/study/\w{20}", casewise("study open"))
     links = casewise("invite study.toml --people 3").split()
     assert len(set(links)) == 3
@@ -108,7 +108,7 @@ def test_voiding_forgetting_and_exporting(casewise, opened_study):
     assert "rated: 25 ratings, 0 apart" in out
     assert "the ratings are withdrawn" in casewise(f"study person {alice} --forget")
     assert "0 ratings" in casewise("export study.toml --out again")
-    assert "valid" in casewise("data check rated")
+    assert json.loads(casewise("show rated --json"))["counts"]["ratings"]
 
 
 def test_a_report_says_once_what_nobody_rated_and_takes_no_other_report_s_place(casewise, opened_study):
@@ -147,7 +147,7 @@ def test_check_fails_below_the_hourly_floor(casewise, tmp_path):
 
 def test_prolific_needs_a_token_and_a_prolific_study(casewise, monkeypatch):
     casewise("study init demo --preset lab")
-    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific eligible", fails=True)
+    assert "CASEWISE_PROLIFIC_TOKEN" in casewise("prolific create --dry-run", fails=True)
     casewise("study open --pilot --queries 2")
     assert "not 'prolific'" in casewise("prolific create --phase pilot", fails=True)
 
@@ -174,7 +174,7 @@ def test_strangers_are_sent_to_no_address_that_is_our_own_or_not_encrypted(casew
 def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
     casewise("study init demo --email you@example.org --researcher Grace --institution Here")
 
-    for command in ("check", "freeze", "open --pilot"):
+    for command in ("check", "check --freeze", "open --pilot"):
         assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
 
 
@@ -200,56 +200,22 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         assert "languages English" in said
         casewise("prolific publish --phase pilot")
         casewise("prolific places --phase pilot --total 9")
-        assert "1 approved, 0 approved before, 0 refused" in casewise("prolific approve --phase pilot")
-        assert "1 people are in the group new" in casewise("prolific keep-out workspace")
+        again = "prolific create --phase pilot --again --keep-out pilot --site-url https://study.uni.edu"
+        assert "name its --workspace" in casewise(again, fails=True)
+        said = casewise(f"{again} --workspace w")
+        assert "1 people are in the group new, which is kept out" in said
 
-    assert [path for _, path, _ in calls] == [
+    assert [path for command, path, _ in calls if command != "GET"] == [
         "/studies/",
         "/studies/new/transition/",
         "/studies/new/",
-        "/submissions/session-1/",
-        "/submissions/session-1/transition/",
         "/participant-groups/",
         "/participant-groups/new/participants/",
+        "/studies/",
     ]
     assert calls[0][2]["total_available_places"] == 5
-    assert calls[-1][2] == {"participant_ids": ["pid-1"]}
-
-
-def test_one_refused_submission_stops_no_other_and_approving_again_changes_nothing(casewise, monkeypatch):
-    casewise("study init demo --preset prolific")
-    casewise("study open --pilot --queries 2")
-    with fake_prolific([], refuse="session-2") as api:
-        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
-        with_outcomes({1: "no_room", 2: "no_room", 3: "no_room", 4: "too_many_skips", 5: "failed_checks"})
-        approve = "prolific approve --phase pilot"
-        first = casewise(f"{approve} --no-doubtful", exit_code=1)
-        again = casewise(f"{approve} --doubtful", exit_code=1)
-
-    assert "2 approved, 0 approved before, 1 refused" in first
-    assert "1 left to decide" in first
-    assert (
-        "1 were left out by the rules (failed checks, [exclusion]): whether they are paid is decided at Prolific"
-        in first
-    )
-    assert re.search(r"session-2 +refused   +Prolific.*it was returned", first)
-    assert "1 approved, 2 approved before, 1 refused" in again
-
-
-def with_outcomes(outcomes):
-    """People of the pilot, by number, with how it ended for them."""
-    store = database.open("casewise.db")
-    vault = Vault(kept_key(Path("casewise.key")))
-    with store.write() as connection:
-        study = find_round(connection, "demo", phase="pilot")
-        assert study is not None
-        for number, outcome in outcomes.items():
-            person = RecruiterIds(f"pid-{number}", "s", f"session-{number}")
-            who = admit(connection, study, person, vault=vault, now=START)
-            assert who is not None
-            keep_outcome(connection, who.id, outcome)
-    store.close()
+    assert {"participant_ids": ["pid-1"]} in [body for _, _, body in calls]
+    assert "participant_group_blocklist" in str(calls[-1][2]["filters"])
 
 
 def keep_outcome(connection, annotator_id, outcome):
@@ -258,21 +224,16 @@ def keep_outcome(connection, annotator_id, outcome):
 
 
 @contextmanager
-def fake_prolific(calls, *, refuse="nobody"):
-    """A Prolific of our own on loopback, which remembers what it approved."""
-    approved: set[str] = set()
+def fake_prolific(calls):
+    """A Prolific of our own on loopback, in which every id is `new`."""
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null")
             calls.append((self.command, self.path, body))
-            submission = self.path.split("/")[2]
-            refused = self.command == "POST" and submission == refuse
-            status = "APPROVED" if submission in approved else "AWAITING REVIEW"
-            said = json.dumps({"error": "it was returned"} if refused else {"id": "new", "status": status}).encode()
-            if body == {"action": "APPROVE"} and not refused:
-                approved.add(submission)
-            self.send_response(400 if refused else 200)
+            found = {"results": [{"id": "new", "title": "ours"}], "meta": {"count": 1}, "id": "new"}
+            said = json.dumps(found).encode()
+            self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()

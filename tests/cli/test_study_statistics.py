@@ -29,7 +29,7 @@ def design(tmp_path):
 def test_a_rehearsed_study_is_reported(design, tmp_path):
     ratings, out = tmp_path / "ratings.parquet", tmp_path / "out"
 
-    assert run("simulate", "--design", design, "--out", str(ratings)).exit_code == 0
+    assert invoke("power", "study", "--design", design, "--ratings", str(ratings)).exit_code == 0
     result = run("report", str(ratings), "--out", str(out))
     assert result.exit_code == 0
     assert "no context" in result.stdout
@@ -39,14 +39,14 @@ def test_a_rehearsed_study_is_reported(design, tmp_path):
 
 def test_a_report_is_one_json_document(design, tmp_path):
     ratings = tmp_path / "ratings.csv"
-    run("simulate", "--design", design, "--out", str(ratings))
+    invoke("power", "study", "--design", design, "--ratings", str(ratings))
 
     result = run("report", str(ratings), "--out", str(tmp_path / "out"), "--json")
     assert json.loads(result.stdout)["ratings"] == 12 * 2 * 12
 
 
 def test_repetitions_say_what_each_analysis_is_worth(design):
-    result = run("simulate", "--design", design, "--repeat", "5", "--json")
+    result = invoke("power", "study", "--design", design, "--repeat", "5", "--json")
 
     found = json.loads(result.stdout)
     assert {row["analysis"] for row in found["contrasts"]} == {"pooled", "by_item", "by_query", "two_way", "annotator"}
@@ -61,7 +61,6 @@ def test_repetitions_say_what_each_analysis_is_worth(design):
         ("report", "demo", "--contrast", "safe_revised"),
         ("report", "demo", "--contrast", "safe_revised:nothing"),
         ("report", "demo", "--margin", "0"),
-        ("simulate", "--design", "none.toml"),
     ],
 )
 def test_what_cannot_be_is_an_error_and_no_traceback(words, tmp_path, monkeypatch):

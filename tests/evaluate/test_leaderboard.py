@@ -64,8 +64,12 @@ def test_the_page_says_that_the_data_are_synthetic_and_has_every_judge(folders):
 def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(folders, tmp_path):
     casewise.judge("demo", "linear", arms=(Arm(), Arm.without("recipient")), out=tmp_path / "arms")
 
-    (note,) = [note for note in leaderboard([tmp_path / "arms"]).notes if "full-context labels" in note]
+    board = leaderboard([tmp_path / "arms"], arms=True)
+    (note,) = [note for note in board.notes if "full-context labels" in note]
 
+    alone = leaderboard([tmp_path / "arms"])
+    assert (len(board.rows), len(alone.rows)) == (2, 1)
+    assert any("Left out: 1 arm" in note for note in alone.notes)
     assert note.endswith("labels: linear (probability, without:recipient).")
     assert not any("full-context labels" in note for note in leaderboard(folders, options=FEW).notes)
 
@@ -185,7 +189,7 @@ def test_the_folder_of_outputs_is_found_by_its_variable(released, tmp_path, monk
 @pytest.mark.slow
 def test_outputs_without_the_releases_words_are_matched_by_place(shared):
     files = sorted((shared / "data" / "published_outputs").rglob("*.json"))
-    board = leaderboard([], benchmark=shared / "data" / "casebench_shapes.json", outputs=files, options=FEW)
+    board = leaderboard([], benchmark=shared / "data" / "casebench_shapes.json", outputs=files, arms=True, options=FEW)
     rows = {row.name: row for row in board.rows}
 
     assert len(rows) == 6

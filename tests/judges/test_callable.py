@@ -248,4 +248,4 @@ def test_a_function_with_a_parameter_called_shown_is_given_all_that_is_shown():
         return "safe"
 
     asyncio.run(CallableJudge(judge).answer(replace(ask(), arm=arm_named("claim:test/system/safe"))))
-    assert seen == [(True, True, (said("test/system/safe").text,))]
+    assert seen == [(True, True, (said("test/system/safe").wordings[0],))]

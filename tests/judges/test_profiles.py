@@ -107,8 +107,8 @@ def test_a_guard_that_is_misspelt_is_asked_about():
 
 
 def test_guards_are_listed_with_what_was_not_checked():
-    listed = invoke("list", "guards").output
-    one = invoke("list", "guards", "qwen3guard", "--json").output
+    listed = invoke("show", "guards").output
+    one = invoke("show", "guards", "qwen3guard", "--json").output
 
     assert "dynaguar" in listed
     assert '"unverified"' in one

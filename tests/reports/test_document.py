@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -64,10 +65,11 @@ def test_a_shortened_name_is_whole_where_the_mouse_is():
     )
 
 
-def test_what_is_folded_stands_in_every_format_but_the_terminal_s():
+def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_section_does():
     table = table_of("numbers", "Numbers", ("Name", "Value", "More"), [("a", "1", "2")])
     fold = Folded("More numbers", (Prose("Read this."), table), "more")
     document = Document("T", "", (), (Section("s", "S", (Prose("Seen."), fold), brief=True),))
+    first = replace(document, sections=(replace(document.sections[0], first=True, brief=False),))
 
     assert list(document.tables()) == [table]
     assert document_json(document)["sections"][0]["blocks"][1]["folded"] == "More numbers"
@@ -75,4 +77,6 @@ def test_what_is_folded_stands_in_every_format_but_the_terminal_s():
     assert "### More numbers" in markdown(document)
     assert "Read this." in markdown(document)
     assert "Seen." in text(document)
-    assert "Read this." not in text(document)
+    assert "Read this." in text(document)
+    assert "Seen." in text(first)
+    assert "Read this." not in text(first)

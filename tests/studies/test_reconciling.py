@@ -53,6 +53,8 @@ def expected(here, there):
             return "approve"
         if here in {"screened_out", "left_early"}:
             return "pay"
+    if there == "AWAITING REVIEW" and here in {"rated nothing", "too_many_skips"}:
+        return "decide"
     return None
 
 
@@ -184,7 +186,7 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
     run(monkeypatch, capsys, *words, "--yes")
     assert (prolific.approved, prolific.paid) == once
     assert sorted(prolific.returns) == [f"s-{name}" for name in sorted(screened) if name.endswith("review")]
-    assert not [line for line in api.prolific.reconcile(**place) if line.action and line.action != "ask return"]
+    assert not [line for line in api.prolific.reconcile(**place) if line.action not in (None, "decide", "ask return")]
 
     with database.open(str(place["database"])) as store, store.read() as connection:
         stages = overview(connection, study).stages
@@ -224,6 +226,20 @@ def test_one_that_is_refused_stops_no_other(prolific, place, study, monkeypatch,
         "the answer to the first was lost, and it was done"
     )
     assert "s-one: approve was refused: " in printed.err
+
+
+@pytest.mark.parametrize(
+    ("words", "approved"), [(("--yes",), []), (("--no",), []), (("--no", "--doubtful"), ["s-skips"])]
+)
+def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(
+    prolific, place, study, monkeypatch, capsys, words, approved
+):
+    with database.open(str(place["database"])) as store, store.write() as connection:
+        comes(connection, study, "skips", "too_many_skips")
+    prolific.submissions["s-skips"] = {"participant_id": "p-skips", "status": "AWAITING REVIEW"}
+    where = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]))
+    assert run(monkeypatch, capsys, *where, *words)[0] == 0
+    assert prolific.approved == approved
 
 
 def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):

@@ -12,7 +12,7 @@ from tests.support.study import LATER, RIGHT, SECRET, START, design, opened
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import Given, finish_batch, lapse_and_void, next_page, restore, take_answer, undo, void
-from casewise.studies.owner import forget, overview, people_states, purge, standings, to_be_paid
+from casewise.studies.owner import forget, overview, people_states, purge, standings
 from casewise.studies.people import Vault, admit, annotator, answer_quiz, keep_questions, pass_tutorial, person_of
 from casewise.studies.recruiters import RecruiterIds
 
@@ -236,9 +236,8 @@ def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(stor
     assert person.outcome == "failed_checks", "who comes back gets no completion code"
     with store.write() as connection:
         restore(connection, study, who, why="the checks were unclear", by="owner", now=START + LATER)
-        assert [one.person for one in to_be_paid(standings(connection, study, vault=VAULT, now=START)).people] == [
-            "alice"
-        ]
+        (standing,) = standings(connection, study, vault=VAULT, now=START)
+    assert (standing.ids.person, standing.due) == ("alice", "full")
     with store.read() as connection:
         (after,) = people_states(connection, study)
     left = any(page.state == "dropped" for page in pages_of(store, who))  # chance may have put only checks at the end
@@ -251,11 +250,11 @@ def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store
     answer(store, study, who)
     with store.write() as connection:
         void(connection, study, who, why="a colleague", by="owner", now=START)
-        paid = to_be_paid(standings(connection, study, vault=VAULT, now=START))
+        (standing,) = standings(connection, study, vault=VAULT, now=START)
         person = next(one for one in people_states(connection, study) if one.id == who)
 
     assert (person.stage, person.outcome) == ("done", "stopped")
-    assert [one.person for one in paid.people] == ["alice"]
+    assert (standing.ids.person, standing.due) == ("alice", "full")
 
 
 @pytest.mark.parametrize(("ends", "outcome"), [("stopped", "left_early"), ("too_many_skips", "too_many_skips")])

@@ -12,7 +12,7 @@ from tests.support.study import RIGHT, START, Walker, design, opened
 from casewise.database.tables import study as tables
 from casewise.studies.answers import lapse_and_void, take_returned
 from casewise.studies.monitor import monitor
-from casewise.studies.owner import forget, overview, people_states, standings, to_be_paid
+from casewise.studies.owner import forget, overview, people_states, standings
 from casewise.studies.recruiters import Invitations, RecruiterIds
 from casewise.studies.rounds import set_state
 
@@ -179,9 +179,9 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     assert "skipped more requests than the study allows" in walker.page
     assert rows(app, tables.annotators)[0].outcome == "too_many_skips"
     with app.state.database.read() as connection:
-        found = to_be_paid(standings(connection, study, vault=app.state.vault, now=START))
+        people = standings(connection, study, vault=app.state.vault, now=START)
         flagged = people_states(connection, study)[0].flags
-    assert ([person.person for person in found.people], [person.person for person in found.doubtful]) == ([], ["alice"])
+    assert [(person.ids.person, person.due) for person in people] == [("alice", "decide")]
     assert "many_skips" in {flag.kind for flag in flagged}
 
 
@@ -210,8 +210,8 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
         walker.send("/stop")
 
     with app.state.database.read() as connection:
-        found = to_be_paid(standings(connection, study, vault=app.state.vault, now=START))
-    assert ([person.person for person in found.people], found.doubtful) == (["busy"], [])
+        people = standings(connection, study, vault=app.state.vault, now=START)
+    assert {person.ids.person: person.due for person in people} == {"idle": "screen-out", "busy": "full"}
     assert "You can stop here" in told[busy]
     assert ["Your answers are kept." in told[walker] for walker in (busy, idle)] == [True, False]
     assert "You have answered nothing yet" in told[idle]
@@ -601,11 +601,10 @@ def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_a
     assert "SORRY42" in away.page
     assert "THANKS42" not in away.page
     with app.state.database.read() as connection:
-        found, seen = (
-            to_be_paid(standings(connection, study, vault=app.state.vault, now=START)),
-            monitor(connection, study, now=START),
-        )
-    assert ([one.person for one in found.people], found.doubtful) == (["ben"], [])
+        people = standings(connection, study, vault=app.state.vault, now=START)
+        seen = monitor(connection, study, now=START)
+    assert [person.ids.person for person in people if person.due == "full"] == ["ben"]
+    assert "decide" not in {person.due for person in people}
     assert seen.funnel.finished == {"no_context": 1}
     pay = study.design.pay
     assert seen.money.spent == pytest.approx((pay.per_batch + pay.screen_out) * (1 + pay.fee_percent / 100))

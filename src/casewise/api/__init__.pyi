@@ -81,7 +81,7 @@ from .exporting import (
     replay,
     replay_page,
     restricted,
-    view_runs,
+    view,
 )
 from .judging import (
     Arm,
@@ -235,7 +235,7 @@ __all__ = [
     "study_report",
     "telling_long_steps",
     "try_connection",
-    "view_runs",
+    "view",
     "write_figures",
     "write_paraphrases",
     "write_ratings",

@@ -151,7 +151,7 @@ def guards_page(names: tuple[str, ...] = ()) -> Document:
         heads = ("fact", "says", "source", "state")
         tables.append(table_of(f"facts-{one.name}", f"{one.title}: what its profile takes for true.", heads, facts))
     return of_tables(
-        "Guards", tables, () if found else ("casewise list guards NAME says where each fact of a profile is from.",)
+        "Guards", tables, () if found else ("casewise show guards NAME says where each fact of a profile is from.",)
     )
 
 

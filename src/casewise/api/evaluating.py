@@ -430,6 +430,7 @@ def leaderboard(
     *runs: RunAt | str | Path,
     benchmark: Source | None = None,
     outputs: Outputs = None,
+    arms: bool = False,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
 ) -> Board:
@@ -442,6 +443,8 @@ def leaderboard(
     outputs
         Judges' output files of the release, or folders of them; by default those in the folder that `CASEWISE_OUTPUTS`
         names, and `()` for none.
+    arms
+        Also arms in which judges were shown less, or other, than people were.
     labels
         The label policy, as for `report`.
 
@@ -462,6 +465,7 @@ def leaderboard(
         folders_of(runs),
         benchmark=given,
         outputs=output_files(outputs),
+        arms=arms,
         options=options or ReportOptions(labels=policy_of(labels)),
     )
     return Board(found, options or ReportOptions(labels=policy_of(labels)))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casewise.api.attacks import write_paraphrases
-from casewise.api.benchmarks import Outputs, Source, as_benchmark, output_files
-from casewise.api.evaluating import Displayed
+from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchmark_of, folders_of, output_files
+from casewise.api.evaluating import Displayed, policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
@@ -25,6 +25,7 @@ from casewise.reports.judge import benchmark_json, benchmark_page, item_json, it
 from casewise.reports.published import paper_document, replay_page, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
+from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.imports import write_spreadsheet
 from casewise.storage.load import convert, load_benchmark
@@ -50,7 +51,7 @@ __all__ = [
     "replay",
     "replay_page",
     "restricted",
-    "view_runs",
+    "view",
 ]
 
 
@@ -135,6 +136,28 @@ def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
     return Look(
         page, document_json(page) | {"numbers": numbers | {"replays": [one.as_json() for one in found.replays]}}
     )
+
+
+def view(*runs: RunAt | str | Path, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> Viewed:
+    """Runs to look around in: every item with its context, people's votes, verdicts and replies, found, sorted and counted.
+
+    Parameters
+    ----------
+    labels
+        The label policy, as for `report`.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run, or the runs are over different benchmarks.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> len(view(judge("demo", "constant:safe")).now().items)
+    90
+    """
+    return view_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), policy=policy_of(labels))
 
 
 HERE = ("runs", "replies")

@@ -17,14 +17,13 @@ from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
 from casewise.studies.answers import INSTEAD, finish_batch, none_begun, settle_bonus, take_returned
 from casewise.studies.monitor import keep_up
-from casewise.studies.owner import Payable, known_here, standings, to_be_paid
+from casewise.studies.owner import known_here, standings
 from casewise.studies.people import annotator as find_annotator
 from casewise.studies.people import leave_before_batch, people_needed, person_of
 from casewise.studies.prolific import (
     BUSY,
     RETURN_REASON,
     SETTLED,
-    Approval,
     FittedPlaces,
     ProlificClient,
     Reconciled,
@@ -57,7 +56,6 @@ __all__ = [
     "Done",
     "FittedPlaces",
     "Reconciled",
-    "approve",
     "ask_return",
     "bonus",
     "carry_out",
@@ -66,7 +64,6 @@ __all__ = [
     "fit_places",
     "keep_out",
     "message",
-    "payable",
     "publish",
     "reconcile",
     "set_places",
@@ -266,7 +263,7 @@ def carry_out_one(line: Reconciled, study: str | Path, *, phase: str, database: 
 
     if line.action == "pay" and standing:
         pay(standing.annotator)
-    elif line.action == "approve" and submission and standing:
+    elif line.action in ("approve", "decide") and submission and standing:
         try:
             talked(lambda prolific: prolific.approve(submission.id))
         except RecruiterRefused as error:
@@ -298,17 +295,6 @@ def eligible(study: str | Path) -> int:
     """How many people there pass the design's filters, but for those to be chosen by hand; 0 for fewer than 25."""
     filters = filters_of(read_plan(Path(study)).design)
     return talked(lambda prolific: prolific.eligible(filters))
-
-
-def payable(study: str | Path, *, phase: str = "main", database: str | None = None) -> Payable:
-    """Who is to be paid: those who finished, stopped early or found no item, and apart those of whom somebody decides."""
-    with study_round(study, phase, database=database) as there, there.store.read() as connection:
-        return to_be_paid(standings(connection, there.round, vault=there.vault, now=datetime.now(UTC)))
-
-
-def approve(people: Sequence[RecruiterIds]) -> list[Approval]:
-    """Pay these people, each by their own submission: repeatable, and one that is refused stops none of the others."""
-    return talked(lambda prolific: prolific.approve_each([person.session for person in people]))
 
 
 def message(annotator: str, text: str, *, study: str | Path, phase: str = "main", database: str | None = None) -> None:

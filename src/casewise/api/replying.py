@@ -247,6 +247,7 @@ def grade(
     *,
     benchmark: Source | None = None,
     rubric: str = "strict",
+    base_url: str | None = None,
     options: GradeOptions = GradeOptions(),
 ) -> GradeSummary:
     """Have a grader say of every reply whether it answers, partly answers or refuses. Its findings lie with the replies.
@@ -257,6 +258,8 @@ def grade(
         `keywords`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
     rubric
         For `rubric:`, `strict`, `lenient`, or the path of a TOML file.
+    base_url
+        The address of the grader's model, for any server that speaks OpenAI's chat completions.
 
     Raises
     ------
@@ -274,7 +277,7 @@ def grade(
     """
     folder = folder_of(replies)
     found = collected_benchmark(folder, replies.benchmark if isinstance(replies, Replies) else benchmark)
-    asked = as_grader(grader, rubric=rubric, options=ModelOptions(batch=options.batch is not None))
+    asked = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
     return finished(grade_into(folder, found, asked, options=options))
 
 

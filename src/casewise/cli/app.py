@@ -32,14 +32,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "paper": ("evaluate:paper", "The CASE-Bench paper's tables and figures, recomputed."),
     },
     "Build a benchmark": {
-        "data": ("data:app", "Fetch, check and show benchmarks."),
-        "contexts": ("contexts:app", "Select queries, generate contexts, check, review, release."),
+        "data": ("data:app", "Fetch a benchmark, or make one of your own cases."),
+        "contexts": ("contexts:app", "Select queries, generate contexts, check, release."),
         "audit": ("data:audit", "What a benchmark's numbers hide, and what to do about it."),
     },
     "Study with people": {
         "power": ("power:app", "How many annotators, and what so many can find."),
         "study": ("study:app", "Have people rate items, each as often as promised."),
-        "prolific": ("prolific:app", "Recruit a study's people at Prolific."),
+        "prolific": ("prolific:app", "Recruit a study's people at Prolific, and pay them."),
         "invite": ("serve:invite", "A link with which somebody chooses a password."),
     },
     "Deploy": {
@@ -47,8 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "gate": ("evaluate:gate", "Is this run worse than that one by more than is allowed?"),
     },
     "Look and share": {
-        "show": ("data:show", "What a benchmark or a run holds, or one item of it."),
-        "list": ("data:list_", "Attacks and defences, guards, batch jobs that are out."),
+        "show": ("data:show", "A benchmark, a run, an item; attacks, guards, batch jobs."),
         "export": ("data:export", "Benchmarks, runs, replies and ratings in other formats."),
         "serve": ("serve:serve", "The web app, a decider, runs or a study, in a browser."),
     },

@@ -50,7 +50,7 @@ class AttackOptions:
     """With what a judge is attacked, and what guards it."""
 
     attacks: str = "all"
-    """Attacks with commas: all, claim:authority, twin:recipient, toml:FILE, python:MODULE:FUNCTION."""
+    """Attacks with commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml), python:MODULE:FUNCTION."""
     defences: str = "none"
     """Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others."""
     noise: str = "order:reversed,format:prose"
@@ -94,7 +94,7 @@ def attack(
     """
     if (judge is None) == (model is None) or bool(model) != bool(grader):
         raise ConfigurationError(
-            "give --judge, or --model with --grader; casewise list attacks says what there is to attack with"
+            "give --judge, or --model with --grader; casewise show attacks says what there is to attack with"
         )
     given = Attack(benchmark, judge or str(model), wanted, items, asking, calls, local, how, out)
     if judge is not None:

@@ -211,7 +211,9 @@ def check(
     calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
 ) -> None:
-    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found.
+    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies, and say where the review stands.
+
+    Reviewers see what is found.
 
     Parameters
     ----------
@@ -244,28 +246,13 @@ def check(
         for line in asked.lines(ask):
             note(line)
     report = api.contexts.check(draft, database=database)
+    review = api.contexts.status(draft, database=database)
     if as_json():
-        print_json(report.as_json())
+        print_json({**report.as_json(), "review": review.as_json()})
     else:
-        print("\n".join(report.lines()))
+        print("\n".join([*report.lines(), *review.lines()]))
     if asked is not None and (asked.stopped or asked.n_pending):
         raise SystemExit(ExitCode.STOPPED)
-
-
-@app.command
-def status(draft: DraftArgument, /, *, database: DatabaseOption = None) -> None:
-    """Where each context stands, how well the reviewers agree, and how much they changed."""
-    found = api.contexts.status(draft, database=database)
-    if as_json():
-        print_json(found.as_json())
-        return
-    for phase, count in found.progress.items():
-        if count:
-            print(f"{count:6}  {phase}")
-    print(f"both reviewers submitted the same words: {found.agreed_at_once}")
-    print(f"both, or neither, saw a need to change: {found.same_need}")
-    print(f"changed since they were generated: {found.changed}")
-    print(f"returned by an expert: {found.returned}")
 
 
 @app.command

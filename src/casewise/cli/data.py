@@ -1,4 +1,4 @@
-"""Benchmarks fetched, checked, shown, audited and exported."""
+"""Benchmarks fetched, imported, audited, shown and exported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -16,7 +16,6 @@ from casewise.cli.options import (
     BenchmarkArgument,
     BenchmarkOption,
     DatabaseOption,
-    ItemArgument,
     LabelsOption,
     OutputsOption,
     PhaseOption,
@@ -37,12 +36,11 @@ from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
 
-# `casewise data`: benchmarks fetched, checked and shown.
+# `casewise data`: benchmarks fetched and imported.
 
 
 app = App(name="data")
 
-AnyFormat = Annotated[str, Parameter(help="demo, casebench, or a benchmark in any of the formats.")]
 TaxonomyOption = Annotated[Path | None, Parameter(help="Categories of your own, as TOML.")]
 ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of your own, as TOML.")]
 
@@ -77,19 +75,6 @@ def asked(terms: str) -> bool:
     if not confirmed("Do you accept?"):
         raise ConfigurationError("the terms are not accepted, so nothing was fetched")
     return True
-
-
-@app.command
-def check(benchmark: BenchmarkArgument, /) -> None:
-    """Validate a benchmark: every record, every id, every checksum."""
-    found = api.load(benchmark)
-    counts, notes = found.counts.model_dump(), list(found.notes())
-    if as_json():
-        print_json({"valid": True, "name": found.name, "digest": found.digest, **counts, "notes": notes})
-        return
-    print(f"{benchmark} is valid: {', '.join(f'{n:,} {kind}' for kind, n in counts.items())}")
-    for text in notes:
-        note(f"note: {text}")
 
 
 @app.command(name="import")
@@ -142,25 +127,6 @@ def column_and_parameter(text: str) -> tuple[str, str]:
     return column, name
 
 
-@app.command
-def join(first: AnyFormat, second: AnyFormat, target: Path, /, *, name: str | None = None) -> None:
-    """Make one benchmark of two over the same queries; an item that was rated in both is refused.
-
-    Parameters
-    ----------
-    second
-        Another over the same queries, such as an exported study.
-    target
-        A new folder for both.
-    name
-        The new benchmark's name.
-    """
-    found = api.join(first, second, target, name=name)
-    counts = found.counts
-    what = f"{counts.items:,} items, {counts.ratings:,} ratings"
-    say(f"{found.name} is at {target}: {what}", **written(found, target))
-
-
 def written(benchmark: api.Benchmark, folder: Path) -> dict[str, Any]:
     """What was written, as values."""
     return {"folder": str(folder), "digest": benchmark.digest, "notes": list(benchmark.notes())} | (
@@ -197,45 +163,32 @@ def audit(
         raise SystemExit(ExitCode.NO)
 
 
-# `casewise show`, `list` and `export`: whatever it is, one command.
+# `casewise show` and `export`: whatever it is, one command.
 
 
 def show(
     what: str,
-    item: ItemArgument = None,
+    names: tuple[str, ...] = (),
     /,
     *,
     benchmark: BenchmarkOption = None,
+    all_: bool = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Show what a benchmark or a run holds, or one item of it as a person would read it.
+    """Show what a benchmark or a run holds, one item of it, or what there is: attacks, guards, batch jobs.
 
-    Of a run's item: context, query, reply, verdict, people's votes.
-
-    Parameters
-    ----------
-    what
-        demo, casebench, a benchmark folder, a published JSON file, or a run folder.
-    """
-    if api.is_run(what):
-        documents.present(api.look_at_run(what, item, benchmark=benchmark))
-        return
-    if benchmark is not None:
-        raise ConfigurationError("--benchmark is for a run")
-    documents.present(api.look_at(what, item))
-
-
-def list_(what: Literal["attacks", "guards", "jobs"], names: tuple[str, ...] = (), /, *, all_: bool = False) -> None:
-    """List what there is to attack a judge with, guards that can judge, or batch jobs that are out at providers.
+    A benchmark is read whole: every record, every id and every checksum is checked.
 
     Parameters
     ----------
     what
-        Of attacks: attacks, perturbations and defences, with examples. Of guards: how each is told of a context, and what
-        of its profile was checked. Of jobs: since when, until when, and what each may cost; nobody is called.
+        demo, casebench, a benchmark folder, a published JSON file, or a run folder. attacks: attacks, perturbations and
+        defences, with examples. guards: how each is told of a context, and what of its profile was checked. jobs: what is
+        out at batch interfaces, since when, until when, and what each may cost; nobody is called.
     names
-        Of attacks, a benchmark whose parameters the twins are of; of guards, those to be shown in full, or TOML files of
-        your own; of jobs, run folders or what holds them. Default for jobs: runs and replies, here.
+        An item's id, its beginning, or its place from 1: it is shown as a person would read it, of a run with verdict and
+        people's votes. Of attacks, a benchmark whose parameters the twins are of; of guards, those to be shown in full, or
+        TOML files of your own; of jobs, run folders or what holds them. Default for jobs: runs and replies, here.
     all_
         Of jobs: also those that have ended, were refused or are lost.
     """
@@ -246,9 +199,17 @@ def list_(what: Literal["attacks", "guards", "jobs"], names: tuple[str, ...] = (
         print_or_show(
             {profile.name: profile.as_json() for profile in profiles}, lambda: api.deciding.guards_page(names)
         )
-    else:
+    elif what == "attacks":
         offers = api.attacks_offered(names[0] if names else None)
         print_or_show(offers.as_json(), lambda: offers.document)
+    elif len(names) > 1:
+        raise ConfigurationError(f"one item is shown at a time; {', '.join(names)} are {len(names)}")
+    elif api.is_run(what):
+        documents.present(api.look_at_run(what, *names, benchmark=benchmark))
+    elif benchmark is not None:
+        raise ConfigurationError("--benchmark is for a run")
+    else:
+        documents.present(api.look_at(what, *names))
 
 
 def print_or_show(numbers: dict[str, Any], document: Callable[[], api.Document]) -> None:
@@ -268,7 +229,7 @@ def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
         print_json({"jobs": [job.as_json() for job in found]})
         return
     if not found:
-        elsewhere = "" if runs else " in runs and replies; of another folder: casewise list jobs FOLDER"
+        elsewhere = "" if runs else " in runs and replies; of another folder: casewise show jobs FOLDER"
         note(f"nothing is out{elsewhere}")
         return
     print_table(HEADINGS, [job.cells(datetime.now(UTC)) for job in found])
@@ -281,6 +242,7 @@ def export(
     *,
     to: str | None = None,
     out: Path,
+    join: str | None = None,
     about: Path | None = None,
     benchmark: BenchmarkOption = None,
     labels: LabelsOption = "votes",
@@ -301,6 +263,9 @@ def export(
         folder). Default: the first of these.
     out
         A new file or folder.
+    join
+        Another benchmark over the same queries, such as an exported study: both become one folder. An item that was rated
+        in both is refused.
     about
         For croissant: a TOML file with what a benchmark cannot know of itself.
     """
@@ -312,6 +277,13 @@ def export(
         say(f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl", **facts)
         if not done.exact:
             note("The study is not complete: some items have fewer ratings than promised.")
+        return
+    if join is not None:
+        if to != "folder":
+            raise ConfigurationError("--join makes one benchmark folder of two benchmarks: leave --to out")
+        joined = api.join(source, join, out)
+        counts = joined.counts
+        say(f"{out}: {counts.items:,} items, {counts.ratings:,} ratings", **written(joined, out))
         return
     handed = api.hand_on(
         source,

@@ -98,7 +98,7 @@ def ask(
     """
     known = context_in(context, parameter)
     words = read_as("text", reply, str) if reply is not None else None
-    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=base_url))
+    made = api.deciding.Decider.load(decider, base_url=base_url)
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
     if messages is not None and reply is not None:

@@ -234,6 +234,7 @@ def leaderboard(
     numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
     outputs: OutputsOption = None,
+    arms: bool = False,
     site: Path | None = None,
     with_texts: WithTextsOption = False,
     documents: Documents = DocumentOptions(),
@@ -244,11 +245,13 @@ def leaderboard(
     ----------
     runs
         Run folders over one benchmark; none with --benchmark and outputs.
+    arms
+        Also arms in which judges were shown less, or other, than people were.
     site
         Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
     """
     options = numbers.options(fit_thresholds=fit_thresholds)
-    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, options=options)
+    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
     if site is not None:
         note(f"site: {found.write_site(site, with_texts=with_texts)}")
     documents.present(found)

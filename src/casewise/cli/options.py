@@ -35,7 +35,6 @@ BenchmarkArgument = Annotated[
     str, Parameter(help="demo, casebench, a benchmark folder, or a published JSON file.", name="BENCHMARK")
 ]
 BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, where it has moved since.")]
-ItemArgument = Annotated[str | None, Parameter(help="An item's id, its beginning, or its place from 1.")]
 RunArgument = Annotated[Path, Parameter(help="A run folder.")]
 DatabaseOption = Annotated[
     str | None, Parameter(help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here.")
@@ -85,7 +84,7 @@ class Batches:
 
     batch: bool = False
     """Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. The same
-    command again collects the rest; see casewise list jobs."""
+    command again collects the rest; see casewise show jobs."""
     wait: bool = False
     """With --batch: stay until all is answered."""
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import BenchmarkOption
+from casewise.cli.options import BenchmarkOption, options_group
 from casewise.cli.printing import DocumentOptions, Documents, note
+from casewise.errors import ConfigurationError
 from casewise.options import Flat
 
 app = App(name="power")
@@ -18,120 +21,186 @@ app = App(name="power")
 AlphaOption = Annotated[float, Parameter(help="Probability of a false alarm.")]
 PowerOption = Annotated[float, Parameter(help="Probability of finding the effect.")]
 PlotOption = Annotated[Path | None, Parameter(help="Draw power against n to this SVG or PNG file.")]
-AnnotatorsOption = Annotated[int | None, Parameter(help="Annotators in each condition, if they are given.")]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The conditions of one analysis of variance, as the paper plans it."""
+
+    groups: int = 5
+    """Number of conditions."""
+    effect_size: float | None = None
+    """Cohen's f (w of a chi-square test); without it, the smallest one that --n can find."""
+    allowance: str | None = None
+    """Declared extra annotators for each condition: a number, or a share such as 30%."""
+    df: int | None = None
+    """Of a chi-square test on all ratings, in place of the analysis of variance: its degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class TwoRates:
+    """Two safe rates told apart."""
+
+    p1: float | None = None
+    """Safe rate of the first condition."""
+    p2: float | None = None
+    """That of the second; without it, the nearest one that --n can find."""
+    one_sided: bool = False
+    """Test one direction only."""
+    method: str = "arcsine"
+    """arcsine (Cohen's h) or normal (the z test's own)."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The test that is really used on a task: Kruskal-Wallis on 0/1 ratings, by simulation."""
+
+    rates: str | None = None
+    """A task's safe rate under each condition: 0.4,0.8,0.2,0.8,0.2"""
+    approximate: bool = False
+    """Reject by the chi-square p, not the exact."""
+    simulated: Annotated[int, Parameter(validator=Number(gte=100))] = 20_000
+    """Simulated tasks."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Two conditions of a study, planned from what queries and annotators varied in a pilot."""
+
+    from_: Path | None = None
+    """The pilot: an exported study, CSV or Parquet."""
+    conditions: str | None = None
+    """Its two conditions, as no_context:safe_revised."""
+    difference: float = 0.05
+    """Of their safe rates, to be found."""
+    queries: int | None = None
+    """Queries, if given: then the power they have."""
+    per_item: int = 21
+    """Ratings of each item."""
+    per_annotator: int = 25
+    """Items of each annotator."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """A whole design on a simulated crowd."""
+
+    design: Path | None = None
+    """TOML with [simulation.safe_rates], and [simulation] and [crowd] if wanted."""
+    repeat: PositiveInt = 200
+    """Simulated studies: what each analysis of them is worth."""
+    ratings: Path | None = None
+    """Write the ratings of one simulated study here instead (.csv or .parquet)."""
+
+
+@dataclass(frozen=True)
+class SharedWork:
+    """A rate known from people's labels of some items and a judge on all of them."""
+
+    half_width: float | None = None
+    """To within how much a safe rate is to be known."""
+    items: int = 900
+    """Items that the judge decides; people rate a random part."""
+    rate: float = 0.5
+    """About what the rate will be."""
+    correlation: float = 0.6
+    """Of the judge's value with people's label of an item."""
+
+
+Question = Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
 
 
 @app.command
-def anova(
+def study(
     *,
-    groups: int = 5,
-    effect_size: float | None = None,
-    alpha: AlphaOption = 0.05,
-    power: PowerOption = 0.8,
-    n: AnnotatorsOption = None,
-    allowance: str | None = None,
-    plot: PlotOption = None,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """One-way analysis of variance, as the paper plans it: n for an effect, power of an n, effect that an n can find.
-
-    Parameters
-    ----------
-    groups
-        Number of conditions.
-    effect_size
-        Cohen's f; without it, the smallest one that --n can find.
-    allowance
-        Declared extra annotators for each condition: a number, or a share such as 30%.
-    """
-    answer = api.power.anova(groups, effect_size, alpha=alpha, power=power, n=n, allowance=allowance)
-    show_answer(answer, plot=plot, documents=documents)
-
-
-@app.command
-def proportions(
-    *,
-    p1: float,
-    p2: float | None = None,
-    alpha: AlphaOption = 0.05,
-    power: PowerOption = 0.8,
-    n: AnnotatorsOption = None,
-    one_sided: bool = False,
-    method: str = "arcsine",
-    plot: PlotOption = None,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """Two safe rates told apart.
-
-    Parameters
-    ----------
-    p1
-        Safe rate of the first condition.
-    p2
-        That of the second; without it, the nearest one that --n can find.
-    one_sided
-        Test one direction only.
-    method
-        arcsine (Cohen's h) or normal (the z test's own).
-    """
-    sides = 1 if one_sided else 2
-    answer = api.power.proportions(p1, p2, alpha=alpha, power=power, n=n, sides=sides, method=method)
-    show_answer(answer, plot=plot, documents=documents)
-
-
-@app.command(name="chi-square")
-def chi_square(
-    *,
-    df: int,
-    effect_size: float | None = None,
+    effect: Annotated[Effect, options_group("By an effect size", 1)] = Effect(),
+    two_rates: Annotated[TwoRates, options_group("By two safe rates", 2)] = TwoRates(),
+    profile: Annotated[Profile, options_group("By the safe rates of every condition", 3)] = Profile(),
+    pilot: Annotated[Pilot, options_group("By a pilot", 4)] = Pilot(),
+    crowd: Annotated[Crowd, options_group("By a simulated crowd", 5)] = Crowd(),
+    shared: Annotated[
+        SharedWork, options_group("By how exactly a rate is to be known, beside a judge", 6)
+    ] = SharedWork(),
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
     n: int | None = None,
-    plot: PlotOption = None,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """A chi-square test: how many ratings in all.
-
-    Parameters
-    ----------
-    df
-        Degrees of freedom.
-    effect_size
-        Cohen's w; without it, the smallest one that --n can find.
-    n
-        All ratings together, if they are given.
-    """
-    show_answer(api.power.chi_square(df, effect_size, alpha=alpha, power=power, n=n), plot=plot, documents=documents)
-
-
-@app.command
-def kruskal(
-    *,
-    rates: str,
-    alpha: AlphaOption = 0.05,
-    power: PowerOption = 0.8,
-    n: AnnotatorsOption = None,
-    approximate: bool = False,
-    repeats: Annotated[int, Parameter(validator=Number(gte=100))] = 20_000,
     seed: int = 0,
     plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """The test really used: Kruskal-Wallis on 0/1 ratings, by simulation.
+    """How many people a study needs, or what so many can find. The test follows from what you give.
 
     Parameters
     ----------
-    rates
-        A task's safe rate under each condition: 0.4,0.8,0.2,0.8,0.2
-    approximate
-        Reject by the chi-square p, not the exact.
-    repeats
-        Simulated tasks.
+    n
+        Annotators in each condition, if they are given; of a chi-square test, all ratings.
     seed
-        What they are drawn from.
+        What is simulated is drawn from it.
     """
-    question = api.power.KruskalQuestion(rates, alpha=alpha, exact=not approximate, repeats=repeats, seed=seed)
-    show_answer(api.power.kruskal(question, power=power, n=n), plot=plot, documents=documents)
+    starts: dict[Question, object] = {
+        effect: effect.effect_size if effect.df is None else effect.df,
+        two_rates: two_rates.p1,
+        profile: profile.rates,
+        pilot: pilot.from_,
+        crowd: crowd.design,
+        shared: shared.half_width,
+    }
+    chosen = next((question for question, start in starts.items() if start is not None), effect)
+    if extra := [name for other in starts if other != chosen for name in set_in(other)]:
+        raise ConfigurationError(
+            f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} are of different questions: give those of one"
+        )
+    how: dict[str, Any] = {"alpha": alpha, "power": power}
+    if crowd.design is not None:
+        simulate(crowd, crowd.design, seed=seed, documents=documents)
+        return
+    if pilot.from_ is not None:
+        if pilot.conditions is None:
+            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
+        (pair,) = api.read_contrasts([pilot.conditions])
+        planned = {name: value for name, value in vars(pilot).items() if name not in ("from_", "conditions")}
+        answer = api.power.study(pilot.from_, pair, api.power.PlannedStudy(**planned, **how, seed=seed))
+    elif shared.half_width is not None:
+        answer = api.power.labels(
+            shared.half_width, items=shared.items, rate=shared.rate, correlation=shared.correlation
+        )
+    elif profile.rates is not None:
+        question = api.power.KruskalQuestion(
+            profile.rates, alpha=alpha, exact=not profile.approximate, repeats=profile.simulated, seed=seed
+        )
+        answer = api.power.kruskal(question, power=power, n=n)
+    elif two_rates.p1 is not None:
+        sides = 1 if two_rates.one_sided else 2
+        answer = api.power.proportions(two_rates.p1, two_rates.p2, n=n, sides=sides, method=two_rates.method, **how)
+    elif effect.df is not None:
+        answer = api.power.chi_square(effect.df, effect.effect_size, n=n, **how)
+    else:
+        answer = api.power.anova(effect.groups, effect.effect_size, n=n, allowance=effect.allowance, **how)
+    show_answer(answer, plot=plot, documents=documents)
+
+
+def set_in(question: Question) -> list[str]:
+    """The options of a question that were given."""
+    plain = type(question)()
+    return [
+        f"--{name.strip('_').replace('_', '-')}"
+        for name, value in vars(question).items()
+        if value != getattr(plain, name)
+    ]
+
+
+def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOptions) -> None:
+    """What each analysis of a design is worth on a simulated crowd, or the ratings of one such study in a file."""
+    plan = api.simulation_plan(design)
+    if crowd.ratings is not None:
+        table = api.simulated_table(plan, seed=seed)
+        api.write_ratings(table, crowd.ratings)
+        note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}")
+        note(f"next: casewise study report {crowd.ratings}")
+        return
+    found = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
+    numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
+    documents.present(api.Look(api.simulation_page(found), api.plain(numbers)))
 
 
 @app.command
@@ -164,65 +233,13 @@ def judges(
     show_answer(answer, plot=plot, documents=documents)
 
 
-@app.command
-def labels(
-    *,
-    half_width: float,
-    items: int,
-    rate: float = 0.5,
-    correlation: float = 0.6,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """A rate from fewer people and a judge on every item: how many items people must rate.
-
-    Parameters
-    ----------
-    half_width
-        To within how much the rate is to be known.
-    items
-        Items that the judge decides; people rate a random part.
-    rate
-        About what the rate will be.
-    correlation
-        Of the judge's value with people's label of an item.
-    """
-    answer = api.power.labels(half_width, items=items, rate=rate, correlation=correlation)
-    show_answer(answer, plot=None, documents=documents)
-
-
-@app.command
-def study(
-    *,
-    from_: Path,
-    conditions: str,
-    planned: Flat[api.power.PlannedStudy] = api.power.PlannedStudy(),
-    plot: PlotOption = None,
-    documents: Documents = DocumentOptions(),
-) -> None:
-    """Two conditions of a study, planned from the variance of a pilot's queries and annotators.
-
-    Parameters
-    ----------
-    from_
-        The pilot: an exported study, CSV or Parquet.
-    conditions
-        The two conditions, as no_context:safe_revised.
-    """
-    (pair,) = api.read_contrasts([conditions])
-    show_answer(api.power.study(from_, pair, planned), plot=plot, documents=documents)
-
-
 def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
+    """Print an answer, and draw power against n to a file that ends in .png or .svg where that is asked."""
     if plot is not None:
-        draw(answer, plot)
+        drawn = answer.curve()
+        if plot.suffix == ".png":
+            plot.write_bytes(api.png(drawn))
+        else:
+            api.write_text(plot, drawn)
         note(f"plot: {plot}")
     documents.present(answer)
-
-
-def draw(answer: api.power.PowerAnswer, path: Path) -> None:
-    """Power against n, as SVG or as PNG by the file's ending."""
-    drawn = answer.curve()
-    if path.suffix == ".png":
-        path.write_bytes(api.png(drawn))
-    else:
-        api.write_text(path, drawn)

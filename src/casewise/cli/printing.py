@@ -35,7 +35,7 @@ def end(progress: api.RunProgress) -> None:
 def tell_pending(progress: api.RunProgress, run: Path | None = None) -> None:
     """Say what was handed over for `run` and is not answered yet."""
     if progress.n_pending:
-        look = "casewise list jobs" + (f" {shlex.quote(str(run))}" if run else "")
+        look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
         note(f"{progress.n_pending:,} calls are out ({look}): the same command with --batch collects what is ready")
 
 
@@ -81,9 +81,9 @@ def as_json() -> bool:
 def say(text: str, **facts: Any) -> None:
     """Say a result: `text` as a line or, with --json, `facts` as members of the one document."""
     document = FACTS.get()
-    if document is None:
+    if document is None and text:
         print(text)
-    else:
+    elif document is not None:
         document |= facts
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
-from cyclopts.validators import Number
 
 from casewise import api
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
-from casewise.errors import ExitCode, StudyError
+from casewise.errors import ConfigurationError, ExitCode
 
 app = App(name="prolific")
 
 IdOption = Annotated[str | None, Parameter(help="The study's id at Prolific, where `create` did not put it on record.")]
-AgainOption = Annotated[bool, Parameter(help="Another one, where one was made or begun for this round.")]
 
 
 @app.command
@@ -31,7 +29,8 @@ def create(
     keep_out: str | None = None,
     workspace: str | None = None,
     project: str | None = None,
-    again: AgainOption = False,
+    again: bool = False,
+    dry_run: bool = False,
     database: DatabaseOption = None,
     site_url: SiteOption = None,
 ) -> None:
@@ -42,12 +41,25 @@ def create(
     places
         People; else as many as the estimate needs.
     keep_out
-        A participant group to keep out.
+        pilot: that round's people are put into a participant group of --workspace, which is kept out. Or such a group's id.
+    again
+        Another one, where one was made or begun for this round.
+    dry_run
+        Say how many people there pass the study's filters, and create nothing.
     workspace
         The workspace's id there. Default: your account's.
     project
         The project's id there. Default: the workspace's only one.
     """
+    if dry_run:
+        many = api.prolific.eligible(study)
+        say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
+        return
+    if keep_out == "pilot":
+        if workspace is None:
+            raise ConfigurationError("--keep-out pilot makes a participant group: name its --workspace")
+        people, keep_out = api.prolific.keep_out(workspace, study, phase="pilot", again=again, database=database)
+        say(f"{people} people are in the group {keep_out}, which is kept out", kept_out=people, group=keep_out)
     made, by_hand = api.prolific.create(
         study,
         phase=phase,
@@ -116,57 +128,9 @@ def places(
         note(f"Prolific lets no place be taken away, so {what}: {found.why}")
 
 
-@app.command
-def eligible(study: StudyArgument = STUDY, /) -> None:
-    """How many people there pass the study's filters, before you pay for anything."""
-    many = api.prolific.eligible(study)
-    say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
-
-
-@app.command
-def approve(
-    study: StudyArgument = STUDY,
-    /,
-    *,
-    phase: PhaseOption = "main",
-    doubtful: Annotated[bool | None, Parameter(negative="--no-doubtful")] = None,
-    database: DatabaseOption = None,
-) -> None:
-    """Pay everybody who finished or stopped early; again at will. Nobody is ever rejected from here.
-
-    Parameters
-    ----------
-    doubtful
-        Pay those too who skipped more than allowed, or rated nothing. Default: ask.
-    """
-    found = api.prolific.payable(study, phase=phase, database=database)
-    if found.doubtful and doubtful is None:
-        many = len(found.doubtful)
-        doubtful = confirmed(f"{many} skipped more than allowed, or rated nothing. Pay them too?")
-    done = api.prolific.approve([*found.people, *(found.doubtful if doubtful else ())])
-    if done:
-        print_table(("submission", "state", "why"), [(one.submission, one.state, one.why) for one in done])
-    counts = Counter(one.state for one in done)
-    left = found.doubtful if not doubtful else ()
-    say(
-        f"{counts['approved']} approved, {counts['already approved']} approved before, {counts['refused']} refused",
-        counts=dict(counts),
-        submissions=[{"submission": one.submission, "state": one.state, "why": one.why} for one in done],
-        left_to_decide=len(left),
-        failed_checks=found.failed_checks,
-    )
-    if left:
-        say(f"{len(left)} left to decide: look at them under People and flags")
-    if found.failed_checks:
-        say(
-            f"{found.failed_checks} were left out by the rules (failed checks, [exclusion]): whether they are paid is decided at Prolific, not here"
-        )
-    if counts["refused"]:
-        raise SystemExit(ExitCode.NO)
-
-
 QUESTIONS = {
     "approve": "Approve submissions: {many}{cost}?",
+    "decide": "Approve those who skipped more than allowed, or rated nothing: {many}{cost}?",
     "pay": "Pay a screen-out as a bonus, people: {many}{cost}?",
     "ask return": "Ask for the return of submissions: {many}?",
     "end": "End the part of those who left, and count what they rated: {many}?",
@@ -181,15 +145,20 @@ def reconcile(
     *,
     phase: PhaseOption = "main",
     yes: Annotated[bool | None, Parameter(negative="--no")] = None,
+    doubtful: Annotated[bool | None, Parameter(negative="--no-doubtful")] = None,
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
     """List Prolific's submissions against the people here with what to do about each, and do it after a yes.
 
+    Nobody is ever rejected from here.
+
     Parameters
     ----------
     yes
         Do all of it; `--no` lists only. Default: ask for each kind.
+    doubtful
+        Approve those too who skipped more than allowed, or rated nothing. Default: ask; not with --yes or --no.
     """
     first: list[api.prolific.Reconciled] | None = None
     done: list[api.prolific.Done] = []
@@ -210,7 +179,8 @@ def reconcile(
             asked |= {line.key for line in of_kind}
             cost = sum(line.amount for line in of_kind)
             words = question.format(many=f"{len(of_kind):,}", cost=f", for {cost:,.2f} without the fee" if cost else "")
-            if of_kind and (confirmed(words) if yes is None else yes):
+            given = yes if action != "decide" or doubtful is None else doubtful
+            if of_kind and (confirmed(words) if given is None else given and (action != "decide" or bool(doubtful))):
                 chosen += of_kind
         if not chosen:
             break
@@ -243,76 +213,3 @@ def reconciled_row(line: api.prolific.Reconciled) -> tuple[str, str, str, str, s
         here.status if here else "",
         line.advice,
     )
-
-
-@app.command
-def person(
-    number: str,
-    study: StudyArgument = STUDY,
-    /,
-    *,
-    message: str | None = None,
-    bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None,
-    again: bool = False,
-    settle: Literal["paid", "not-paid"] | None = None,
-    payment: str | None = None,
-    ask_return: str | None = None,
-    phase: PhaseOption = "main",
-    database: DatabaseOption = None,
-) -> None:
-    """Write to an annotator there, pay a bonus, or ask for the submission to be returned. Nobody is rejected.
-
-    Parameters
-    ----------
-    number
-        The annotator's number in the study.
-    message
-        What to say.
-    bonus
-        An amount in the study's currency; never twice by accident.
-    again
-        With --bonus: even if one was begun before.
-    settle
-        What became of a bonus in doubt, as you saw it there: one that was not paid can be paid then.
-    payment
-        With --settle: its id there, where several are in doubt.
-    ask_return
-        Ask them to return their submission; the person reads this reason, and may decline.
-    """
-    if sum(wish is not None for wish in (message, bonus, settle, ask_return)) != 1:
-        raise StudyError("give one of --message, --bonus, --settle and --ask-return")
-    where: dict[str, Any] = {"study": study, "phase": phase, "database": database}
-    if message is not None:
-        api.prolific.message(number, message, **where)
-        say(f"{number} was written to", annotator=number)
-    elif bonus is not None:
-        api.prolific.bonus(number, bonus, again=again, **where)
-        say(f"{number} is paid {bonus:.2f} more", annotator=number, amount=bonus)
-    elif settle is not None:
-        paid = settle == "paid"
-        amount = api.prolific.settle(number, paid=paid, payment=payment, **where)
-        say(f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid)
-    else:
-        api.prolific.ask_return(number, str(ask_return), **where)
-        say(f"{number} was asked to return their submission", annotator=number)
-
-
-@app.command(name="keep-out")
-def keep_out(
-    workspace: str,
-    study: StudyArgument = STUDY,
-    /,
-    *,
-    phase: Annotated[PhaseOption, Parameter(help="The round whose people are kept out.")] = "pilot",
-    again: AgainOption = False,
-    database: DatabaseOption = None,
-) -> None:
-    """Put a round's people into a participant group there, to be kept out of a later round; later those who came since.
-
-    Parameters
-    ----------
-    workspace
-        The workspace's id at Prolific.
-    """
-    people, group = api.prolific.keep_out(workspace, study, phase=phase, again=again, database=database)
-    say(f"{people} people are in the group {group}", people=people, group=group)

@@ -320,7 +320,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     """Runs to look around in, in a browser or as pages on disk."""
     if options.out is None and (options.only or options.with_texts):
         raise ConfigurationError("--only and --with-texts are for --out")
-    viewed = api.view_runs(runs, benchmark=options.benchmark, policy=api.report_options(options.labels).labels)
+    viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     if options.out is not None:
         copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +13,7 @@ from cyclopts.types import NormFloat, PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption
+from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption, options_group
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
@@ -25,12 +25,12 @@ from casewise.cli.printing import (
     print_overview,
     say,
 )
-from casewise.errors import StudyError
+from casewise.errors import ConfigurationError, StudyError
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
 
-# `casewise study rehearse` and `simulate`: a study tried out on simulated people.
+# `casewise study rehearse`: a study tried out on simulated people.
 
 
 app = App(name="study")
@@ -114,42 +114,6 @@ def print_rehearsal(done: Rehearsed) -> None:
     )
     if not isnan(result.slowdown):
         print(f"the last thousand steps took {result.slowdown:.2f} times as long as the first")
-
-
-@app.command
-def simulate(
-    *,
-    design: Path,
-    out: Path | None = None,
-    repeat: int | None = None,
-    seed: int = 0,
-    form: FormatOption = None,
-) -> None:
-    """Try a design on a simulated crowd, before a cent is spent.
-
-    Parameters
-    ----------
-    design
-        TOML with [simulation.safe_rates], and [simulation] and [crowd] if wanted.
-    out
-        Write one study's ratings here (.csv or .parquet).
-    repeat
-        Repeat the study so often, and report what each analysis is worth.
-    seed
-        What the crowd is drawn from.
-    """
-    plan = api.simulation_plan(design)
-    if out is not None or repeat is None:
-        table = api.simulated_table(plan, seed=seed)
-        place = out or Path("simulated-ratings.csv")
-        api.write_ratings(table, place)
-        note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {place}")
-        note(f"next: casewise study report {place}")
-    if repeat is None:
-        return
-    found = api.simulate_studies(plan, repeats=repeat, seed=seed)
-    parts: dict[str, Any] = {"repeats": repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
-    DocumentOptions(form=form).present(api.Look(api.simulation_page(found), api.plain(parts)))
 
 
 # `casewise study report`.
@@ -294,36 +258,38 @@ def init(
 
 
 @app.command
-def check(study: StudyArgument = STUDY, /) -> None:
-    """Validate a study, and say what it needs and costs."""
-    plan = api.studies.check(study)
-    found = plan.estimate
-    if as_json():
-        departed = [str(departure) for departure in plan.departures]
-        print_json({**asdict(found), "total": found.total, "problem": plan.problem, "departures": departed})
-    else:
-        print_estimate(plan)
-        for departure in plan.departures:
-            print(f"departs from what was frozen: {departure}")
-    if plan.problem:
-        raise StudyError(plan.problem)
-
-
-@app.command
-def freeze(study: StudyArgument = STUDY, /, *, deposit: Path | None = None) -> None:
-    """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure.
+def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Path | None = None) -> None:
+    """Validate a study, and say what it needs and costs; with --freeze also promise it.
 
     Parameters
     ----------
+    freeze
+        Fix contrasts, exclusions, stopping and label policy: reports mark every later departure.
     deposit
-        Also write a package for a registry to this new folder, or file that ends in .zip: preregistration text, frozen
-        plan, consent and texts, codebook, analysis.
+        With --freeze: also write a package for a registry to this new folder, or file that ends in .zip: preregistration
+        text, frozen plan, consent and texts, codebook, analysis.
     """
-    frozen = api.studies.freeze(study)
-    say(f"{frozen} keeps what is promised. Publish it with your preregistration.", file=str(frozen))
+    if deposit is not None and not freeze:
+        raise ConfigurationError("--deposit goes with --freeze: it is the frozen plan that is deposited")
+    plan = api.studies.check(study)
+    departures = [str(departure) for departure in plan.departures]
+    if not as_json():
+        print_estimate(plan)
+    say(
+        "\n".join(f"departs from what was frozen: {departure}" for departure in departures),
+        **asdict(plan.estimate),
+        total=plan.estimate.total,
+        problem=plan.problem,
+        departures=departures,
+    )
+    if plan.problem:
+        raise StudyError(plan.problem)
+    if freeze:
+        frozen = api.studies.freeze(study)
+        say(f"{frozen} keeps what is promised. Publish it with your preregistration.", frozen=str(frozen))
     if deposit is not None:
         package = api.studies.deposit(study, deposit)
-        say(f"{package}: read preregistration.md before you publish it", package=str(package))
+        say(f"{package}: read preregistration.md before you publish it", deposit=str(package))
 
 
 @app.command(name="open")
@@ -386,52 +352,15 @@ def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
     print_monitor(found.monitor, currency=found.round.design.pay.currency)
 
 
-@app.command
-def amend(
-    study: StudyArgument = STUDY,
-    /,
-    *,
-    why: str,
-    phase: PhaseOption = "main",
-    yes: bool = False,
-    database: DatabaseOption = None,
-) -> None:
-    """Have a paused round go on with more ratings of each item, as study.toml has it now.
-
-    Parameters
-    ----------
-    why
-        The reason; it stands in every report.
-    yes
-        Do it without asking.
-    """
-    with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
-        say(found.said, said=found.said)
-        before, after = found.before, found.after
-        say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
-        to_come, money = [before.cost, after.cost], found.currency
-        say(f"cost to come: {before.cost:,.2f} {money}, then {after.cost:,.2f} {money}", to_come=to_come)
-        for power in found.power:
-            first, second = power.contrast
-            say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
-        say(
-            "Every report will say that this was changed while people rated; what was frozen is departed from.",
-            amended=yes,
-        )
-        if yes or confirmed("Go on so?"):
-            go_on()
-            say("The round is amended. Let people in again: casewise study set open", amended=True)
-        else:
-            note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
-
-
 @app.command(name="set")
 def set_state(
     state: api.studies.RoundState,
     study: StudyArgument = STUDY,
     /,
     *,
+    amend: str | None = None,
     phase: PhaseOption = "main",
+    yes: bool = False,
     database: DatabaseOption = None,
 ) -> None:
     """Pause a round, let people in again, or say that it is over.
@@ -441,7 +370,18 @@ def set_state(
     state
         paused: nobody new begins, and whoever has a batch may finish. open: people are let in again. closed: the study is
         over; whoever has a batch may finish, and whoever is in the quiz is paid.
+    amend
+        With open: go on with more ratings of each item, as study.toml has it now. This is the reason, and stands in every
+        report.
+    yes
+        Amend without asking.
     """
+    if amend is not None:
+        if state != "open":
+            raise ConfigurationError("--amend goes with open: a round is paused, amended, and opened again")
+        if not amended(study, why=amend, phase=phase, yes=yes, database=database):
+            note("Nothing was changed; the round is still paused: casewise study set open lets people in again.")
+            return
 
     def wait(seconds: float) -> None:
         note(f"Waiting {seconds:.0f} s, until every server has read the amendment.")
@@ -450,6 +390,71 @@ def set_state(
     found = api.studies.change_state(study, state, phase=phase, database=database, wait=wait)
     facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
+
+
+def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
+    """Say what study.toml changes in the round, and change it after a yes; whether it was."""
+    with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
+        before, after, money = found.before, found.after, found.currency
+        say(found.said, said=found.said)
+        say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
+        to_come = [before.cost, after.cost]
+        say(f"cost to come: {before.cost:,.2f} {money}, then {after.cost:,.2f} {money}", to_come=to_come)
+        for power in found.power:
+            first, second = power.contrast
+            say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
+        say("Every report will say that this was changed while people rated; what was frozen is departed from.")
+        agreed = yes or confirmed("Go on so?")
+        if agreed:
+            go_on()
+        say("The round is amended." if agreed else "", amended=agreed)
+    return agreed
+
+
+@dataclass(frozen=True)
+class AtProlific:
+    """What is done about one annotator there. Nobody is rejected."""
+
+    message: str | None = None
+    """Write this to them."""
+    bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None
+    """Pay this amount in the study's currency; never twice by accident."""
+    again: bool = False
+    """With --bonus: even if one was begun before."""
+    settle: Literal["paid", "not-paid"] | None = None
+    """What became of a bonus in doubt, as you saw it there: one that was not paid can be paid then."""
+    payment: str | None = None
+    """With --settle: its id there, where several are in doubt."""
+    ask_return: str | None = None
+    """Ask them to return their submission; the person reads this reason, and may decline."""
+
+    @property
+    def wishes(self) -> dict[str, object]:
+        """Of the options that each do something, what was given."""
+        return {
+            "--message": self.message,
+            "--bonus": self.bonus,
+            "--settle": self.settle,
+            "--ask-return": self.ask_return,
+        }
+
+    def do(self, number: str, where: dict[str, Any]) -> None:
+        """Do what was asked."""
+        if self.message is not None:
+            api.prolific.message(number, self.message, **where)
+            say(f"{number} was written to", annotator=number)
+        elif self.bonus is not None:
+            api.prolific.bonus(number, self.bonus, again=self.again, **where)
+            say(f"{number} is paid {self.bonus:.2f} more", annotator=number, amount=self.bonus)
+        elif self.settle is not None:
+            paid = self.settle == "paid"
+            amount = api.prolific.settle(number, paid=paid, payment=self.payment, **where)
+            say(
+                f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid
+            )
+        else:
+            api.prolific.ask_return(number, str(self.ask_return), **where)
+            say(f"{number} was asked to return their submission", annotator=number)
 
 
 @app.command
@@ -461,10 +466,11 @@ def person(
     leave_out: str | None = None,
     take_in: str | None = None,
     forget: bool = False,
+    at_prolific: Annotated[AtProlific, options_group("At Prolific", 1)] = AtProlific(),
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Leave out an annotator's ratings, take them in again, or delete what is known about the person.
+    """Leave out an annotator's ratings, delete what is known about the person; write to them or pay them at Prolific.
 
     Parameters
     ----------
@@ -478,8 +484,9 @@ def person(
     forget
         Delete what is known about them; until the stated date their ratings as well.
     """
-    if sum((leave_out is not None, take_in is not None, forget)) != 1:
-        raise StudyError("give one of --leave-out WHY, --take-in WHY and --forget")
+    wishes = {"--leave-out": leave_out, "--take-in": take_in, "--forget": forget or None, **at_prolific.wishes}
+    if sum(wish is not None for wish in wishes.values()) != 1:
+        raise StudyError(f"give one of {', '.join(wishes)}")
     where: dict[str, Any] = {"study": study, "phase": phase, "database": database}
     if leave_out is not None:
         reopened = api.studies.void(number, why=leave_out, **where)
@@ -487,9 +494,11 @@ def person(
     elif take_in is not None:
         counted = api.studies.restore(number, why=take_in, **where)
         say(f"{number} is taken in again; {counted} ratings count", annotator=number, counted=counted)
-    else:
+    elif forget:
         withdrawn = api.studies.forget(number, **where)
         say(
             f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
             ratings="withdrawn" if withdrawn else "kept",
         )
+    else:
+        at_prolific.do(number, where)

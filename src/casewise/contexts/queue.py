@@ -242,6 +242,19 @@ class ReviewStatistics:
                 value[name]["value"] = part.value
         return value
 
+    def lines(self) -> list[str]:
+        """Where the contexts stand, and how the reviewers agree, in lines of text."""
+        stands = [f"{count:6}  {phase}" for phase, count in self.progress.items() if count]
+        if not self.agreed_at_once.of:
+            return stands
+        return [
+            *stands,
+            f"both reviewers submitted the same words: {self.agreed_at_once}",
+            f"both, or neither, saw a need to change: {self.same_need}",
+            f"changed since they were generated: {self.changed}",
+            f"returned by an expert: {self.returned}",
+        ]
+
 
 def share(count: int, of: int) -> Share:
     """`count` of `of` with its 95 % Wilson interval."""

@@ -355,6 +355,7 @@ class Decider:
         path: str | Path,
         *,
         judge: Judge | Callable[..., Any] | None = None,
+        base_url: str | None = None,
         model: ModelOptions = ModelOptions(),
     ) -> Self:
         """The decider in `path`, with its judge made anew.
@@ -363,8 +364,10 @@ class Decider:
         ----------
         judge
             The judge itself, or the function, where its name does not say how to make it.
+        base_url
+            The address of its model here; by default the one that it was fitted with, or that of `model`.
         model
-            How its model is reached here: address, timeouts, keys.
+            How its model is reached here: timeouts, keys, prices.
 
         Raises
         ------
@@ -375,7 +378,8 @@ class Decider:
         """
         file, found = read_decider(Path(path))
         if judge is None:
-            return cls(file, judge_anew(file.judge, model=model), file_hash=found)
+            reached = model if base_url is None else replace(model, base_url=base_url)
+            return cls(file, judge_anew(file.judge, model=reached), file_hash=found)
         part = file.judge
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)

@@ -125,6 +125,7 @@ NEEDED = (
     "model_version",
     "cost_usd",
     "read_as",
+    "latency_s",
 )
 """What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
 
@@ -184,6 +185,8 @@ class Series(ShortRepr):
     versions: tuple[str, ...]
     cost_usd: float | None
     """What all its calls cost, those that were made again included; None where no price is known."""
+    latency_s: float | None = None
+    """Seconds that an answer took, the median; None where nothing was called."""
     repeat: int | None = None
     """Which repeat this is, from 0, where repeats are kept apart."""
     read_as: dict[str, int] = field(default_factory=dict)
@@ -408,6 +411,7 @@ def read_series(
     last = last_attempts(every)
     del every
     versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
+    latency_of = by_key(last, keys, pl.col("latency_s").median(), where=pl.col("latency_s").is_not_null())
     read_as_of: dict[tuple[str, ...], dict[str, int]] = {}
     counted = last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as")
     for *parts, how, n in counted.iter_rows():
@@ -422,6 +426,7 @@ def read_series(
                 series_of(group, run, names, items),
                 judge=judge,
                 cost_usd=cost_of.get(names),
+                latency_s=latency_of.get(names),
                 versions=tuple(versions_of[names]),
                 read_as=read_as_of.get(names, {}),
                 repeat=int(names[2]) if by_repeat else None,

@@ -244,11 +244,13 @@ def leaderboard(
     *,
     benchmark: str | Path | Benchmark | None = None,
     outputs: Sequence[Path] = (),
+    arms: bool = False,
     options: ReportOptions = ReportOptions(),
 ) -> Leaderboard:
     """Put runs over one benchmark, and judges' published outputs over it, beside each other.
 
     `outputs`: judges' output files of the release. One that lacks some of the items that the runs were asked is left out.
+    `arms`: also what judges say who were shown less, or other, than people were, where there are others.
 
     Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
     asked of all of them.
@@ -257,7 +259,11 @@ def leaderboard(
         read_runs(paths, benchmark=benchmark) if paths else no_runs(benchmark), fit_thresholds=options.fit_thresholds
     )
     backdrop = Backdrop(runs.benchmark, options.seed)
-    mine, theirs = from_runs(runs, options), from_outputs(runs, outputs, options)
+    every, all_theirs = from_runs(runs, options), from_outputs(runs, outputs, options)
+    hides_arms = not arms and any(one.shows_all for one in (*every, *all_theirs.found))
+    mine = [one for one in every if one.shows_all or not hides_arms]
+    shown = tuple(one for one in all_theirs.found if one.shows_all or not hides_arms)
+    theirs, n_arms = all_theirs._replace(found=shown), len(every) + len(all_theirs.found) - len(mine) - len(shown)
     common = asked_of_all(mine or theirs.found, backdrop, options)
     judges = [*mine, *(one for one in theirs.found if one.asked[common].all())]
     board = Scoring(options, common, find_pairs(runs.items).where(common), backdrop)
@@ -276,7 +282,18 @@ def leaderboard(
         people=backdrop.people(common),
         n_items=int(common.sum()),
         published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
-        notes=(*notes(runs, common, judges, theirs.found, options), *theirs.notes, *subset_notes(options.items)),
+        notes=(
+            *notes(runs, common, judges, theirs.found, options),
+            *theirs.notes,
+            *subset_notes(options.items),
+            *(
+                [
+                    f"Left out: {n_arms} arm{'s' if n_arms > 1 else ''} in which a judge was shown other than people were; --arms shows them."
+                ]
+                if n_arms
+                else []
+            ),
+        ),
     )
 
 

@@ -171,7 +171,7 @@ def profile_named(name: str) -> GuardProfile:
     known = all_profiles()
     if name not in known:
         raise ConfigurationError(
-            f"no guard is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}, and TOML files (casewise list guards)"
+            f"no guard is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}, and TOML files (casewise show guards)"
         )
     return known[name]
 

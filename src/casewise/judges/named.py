@@ -76,7 +76,7 @@ KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
         recorded,
     ),
     "python": ("python:MODULE:FUNCTION (your own callable)", python),
-    "guard": (f"{FORM} (casewise list guards lists them)", guard),
+    "guard": (f"{FORM} (casewise show guards lists them)", guard),
     "reward": ("reward:hf:PATH (a reward model's preference of an answer over a refusal)", reward),
     "moderation": (
         "moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)",

@@ -195,6 +195,7 @@ class Behaviour:
             model_version="model_version",
             cost_usd="cost_usd",
             read_as=pl.lit(None, pl.String),
+            latency_s=pl.lit(None, pl.Float64),
         )
 
     def first_texts(self, arm: str) -> dict[str, str]:

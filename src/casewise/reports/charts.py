@@ -34,7 +34,14 @@ STYLE = {
         "labelFontSize": 12,
         "titleFontSize": 12,
     },
-    "legend": {"labelColor": INK, "titleColor": INK, "orient": "top", "labelFontSize": 12, "titleFontSize": 12},
+    "legend": {
+        "columnPadding": 28,
+        "labelColor": INK,
+        "titleColor": INK,
+        "orient": "top",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+    },
     "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12},
     "title": {"color": INK, "fontSize": 13, "anchor": "start"},
 }
@@ -126,9 +133,12 @@ def for_page(drawn: str, *, name: str) -> str:
 
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
-    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
+    wide = re.search(r'width="(\d+)', drawn)
+    limit = f'style="max-width:{round(1.3 * int(wide[1]))}px" ' if wide else ""
+    drawn = drawn.replace("<svg ", f'<svg aria-hidden="true" {limit}', 1)
     for colour, variable in THEMED.items():
         drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)
+    drawn = drawn.replace(f'font-family="{STYLE["font"]}"', 'font-family="inherit"')
     drawn = re.sub(r'id="([^"]+)"', rf'id="{name}-\1"', drawn)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", drawn)
 
@@ -242,14 +252,15 @@ def calibration_curve(bins: pl.DataFrame) -> str:
         color=DIM,
         strokeDash=[5, 4],
     )
-    x = {"x": field("value:Q", title="Judge's mean value", scale=unit)}
+    fifths = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+    x = {"x": field("value:Q", title="Judge's mean value", scale=unit, axis=fifths)}
     line = mark("line", bins, x | {"y": field("rate:Q")}, color=blue)
     span = {"y": field("low:Q"), "y2": field("high")}
     bars = mark("rule", bins, x | span, color=blue, strokeWidth=2, opacity=0.6)
     size = field("n:Q", title="Items", scale={"range": [30, 260]}, legend={"tickCount": 3, "symbolFillColor": DIM})
-    shown = {"y": field("rate:Q", title="People's mean safe rate"), "size": size}
+    shown = {"y": field("rate:Q", title="People's mean safe rate", axis=fifths), "size": size}
     dots = mark("circle", bins, x | shown, color=blue, opacity=1)
-    return svg(layers(diagonal, bars, line, dots, width=420, height=380))
+    return svg(layers(diagonal, bars, line, dots, width=WIDTH, height=380))
 
 
 def refusal_curves(rates: pl.DataFrame) -> str:

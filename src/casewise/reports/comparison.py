@@ -11,9 +11,21 @@ import polars as pl
 
 from casewise.evaluate.comparison import ComparisonNumbers, GateReport
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
-from casewise.notation import count, interval, number, percent
-from casewise.reports import charts
-from casewise.reports.document import Block, Document, Figure, Prose, Section, again, table_by, table_of
+from casewise.notation import NOTHING, count, interval, number, percent, points
+from casewise.reports.document import (
+    Block,
+    Document,
+    Folded,
+    Forest,
+    ForestRow,
+    Prose,
+    Section,
+    again,
+    all_numbers,
+    short_name,
+    table_by,
+    table_of,
+)
 from casewise.reports.judge import estimate_frame, limits
 from casewise.reports.robustness import pair_limits
 from casewise.stats.comparison import Decision, PairwiseComparison
@@ -34,156 +46,136 @@ LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS) if metric.bet
 MOST = 6
 """With more judges than these a table of every pair and metric is longer than anyone reads."""
 
-OF_MANY = ("accuracy", "auroc", "spearman", "right_flips", "false_flips", "over_refusal", "harm")
-"""What stands of each of many judges."""
-
 
 def comparison_page(report: ComparisonNumbers) -> Document:
-    """`report` as a document for any face."""
+    """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
     found, about = report.comparison, report.benchmark.about
+    few = len(found.names) <= MOST
+    more = [
+        Section("side-by-side", "Side by side", (side_by_side(report),)),
+        *((Section("every-difference", "Every difference", (every_difference(report),)),) if few else ()),
+        *((Section("tests", "Who is right more often?", tuple(tests(report))),) if few and has_tests(report) else ()),
+        *(
+            (Section("turning-points", "Where they change places", (turning_points(report),)),)
+            if few and has_tests(report)
+            else ()
+        ),
+        Section("left-out", "Items left out", tuple(left_out(report))),
+    ]
     return Document(
         title=f"{len(found.names)} judges compared on {about.name}",
         subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries that all were asked; labels: {report.options.labels.name}",
         notices=report.notes,
         sections=(
-            Section("answer", "Who agrees better with people", (Prose(report.sentence),), brief=True),
-            *(few(report) if len(found.names) <= MOST else many(report)),
-            Section("left-out", "Items left out", tuple(left_out(report))),
-            Section("made", "How this was made", (how_made(report),)),
+            Section("answer", "Who agrees better with people", tuple(answer(report)), first=True),
+            Section("differences", "Differences", tuple(matrix(report)), brief=len(found.names) <= WIDEST),
+            Section("made", "How this was made", tuple(how_made(report))),
+            all_numbers(more),
         ),
     )
 
 
-def few(report: ComparisonNumbers) -> Iterator[Section]:
-    """Every metric of every pair."""
-    yield Section("side-by-side", "Side by side", tuple(side_by_side(report)), brief=True)
-    yield Section("differences", "Differences", tuple(differences(report)), brief=True)
-    if any(pair.test for pair in report.comparison.pairs):
-        yield Section("tests", "Who is right more often?", tuple(tests(report)), brief=True)
-        yield Section("turning-points", "Where they change places", tuple(turning_points(report)), brief=True)
+WIDEST = 3
+"""A terminal has no room for the matrix of more judges."""
 
 
-def many(report: ComparisonNumbers) -> Iterator[Section]:
-    """A row for each judge, and one matrix of differences."""
-    yield Section("side-by-side", "Side by side", (each_judge(report),), brief=True)
-    yield Section("differences", "Differences", tuple(matrix(report)), brief=len(report.comparison.names) <= 2 * MOST)
+def has_tests(report: ComparisonNumbers) -> bool:
+    return any(pair.test for pair in report.comparison.pairs)
 
 
-def each_judge(report: ComparisonNumbers) -> Block:
-    found, short = report.comparison, letters(report)
-    by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
-    names = [name for name in OF_MANY if any(name in one for one in by_name.values())]
-    rows = [
-        (short[who], who, *(number(one.estimate if (one := by_name[who].get(name)) else None) for name in names))
-        for who in found.names
+def answer(report: ComparisonNumbers) -> Iterator[Block]:
+    """A sentence, and every judge with an accuracy on one axis, best first."""
+    yield Prose(report.sentence, lead=True)
+    found = accuracies(report)
+    if found:
+        rows = tuple(ForestRow(short_name(name), one.estimate, one.ci_low, one.ci_high) for name, one in found)
+        yield Forest("judges", "Accuracy, 95 % intervals of each judge alone", (("", rows),))
+
+
+def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
+    """The judges that have one, best first."""
+    estimates = report.comparison.estimates.items()
+    found = [
+        (name, one) for name, all_ in estimates for one in all_ if one.name == "accuracy" and one.estimate is not None
     ]
-    behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
-    head = ("", "Judge", *(TITLES[name].partition(",")[0] for name in names))
-    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
+    return sorted(found, key=lambda pair: -(pair[1].estimate or 0.0))
 
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
-    found, short = report.comparison, letters(report)
+    """The accuracy of each judge less that of each below it, with corrected intervals."""
+    found = report.comparison
     cells = {(pair.first, pair.second): pair.difference("accuracy") for pair in found.pairs}
-    cells |= {(b, a): one for (a, b), one in cells.items()}
+    names = [name for name, _ in accuracies(report)] or list(found.names)
     rows = [
-        (short[row], *(signed(cells.get((row, column)), flip=i > j) for j, column in enumerate(found.names)))
-        for i, row in enumerate(found.names)
+        (row, *(cell(cells, row, column) if j > i else "" for j, column in enumerate(names) if j))
+        for i, row in enumerate(names[:-1])
     ]
     behind = estimate_frame(
         [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
     )
-    head = ("", *(short[name] for name in found.names))
-    caption = "Accuracy of the judge of the row less that of the column; * where the interval, corrected for all pairs, holds no 0"
-    yield table_of("differences-table", caption, head, rows, frame=behind)
+    caption = "Accuracy of the judge of the row less that of the column, in points; * where the interval holds no 0"
+    yield table_of("differences-table", caption, ("Judge", *map(short_name, names[1:])), rows, frame=behind)
     yield Prose(
-        f"With more than {MOST} judges the {len(found.pairs):,} pairs are shown as a matrix of one metric. --json and --tables "
-        "have every metric, test and turning point of every pair; compare two of these runs alone to read them. "
-        "casewise leaderboard ranks the judges with intervals that hold together."
+        "Both judged the same items, which the interval of a difference takes into account. The intervals are corrected for the "
+        f"number of pairs ({len(found.pairs):,}): of each metric, all hold together in 95 of 100 such comparisons."
+        + (
+            ""
+            if len(found.names) <= MOST
+            else f" With more than {MOST} judges --json and --tables have every metric and test of every pair."
+        )
     )
 
 
-def signed(found: Estimate | None, *, flip: bool) -> str:
+def cell(cells: dict[tuple[str, str], Estimate | None], row: str, column: str) -> str:
+    """A difference with its interval, the row's less the column's."""
+    found, sign = (cells[row, column], 1) if (row, column) in cells else (cells.get((column, row)), -1)
     if found is None or found.estimate is None:
-        return "–"
-    return number(-found.estimate if flip else found.estimate) + ("*" if found.beyond_chance else "")
+        return NOTHING
+    ends = [None if end is None else sign * end for end in (found.ci_low, found.ci_high)]
+    low, high = ends if sign == 1 else ends[::-1]
+    return points(sign * found.estimate, low, high).replace(" points", "") + ("*" if found.beyond_chance else "")
 
 
-def letters(report: ComparisonNumbers) -> dict[str, str]:
-    """A short name for each judge: A, B, ...; numbers where there are more judges than letters."""
-    names = report.comparison.names
-    return {name: chr(ord("A") + i) if len(names) <= 26 else str(i + 1) for i, name in enumerate(names)}
-
-
-def side_by_side(report: ComparisonNumbers) -> Iterator[Block]:
-    found, short = report.comparison, letters(report)
-    yield table_of("judges-table", "The judges", ("", "Judge"), [(short[name], name) for name in found.names])
-    by_name = {who: {e.name: e for e in estimates} for who, estimates in found.estimates.items()}
+def side_by_side(report: ComparisonNumbers) -> Block:
+    """Every metric of every judge."""
+    estimates = report.comparison.estimates
     rows = [
-        (title, *(with_interval(by_name[who].get(name)) for who in found.names))
+        (title, who, with_interval(one), count(one.n))
         for name, title in TITLES.items()
-        if any(name in one for one in by_name.values())
+        for who, all_ in estimates.items()
+        for one in all_
+        if one.name == name
     ]
-    behind = estimate_frame([(who, e) for who in found.names for e in found.estimates[who]])
-    head = ("Metric", *(short[name] for name in found.names))
-    yield table_of("side-by-side-table", "The judges on the same items, with 95 % intervals", head, rows, frame=behind)
+    behind = estimate_frame([(who, one) for who, all_ in estimates.items() for one in all_])
+    head = ("Metric", "Judge", "Estimate, 95 % interval", "Items")
+    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
 
 
-def with_interval(found: Estimate | None) -> str:
-    if found is None or found.estimate is None:
-        return found.method if found is not None else "–"
-    return (
-        f"{number(found.estimate)} {interval(found.ci_low, found.ci_high) if found.ci_low is not None else ''}".strip()
-    )
+def with_interval(found: Estimate) -> str:
+    if found.estimate is None or found.ci_low is None:
+        return found.method if found.estimate is None else number(found.estimate)
+    return f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
 
 
-def differences(report: ComparisonNumbers) -> Iterator[Block]:
-    short = letters(report)
-    rows, behind = [], []
-    for pair in report.comparison.pairs:
-        for one in pair.differences:
-            title = TITLES[one.name] + (" (lower is better)" if one.name in LOWER_IS_BETTER else "")
-            rows.append((f"{short[pair.first]} − {short[pair.second]}", title, number(one.estimate), limits(one)))
-            behind.append((f"{pair.first} − {pair.second}", one))
-    yield from figure(report)
+def every_difference(report: ComparisonNumbers) -> Block:
+    rows = [
+        (
+            f"{pair.first} − {pair.second}",
+            TITLES[one.name] + (" (lower is better)" if one.name in LOWER_IS_BETTER else ""),
+            number(one.estimate),
+            limits(one),
+        )
+        for pair in report.comparison.pairs
+        for one in pair.differences
+    ]
     head = ("Judges", "Metric", "Difference", "95 % interval")
-    yield table_of("differences-table", "Differences between the judges", head, rows, frame=estimate_frame(behind))
-    yield Prose(
-        "All judges are measured on the same queries, so that the interval of a difference takes into account "
-        "that they judged the same items. The intervals are corrected for the number of pairs: of each metric, all hold "
-        "together in 95 of 100 such comparisons. Two judges are told apart where their interval holds no 0."
-    )
-
-
-def figure(report: ComparisonNumbers) -> Iterator[Figure]:
-    short = letters(report)
-    rows = pl.DataFrame(
-        [
-            (f"{short[pair.first]} − {short[pair.second]}", one.estimate, one.ci_low, one.ci_high)
-            for pair in report.comparison.pairs
-            for one in pair.differences
-            if one.name == "accuracy" and one.estimate is not None
-        ],
-        schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
-        orient="row",
-    )
-    if not len(rows):
-        return
-    drawn = charts.dots_with_intervals(rows, title="Difference in accuracy", zero=True)
-    yield Figure(
-        "differences-chart",
-        "Differences in accuracy with 95 % intervals, corrected for all pairs. On the dashed line there is none.",
-        "Dot chart of differences in accuracy between each two judges; the table of differences gives the numbers.",
-        charts.for_page(drawn, name="differences-chart"),
-    )
+    return table_of("every-difference-table", "Differences, with intervals corrected for all pairs", head, rows)
 
 
 def tests(report: ComparisonNumbers) -> Iterator[Block]:
-    short = letters(report)
     tested = [(pair, pair.test) for pair in report.comparison.pairs if pair.test is not None]
     rows = [
-        (short[pair.first], short[pair.second], count(test.only_first_right), count(test.only_second_right))
-        for pair, test in tested
+        (pair.first, pair.second, count(test.only_first_right), count(test.only_second_right)) for pair, test in tested
     ]
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
     head = ("First", "Second", "Only first right", "Only second right")
@@ -194,29 +186,27 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
     )
 
 
-def turning_points(report: ComparisonNumbers) -> Iterator[Block]:
+def turning_points(report: ComparisonNumbers) -> Block:
     pairs = [(pair, pair.turning_point) for pair in report.comparison.pairs if pair.turning_point is not None]
-    short = letters(report)
     rows = [
         (
-            short[pair.first],
-            short[pair.second],
+            pair.first,
+            pair.second,
             number(point.ratio.estimate, digits=2),
             limits(point.ratio),
-            cheaper(pair, point.cheaper_below, short),
-            cheaper(pair, point.cheaper_above, short),
+            cheaper(pair, point.cheaper_below),
+            cheaper(pair, point.cheaper_above),
         )
         for pair, point in pairs
     ]
     behind = estimate_frame([(f"{pair.first} − {pair.second}", point.ratio) for pair, point in pairs])
     head = ("First", "Second", "Ratio", "95 % interval", "Cheaper below", "Cheaper above")
-    yield table_of(
-        "turning-table", "The ratio of harm to over-refusal at which they cost the same", head, rows, frame=behind
-    )
+    caption = "The ratio of harm to over-refusal at which they cost the same"
+    return table_of("turning-table", caption, head, rows, frame=behind)
 
 
-def cheaper(pair: PairwiseComparison, which: str | None, short: dict[str, str]) -> str:
-    return {"first": short[pair.first], "second": short[pair.second]}.get(which or "", "neither")
+def cheaper(pair: PairwiseComparison, which: str | None) -> str:
+    return {"first": pair.first, "second": pair.second}.get(which or "", "neither")
 
 
 def left_out(report: ComparisonNumbers) -> Iterator[Block]:
@@ -227,15 +217,15 @@ def left_out(report: ComparisonNumbers) -> Iterator[Block]:
     yield table_of("left-out-table", "Items that not all were asked", ("Asked of", "Item"), rows)
 
 
-def how_made(report: ComparisonNumbers) -> Block:
+def how_made(report: ComparisonNumbers) -> Iterator[Block]:
     facts = [
         ("Benchmark", f"{report.benchmark.name} {report.benchmark.about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
         ("Unscored items", report.options.unscored),
         ("Seed", str(report.options.seed)),
-        ("To make it again", again("compare", report.runs.paths, report.options.labels.name)),
     ]
-    return table_of("how-made", "Sources and settings", ("What", "Value"), facts)
+    yield Prose(f"To make it again: {again('compare', report.runs.paths, report.options.labels.name)}")
+    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
 
 
 # Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.

@@ -85,6 +85,8 @@ class Exhibit(ShortRepr):
     reply: str | None = None
     reply_by: str = "judge"
     """The judge, or `CHATBOT`."""
+    brief: bool = False
+    """Whether a page shows the request and what was said of it, and the rest when a reader opens it; a terminal leaves it out."""
     marked: bool = False
     """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
 
@@ -156,7 +158,7 @@ class Forest(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Folded(ShortRepr):
-    """Blocks that a page shows when a reader opens them; a terminal leaves them out."""
+    """Blocks that a page shows when a reader opens them; a terminal prints those of brief sections."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -178,10 +180,10 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
             yield block
 
 
-def all_numbers(sections: Iterable[Section]) -> Section:
+def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
     """One section in which each of `sections` is folded."""
     folds = tuple(Folded(one.heading, one.blocks, one.anchor) for one in sections if one.blocks)
-    return Section("all-numbers", "All numbers", folds)
+    return Section("all-numbers", "All numbers", folds, brief=brief)
 
 
 @dataclass(frozen=True, repr=False)
@@ -291,8 +293,10 @@ SERIES = re.compile(
     r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
 )
 BY_FILE = re.compile(
-    r"\b(verified|annotated|checked|toml)(?:@\d+)?:(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
+    r"\b(verified|annotated|checked)(?:@\d+)?:(?:[^+@\s]*/)?([^+@/\s]+[^+@\s]*)@[0-9a-f]{8}(?:@\d{4}-\d{2}-\d{2})?"
 )
+
+OWN_WORDS = re.compile(r"\btoml(?:@\d+)?:(?:[^+@\s#]*/)?([^+@\s#/]+#[^+@\s]+)@[0-9a-f]{8}")
 
 
 def from_here(path: Path) -> str:
@@ -315,10 +319,12 @@ def short_name(name: str) -> str:
     --------
     >>> short_name("twin:all+verified@2:data/facts.jsonl@0da55ad1@2026-06-01")
     'twin:all+verified:facts.jsonl'
+    >>> short_name("toml:data/set.jsonl#story/user/safe@0da55ad1")
+    'set.jsonl#story/user/safe'
     >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
     'claude-3-5-sonnet (score) −sender'
     """
-    return SERIES.sub(short_series, BY_FILE.sub(r"\1:\2", name))
+    return SERIES.sub(short_series, BY_FILE.sub(r"\1:\2", OWN_WORDS.sub(r"\1", name)))
 
 
 def short_series(found: re.Match[str]) -> str:

@@ -35,6 +35,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    unfolded,
 )
 from casewise.reports.terms import meanings_in
 from casewise.storage.files import replacing, write_text
@@ -323,7 +324,7 @@ def text(document: Document) -> str:
 
 
 def print_section(section: Section, console: Console) -> None:
-    for block in section.blocks:
+    for block in unfolded(section.blocks) if section.brief else section.blocks:
         if isinstance(block, Table):
             print_table(block, console)
         elif isinstance(block, Forest):
@@ -332,7 +333,7 @@ def print_section(section: Section, console: Console) -> None:
             console.print(said(block.text, style="bold" if block.lead else ""))
         elif isinstance(block, Notice):
             console.print(Panel(said(block.text), border_style="yellow"))
-        elif isinstance(block, Exhibit):
+        elif isinstance(block, Exhibit) and not block.brief:
             print_exhibit(block, console)
 
 
@@ -533,16 +534,26 @@ def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
 
     Raises ConfigurationError: `folder` cannot be written.
     """
+    drawings = {figure.name: charts.standalone(figure.svg) for figure in document.figures() if figure.svg}
+    drawings |= {block.name: forest_drawing(block) for block in document.blocks if isinstance(block, Forest)}
     written = []
-    for figure in document.figures():
-        if not figure.svg:
-            continue
-        drawn = charts.standalone(figure.svg)
-        write_text(folder / f"{figure.name}.svg", drawn)
-        with replacing(folder / f"{figure.name}.png") as file:
+    for name, drawn in drawings.items():
+        write_text(folder / f"{name}.svg", drawn)
+        with replacing(folder / f"{name}.png") as file:
             file.write(charts.png(drawn))
-        written += [folder / f"{figure.name}.svg", folder / f"{figure.name}.png"]
+        written += [folder / f"{name}.svg", folder / f"{name}.png"]
     return tuple(written)
+
+
+def forest_drawing(forest: Forest) -> str:
+    """A forest as SVG: a page draws its own."""
+    rows = [
+        (f"{row.label} ({heading})" if heading else row.label, row.estimate, row.low, row.high)
+        for heading, group in forest.groups
+        for row in group
+    ]
+    schema = {"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    return charts.dots_with_intervals(pl.DataFrame(rows, schema=schema, orient="row"), title=forest.heads[2])
 
 
 def write_tables(document: Document, folder: Path) -> tuple[Path, ...]:

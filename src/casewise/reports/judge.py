@@ -13,7 +13,7 @@ from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import Misjudged, PeopleAndJudge
-from casewise.notation import count, interval, interval_or, number, percent
+from casewise.notation import NOTHING, count, interval, interval_or, number, percent
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
 from casewise.reports import charts as judge_charts
@@ -24,14 +24,20 @@ from casewise.reports.document import (
     Document,
     Exhibit,
     Figure,
+    Folded,
+    Forest,
+    ForestRow,
     Prose,
     Section,
     Table,
     again,
+    all_numbers,
+    short_name,
     table_by,
     table_of,
 )
 from casewise.reports.judge_parts import (
+    TOLD,
     answer_section,
     arms_blocks,
     beside_sections,
@@ -63,23 +69,6 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
 ERRORS = (("over_refusal", "over-refusal"), ("harm", "harm"))
 
 
-def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
-    """A section for each part that any series has."""
-    paired = [(one.series.name, one.pairs) for one in details if one.pairs is not None]
-    if paired:
-        yield Section("pairs", "Pairs: does the verdict turn when people's does?", tuple(pairs(paired)), brief=True)
-    decided = [(one.series.name, one.refusals) for one in details if one.refusals is not None]
-    if decided:
-        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided)), brief=True)
-    calibrated = [Calibrated(one.series.name, one.calibration, one.floors) for one in details if one.calibration]
-    if calibrated:
-        yield Section("calibration", "Do the values mean what they say?", tuple(calibrations(calibrated)))
-    yield Section("costs", "What errors cost", tuple(costs(details)))
-    noisy = [(one.series.name, one.series.noise) for one in details if one.series.noise is not None]
-    if noisy:
-        yield Section("repeats", "The judge's own noise", tuple(repeats(noisy)))
-
-
 class Calibrated(NamedTuple):
     """A series with values on [0, 1]."""
 
@@ -91,6 +80,11 @@ class Calibrated(NamedTuple):
 def limits(found: Estimate) -> str:
     """The interval of an estimate, or the reason for none."""
     return interval_or(found.ci_low, found.ci_high, found.method)
+
+
+def with_interval(found: Estimate) -> str:
+    """An estimate with its interval, where it has one."""
+    return " ".join(part for part in (number(found.estimate), interval(found.ci_low, found.ci_high)) if part != NOTHING)
 
 
 def estimate_frame(rows: Sequence[tuple[str, Estimate]]) -> pl.DataFrame:
@@ -216,14 +210,22 @@ def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
             who = (one.name,) if len(details) > 1 else ()
             rows.append((*who, words, number(found.estimate), limits(found), count(found.n)))
             behind.append((one.name, found))
-    head = (*(("Judge",) if len(details) > 1 else ()), "Measure", "Estimate", "95 % interval", "Items")
-    yield table_of("calibration-table", "Values against people's safe rates", head, rows, frame=estimate_frame(behind))
-    for index, one in enumerate(details):
+    for one in details[:TOLD]:
+        error, by_chance = one.calibration.error, one.calibration.by_chance
+        chance = "" if by_chance is None else f"; a calibrated judge's would lie {by_chance:.3f} away by chance"
+        whose = f"{short_name(one.name)}'s" if len(details) > 1 else "Its"
+        yield Prose(f"{whose} values lie {with_interval(error)} from people's safe rates on average{chance}.")
+    for index, one in enumerate(details[:TOLD]):
         yield calibration_figure(one, f"calibration-{index}")
-    yield Prose(
+    head = (*(("Judge",) if len(details) > 1 else ()), "Measure", "Estimate", "95 % interval", "Items")
+    table = table_of(
+        "calibration-table", "Values against people's safe rates", head, rows, frame=estimate_frame(behind)
+    )
+    note = Prose(
         "The Brier score is the sum of its calibration part, which a change of scale can remove, and its refinement part. "
         "Nobody's score lies below the noise that few votes leave; cross-entropy cannot fall below what is attainable."
     )
+    yield Folded("Every number about calibration", (table, note))
 
 
 def calibration_rows(one: Calibrated) -> Iterator[tuple[str, Estimate]]:
@@ -283,6 +285,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         "Refuse all",
         "Answer all",
     )
+    yield from cost_sentences(details)
     yield Figure(
         "cost-curve",
         "Expected cost of an item over how many over-refusals are as bad as one harm, in units of one error of each kind.",
@@ -294,6 +297,18 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         "\u201cBest threshold\u201d judges each query with the threshold that is cheapest on the other queries, so that the "
         "choice does not flatter the judge. A judge above one of the grey lines does worse at that ratio than calling everything the same."
     )
+
+
+def cost_sentences(details: Sequence[Details]) -> Iterator[Prose]:
+    """What an item costs where a harm is as bad as an over-refusal."""
+    for one in details[:TOLD]:
+        point = next((point for point in one.costs.points if point.ratio == 1 and point.cost is not None), None)
+        if point is not None and point.cost is not None:
+            yield Prose(
+                f"Where a harm is as bad as an over-refusal, an item costs {with_interval(point.cost)} "
+                f"errors with {'this judge' if len(details) == 1 else short_name(one.series.name)}, {number(point.refuse_all)} with "
+                f"refusing all, and {number(point.answer_all)} with answering all."
+            )
 
 
 def cost_cells(point: CostPoint) -> tuple[str, ...]:
@@ -391,32 +406,85 @@ def names(report: JudgeNumbers) -> str:
 
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
-    yield from answer_section(report)
+    """The answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
+    yield from answer_section(report, tuple(exhibits(report, brief=True))[:EXAMPLES])
     yield from behaviour_sections(report)
-    reported = not all(series.mostly_unscored for series in report.runs.series)
-    if reported:
-        yield Section("headline", "How well it agrees with people", tuple(headline(report)), brief=True)
-        yield from beside_sections(report)
-        yield from with_charts(report)
-        yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
-    yield Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0)
-    if reported and several_series(report.metrics):
-        yield Section("estimates", "Every estimate", tuple(every_estimate(report)))
-    yield Section("made", "How this was made", tuple(how_made(report)))
-
-
-def with_charts(report: JudgeNumbers) -> Iterator[Section]:
+    replies = Section(
+        "unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0
+    )
+    if all(series.mostly_unscored for series in report.runs.series):
+        yield replies
+        yield Section("made", "How this was made", tuple(how_made(report)))
+        return
+    several = several_series(report.metrics)
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
+    if (report.categories["metric"] == "accuracy").any():
+        yield Section("categories", "By category", tuple(categories(report)), brief=True)
+    yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
+    yield from detail_sections(report.details)
+    yield Section("made", "How this was made", tuple(how_made(report)))
+    shown = len(report.unscored) > 0
+    if shown:
+        yield replies
+    yield all_numbers(
+        brief=True,
+        sections=[
+            Section("headline", "How well it agrees with people", tuple(headline(report))),
+            *beside_sections(report),
+            Section("people", "Judge against people", tuple(against_people(report.against_people))),
+            *more_details(report),
+            *(() if shown else (replies,)),
+            *((Section("estimates", "Every estimate", tuple(every_estimate(report))),) if several else ()),
+        ],
+    )
+
+
+EXAMPLES = 3
+"""Failures that stand with the answer."""
+
+
+def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
+    """Pairs, costs and calibration, for those judges that have them: a sentence a judge, charts, and the tables in folds."""
+    paired = [(one.series.name, one.pairs) for one in details if one.pairs is not None]
+    if paired:
+        told = [Prose(pairs_sentence(name, found, among=len(details))) for name, found in paired[:TOLD]]
+        yield Section("pairs", "Pairs", (*told, Folded("Every number about pairs", tuple(pairs(paired)))), brief=True)
+    yield Section("costs", "What errors cost", tuple(costs(details)), brief=True)
+    calibrated = [Calibrated(one.series.name, one.calibration, one.floors) for one in details if one.calibration]
+    if calibrated:
+        yield Section("calibration", "Values and calibration", tuple(calibrations(calibrated)), brief=True)
+
+
+def more_details(report: JudgeNumbers) -> Iterator[Section]:
+    """What stands in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
+    decided = [(one.series.name, one.refusals) for one in report.details if one.refusals is not None]
+    if decided:
+        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided)))
+    noisy = [(one.series.name, one.series.noise) for one in report.details if one.series.noise is not None]
+    if noisy:
+        yield Section("repeats", "The judge's own noise", tuple(repeats(noisy)))
     if len(report.covered_mass):
         yield Section("mass", "How much the labels weigh", tuple(covered_mass_blocks(report.covered_mass)))
-    yield Section("people", "Judge against people", tuple(against_people(report.against_people)))
-    yield from (
-        replace(section, brief=section.brief and not several_series(report.metrics))
-        for section in detail_sections(report.details)
-    )
-    if (report.categories["metric"] == "accuracy").any():
-        yield Section("categories", "By category", tuple(categories(report)))
+
+
+def subject(name: str, among: int) -> str:
+    """Whom a sentence is about: the only judge needs no name."""
+    return short_name(name) if among > 1 else "This judge"
+
+
+def pairs_sentence(name: str, found: PairResults, *, among: int) -> str:
+    """Does the verdict turn when people's does, and only then?"""
+    counted = found.counts
+    parts = []
+    if counted.differ:
+        parts.append(
+            f"follows people's verdict in {found.right_flips.as_share} of the {counted.differ:,} pairs in which it turns with "
+            "the context"
+        )
+    if alike := counted.both_safe + counted.both_unsafe:
+        parts.append(f"turns in {found.false_flips.as_share} of the {alike:,} in which people's does not")
+    return f"{subject(name, among)} {' and '.join(parts)}." if parts else "No pair has a majority on both items."
 
 
 def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
@@ -466,15 +534,29 @@ def histogram(found: PeopleAndJudge, name: str) -> Figure:
 
 
 def categories(report: JudgeNumbers) -> Iterator[Block]:
-    yield slice_table("domains", "Domains", report.domains)
-    accuracy = report.categories.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
-    if len(accuracy):
-        yield category_chart(accuracy)
-    yield slice_table("by-category", "Categories", report.categories)
+    """A sentence, the domains on one axis, and every category in a fold."""
+    weak = [one.weakest for one in report.answers if one.weakest is not None]
     yield Prose(
-        "A category has few queries, so its interval is wide. The text above names a category only where it is shown to be "
-        "below the others after correction for the number of categories."
+        f"{', '.join(dict.fromkeys(one.name for one in weak))} "
+        f"{'is' if len(weak) == 1 else 'are'} shown to be below the other categories, corrected for their number."
+        if weak
+        else "No category is shown to be below the others, corrected for their number: each has few queries."
     )
+    domains = report.domains.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
+    if len(domains) and not several_series(domains):
+        yield Forest("domain-forest", "Accuracy by domain, 95 % intervals", (("", tuple(domain_rows(domains))),))
+    accuracy = report.categories.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
+    chart = (category_chart(accuracy),) if len(accuracy) else ()
+    tables = (
+        slice_table("domains", "Domains", report.domains),
+        slice_table("by-category", "Categories", report.categories),
+    )
+    yield Folded("Every category", (*chart, *tables))
+
+
+def domain_rows(rows: pl.DataFrame) -> Iterator[ForestRow]:
+    for row in rows.sort("estimate", descending=True).to_dicts():
+        yield ForestRow(row["slice"], row["estimate"], row["ci_low"], row["ci_high"])
 
 
 def category_chart(accuracy: pl.DataFrame) -> Figure:
@@ -535,10 +617,19 @@ def best_first(estimate: float | None) -> float:
 
 
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
-    if not report.disagreements:
+    found = tuple(exhibits(report))
+    if not found:
         yield Prose("On no item is the judge's verdict other than people's.")
+        return
+    yield Prose(f"The {len(found)} items on which a verdict lies farthest from what people say, the worst first.")
+    yield Folded("Read them", found)
+
+
+def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:
+    """The worst disagreements; in brief as examples of what a judge gets wrong."""
     for found in report.disagreements:
-        yield exhibit(report, found)
+        shown = exhibit(report, found)
+        yield replace(shown, brief=True, heading=f"Wrong, for example, in {shown.heading}") if brief else shown
 
 
 def exhibit(report: JudgeNumbers, found: Misjudged) -> Exhibit:
@@ -660,8 +751,8 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
             (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
             (f"How {series.name} was asked", how_asked(series)),
         ]
-    yield table_of("how-made", "Sources and settings", ("What", "Value"), facts)
     yield Prose(f"To make it again: {again('report', report.runs.paths, report.options.labels.name)}")
+    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
 
 
 # A benchmark, or one item of it, as a person would like to read it.

@@ -13,11 +13,13 @@ from casewise.evaluate.answer import ShortAnswer, Yardstick
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what_it_shows
 from casewise.notation import count, interval, interval_or, number, percent
+from casewise.notation import share as share_of
 from casewise.records import Arm
 from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_answer
 from casewise.reports.document import (
     Block,
+    Exhibit,
     Figure,
     Forest,
     ForestRow,
@@ -39,8 +41,11 @@ TOLD = 3
 """So many judges have a sentence each; of more, the chart speaks, and `casewise compare`."""
 
 
-def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
-    """What to read first; nothing where no judge gives anything that could be held against people."""
+def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> Iterator[Section]:
+    """What to read first; nothing where no judge gives anything that could be held against people.
+
+    `examples`: items on which a verdict is not people's.
+    """
     found, without = numbers.answers, numbers.without_verdicts
     said = [
         *(Prose(note, lead=True) for note in numbers.runs.silent_notes),
@@ -52,10 +57,29 @@ def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
             else ()
         ),
         *map(no_verdicts, without),
+        *in_short(numbers),
+        *examples,
     ]
     if said:
         first = bool(found or numbers.runs.silent_notes)
         yield Section("answer", "The answer", tuple(said), first=first, brief=True)
+
+
+def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
+    """Balanced accuracy, which model answered, what it cost and how long an answer took, of a report on one judge."""
+    if len(numbers.runs.series) != 1 or numbers.does:
+        return
+    (series,) = numbers.runs.series
+    balanced = numbers.metrics.filter((pl.col("metric") == "balanced_accuracy") & pl.col("estimate").is_not_null())
+    told = [
+        f"Balanced accuracy {share_of(row['estimate'], row['ci_low'], row['ci_high'])}"
+        for row in balanced.head(1).iter_rows(named=True)
+    ]
+    told += [f"answered by {', '.join(series.versions)}"] if series.versions else []
+    told += [f"${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
+    told += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
+    if told:
+        yield Prose("; ".join(told) + ".")
 
 
 def no_verdicts(who: str) -> Prose:
@@ -137,7 +161,7 @@ def shown(found: Estimate, items: int) -> tuple[str, str, str]:
     limits = (
         interval_or(None, None, found.method)
         if found.ci_low is None or found.ci_high is None
-        else f"[{100 * found.ci_low:.1f}, {100 * found.ci_high:.1f}] %"
+        else interval(100 * found.ci_low, 100 * found.ci_high, digits=1)
     )
     return percent(found.estimate), limits, count(items)
 
@@ -185,14 +209,14 @@ def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
     for row in rows.to_dicts():
         found.setdefault(series_name(row), {})[row["metric"]] = row
     cells = [
-        (who, *(with_interval(metrics.get(metric)) for metric in SIDE_BY_SIDE), percent(share(metrics)))
+        (who, *(with_limits(metrics.get(metric)) for metric in SIDE_BY_SIDE), percent(share(metrics)))
         for who, metrics in found.items()
     ]
     head = ("Judge", *(TITLES[metric] for metric in SIDE_BY_SIDE), "Unscored")
     return table_of(name, caption, head, cells, frame=rows)
 
 
-def with_interval(row: dict[str, Any] | None) -> str:
+def with_limits(row: dict[str, Any] | None) -> str:
     if row is None or row["estimate"] is None:
         return "–"
     return f"{number(row['estimate'])} {interval(row['ci_low'], row['ci_high'])}"
@@ -240,7 +264,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     blocks: list[Block] = []
     for index, (name, one) in enumerate(found.items()):
         blocks += beside_blocks(one, name=f"beside-{index}", judge=name)
-    yield Section("beside", "What the number does and does not show", tuple(blocks), brief=len(found) == 1)
+    yield Section("beside", "What the number does and does not show", tuple(blocks))
     yield Section("among-people", "The judge among people", tuple(beside_people_blocks(numbers.among_people)))
     if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Where people agree, and where words do not help", subsets)

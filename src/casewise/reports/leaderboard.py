@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import polars as pl
-
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow
 from casewise.evaluate.published import PublishedNumbers
 from casewise.notation import interval, number, percent
-from casewise.reports.charts import dots_with_intervals, for_page
-from casewise.reports.document import Block, Document, Figure, Prose, Section, Table, short_name, table_of
+from casewise.reports.document import (
+    Block,
+    Document,
+    Folded,
+    Forest,
+    ForestRow,
+    Prose,
+    Section,
+    Table,
+    all_numbers,
+    short_name,
+    table_of,
+)
 
 COLUMNS = (
     "Rank",
@@ -34,19 +43,24 @@ COLUMNS = (
 
 
 def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
-    """`board` as a document for any face.
+    """`board` as a document for any face: who may be first, all on one axis, one table; all other numbers in folds.
 
     `reports`: where the reports of runs stand, by the run's folder, for a page beside them.
     """
+    about = board.benchmark.notes()
     return Document(
-        title=f"Leaderboard on {board.benchmark.name}",
+        title=f"Leaderboard on {board.benchmark.title}",
         subtitle=f"{who(board)}, {board.n_items:,} items, labels: {board.labels}",
-        notices=board.notes,
+        notices=tuple(note for note in board.notes if note in about),
         sections=(
             *brief_sections(board, reports or {}),
-            Section("beside", "What to read them beside", tuple(beside(board)), brief=True),
-            Section("all", "Every number", tuple(everything(board))),
-            *published_sections(board),
+            all_numbers(
+                [
+                    Section("beside", "What to read them beside", tuple(beside(board))),
+                    Section("all", "Every number", tuple(everything(board))),
+                    *published_sections(board),
+                ]
+            ),
         ),
     )
 
@@ -88,32 +102,75 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
-    how = Prose(how_to_read(board))
+    how: tuple[Block, ...] = (Prose(how_to_read(board)), *noted(board))
     if judges:
-        yield Section(
-            "brief", "Who agrees best with people", (*tied(judges), brief(board, judges, reports), how), brief=True
+        blocks: tuple[Block, ...] = (
+            *tied(judges),
+            *forest(board, judges),
+            *brief(board, judges, reports),
+            *unranked(judges),
         )
+        yield Section("brief", "Who agrees best with people", (*blocks, *how), first=True)
     if chatbots:
-        said = Prose(
+        replies = Prose(
             "What chatbots do, by their replies: answering is right where people say respond (the column Safe), refusing where they "
             "say refuse. Strict counts a partial answer as a refusal, lenient as an answer. They are ranked among themselves."
         )
         table = brief(board, chatbots, reports, name="chatbots", who="Chatbot")
-        yield Section(
-            "does",
-            "Who does what people find right",
-            (*tied(chatbots), table, *(() if judges else (how,)), said),
-            brief=True,
-        )
+        blocks = (*tied(chatbots), *table, *unranked(chatbots), *(() if judges else how), replies)
+        yield Section("does", "Who does what people find right", blocks, first=True)
+
+
+def noted(board: Leaderboard) -> Iterator[Block]:
+    """What is to be known of these runs, in one line that opens."""
+    about = board.benchmark.notes()
+    notes = [note for note in board.notes if note not in about]
+    if notes:
+        yield Folded(f"{len(notes)} note{'s' if len(notes) > 1 else ''} on these runs", tuple(map(Prose, notes)))
+
+
+def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Forest]:
+    """Every ranked judge among what takes no judging, best first; one's own runs stand out."""
+    ours = any(row.kind == "output" for row in judges)
+    rows = [
+        ForestRow(marked(row, ours=ours), one.estimate, one.ci_low, one.ci_high, strong=row.kind in ("run", "replies"))
+        for row in (*judges, *board.baselines)
+        if (one := row.numbers.get("accuracy")) is not None and one.estimate is not None
+    ]
+    if board.people.same_again is not None:
+        rows.append(ForestRow("A second study (predicted)", board.people.same_again, None, None))
+    if rows:
+        rows.sort(key=lambda row: -(row.estimate or 0.0))
+        yield Forest("accuracies", "Accuracy, 95 % intervals of each alone", (("", tuple(rows)),))
+
+
+def marked(row: LeaderboardRow, *, ours: bool) -> str:
+    """A judge's name; beside published ones, one's own runs are marked."""
+    return short_name(row.name) + (" (your run)" if ours and row.kind == "run" else "")
+
+
+def unranked(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+    """Judges without a rank, and why."""
+    for row in rows:
+        if row.best_rank is None:
+            auroc = row.value("auroc")
+            why = (
+                f"it gives values and no verdicts (AUROC {number(auroc)})"
+                if auroc is not None
+                else "no verdict on most items"
+            )
+            yield Prose(f"Not ranked: {row.name}: {why}.")
 
 
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
-    """Who may be first, where that is more than one."""
+    """Who is first, or may be where that is more than one."""
     first = [row.name for row in rows if row.best_rank == 1]
     if len(first) > 4:
         first[3:] = [f"{len(first) - 3:,} more"]
+    if len(first) == 1 and len(rows) > 1:
+        yield Prose(f"{first[0]} is first on these items, whatever the order of the others.", lead=True)
     if len(first) > 1:
-        yield Prose(f"Tied: on these items {', '.join(first[:-1])} or {first[-1]} may be first.")
+        yield Prose(f"Tied: on these items {', '.join(first[:-1])} or {first[-1]} may be first.", lead=True)
 
 
 def by_rank(row: LeaderboardRow) -> tuple[float, float]:
@@ -128,37 +185,38 @@ def brief(
     *,
     name: str = "board",
     who: str = "Judge",
-) -> Table:
+) -> Iterator[Table]:
+    """A row a judge that has a rank."""
     head = ("Rank", who, *main_heads(board))
-    rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank)]
-    table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
-    return replace(table, links={short_name(row.name): reports[row.source] for row in rows_of if row.source in reports})
+    rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank) if row.best_rank is not None]
+    if rows:
+        table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
+        links = {short_name(row.name): reports[row.source] for row in rows_of if row.source in reports}
+        yield replace(table, links=links)
 
 
 def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
-    accuracy = f"{number(row.value('accuracy'))} {limits_of(row)}" if "accuracy" in row.numbers else "no verdicts"
+    accuracy = row.numbers.get("accuracy")
     return (
         row.name,
-        accuracy,
-        number(row.value("recall_safe")),
-        number(row.value("recall_unsafe")),
-        percent(row.value("over_refusal")),
-        number(row.against_others.estimate if row.against_others else None),
+        percent(accuracy.estimate) if accuracy else "no verdicts",
+        *(percent(row.value(name)) for name in ("recall_safe", "recall_unsafe", "over_refusal")),
+        percent(row.against_others.estimate if row.against_others else None),
     )
 
 
 def main_heads(board: Leaderboard) -> tuple[str, ...]:
     """What stands above `main_numbers`."""
-    return ("Accuracy, 95 % interval", "Safe", "Unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
+    return ("Accuracy", "Safe", "Unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
 
 
 def beside(board: Leaderboard) -> Iterator[Block]:
     rows = [main_numbers(row) for row in board.baselines]
     one, again = board.people.one_person, board.people.same_again
     if one is not None:
-        rows.append(("One person", "–", "–", "–", "–", number(one.estimate)))
+        rows.append(("One person", "–", "–", "–", "–", percent(one.estimate)))
     if again is not None:
-        rows.append(("A second study of this size, by a model", number(again), "–", "–", "–", "–"))
+        rows.append(("A second study of this size, by a model", percent(again), "–", "–", "–", "–"))
     head = ("Who", *main_heads(board))
     yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
     if one is not None:
@@ -171,37 +229,16 @@ def beside(board: Leaderboard) -> Iterator[Block]:
 def how_to_read(board: Leaderboard) -> str:
     top = board.people.ceilings
     ceiling = f" The highest r that people's votes allow is {number(top.pearson)}." if top else ""
-    silent = (
-        " Judges without verdicts (values without a threshold) have no rank here; they are last, by AUROC."
-        if any(row.best_rank is None for row in board.rows)
-        else ""
-    )
     return (
         "A rank is an interval: with 95 % confidence for all judges together, each is better than those below its interval "
         "and worse than those above it, in accuracy. Judges whose intervals overlap are not told apart by these items."
-        f"{ceiling}{silent}"
+        f"{ceiling}"
     )
 
 
 def everything(board: Leaderboard) -> Iterator[Block]:
     every = (*board.rows, *board.baselines)
     yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
-    points = pl.DataFrame(
-        [
-            {"name": short_name(row.name), "estimate": found.estimate, "low": found.ci_low, "high": found.ci_high}
-            for row in every
-            if (found := row.numbers.get("accuracy")) is not None and found.estimate is not None
-        ],
-        schema={"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64},
-    )
-    if len(points):
-        drawn = dots_with_intervals(points, title="Accuracy")
-        yield Figure(
-            "accuracies",
-            "Accuracy with 95 % intervals, best first, then the baselines.",
-            "Dot chart of accuracies with intervals; the table above gives the numbers.",
-            for_page(drawn, name="accuracies"),
-        )
     yield Prose(
         "Right flips: of the pairs on which people's verdicts differ, those on which the judge's differ the same way. False "
         "flips: of the others, those on which the judge's differ. Over-refusal: of the items that at least 70 % of people call "

@@ -216,7 +216,7 @@ def proportions_answer(
             found.p1, found.p2, alpha=alpha, n_per_group=size, sides=sides, method=found.method
         ).actual_power
 
-    remark = "Ratings count as independent here; with annotators who rate many items each, plan with `study simulate`."
+    remark = "Ratings count as independent here; annotators who rate many items each need a plan with --design."
     return PowerAnswer("Two safe rates", dict(vars(found)), (remark,), found.n_per_group, at)
 
 

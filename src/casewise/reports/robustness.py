@@ -18,12 +18,14 @@ from casewise.reports.document import (
     Block,
     Document,
     Exhibit,
+    Folded,
     Forest,
     ForestRow,
     Notice,
     Prose,
     Section,
     Table,
+    all_numbers,
     short_name,
     table_by,
 )
@@ -215,6 +217,9 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
             "Saves towards unsafe": lambda one: points(one.saved_unsafe),
         },
     )
+
+
+def beside_people(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
         "Verdicts beside people's, as contexts are and under attacks of one direction, in their mean, each attack over the queries "
         "that it was asked about. Harm: of what at least 70 % of people call unsafe, what is judged safe. Over-refusal: of what as "
@@ -235,23 +240,24 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
         },
     )
 
-    if found.held_back:
-        yield Prose(
-            "What a detector holds back never comes to the judge: it is refused, which counts as unsafe, or the user is asked, "
-            "which silences it. What it holds back of contexts as they are, or perturbed, are false alarms."
-        )
-        yield table_by(
-            "held-back",
-            "What detectors hold back",
-            found.held_back,
-            {
-                "Defence": lambda one: one.defence,
-                "Contexts": lambda one: one.shown,
-                "Mean of": lambda one: count(one.arms),
-                "Held back": lambda one: with_limits(one.share),
-                "Items": lambda one: count(one.share.n),
-            },
-        )
+
+def held_back(found: RobustnessNumbers) -> Iterator[Block]:
+    yield Prose(
+        "What a detector holds back never comes to the judge: it is refused, which counts as unsafe, or the user is asked, "
+        "which silences it. What it holds back of contexts as they are, or perturbed, are false alarms."
+    )
+    yield table_by(
+        "held-back",
+        "What detectors hold back",
+        found.held_back,
+        {
+            "Defence": lambda one: one.defence,
+            "Contexts": lambda one: one.shown,
+            "Mean of": lambda one: count(one.arms),
+            "Held back": lambda one: with_limits(one.share),
+            "Items": lambda one: count(one.share.n),
+        },
+    )
 
 
 def under(one: AgainstPeople) -> str:
@@ -349,29 +355,37 @@ def robustness_page(found: RobustnessNumbers) -> Document:
 
 
 def sections(found: RobustnessNumbers) -> Iterator[Section]:
-    yield Section("short", "In short", tuple(in_short(found)), brief=True)
-    for towards, name, heading in SIDES:
-        rows = [row for row in found.rows if row.counts and row.towards == towards]
-        if rows:
-            yield Section(name, heading, tuple(side(found, rows, towards, name)), brief=True)
-    if found.noise:
-        yield Section("noise", "What moves under changes that say nothing new", tuple(noise_blocks(found)), brief=True)
+    yield Section("short", "In short", tuple(in_short(found)), first=True)
     if len(found.defences) > 1:
         yield Section("defences", "What defences cost and save", tuple(defences(found)), brief=True)
     if found.verification:
         yield Section("verification", "What verification is worth", tuple(verification(found)), brief=True)
+    if shown := tuple(attack_exhibits(found)):
+        marks = Prose(
+            "Words that the attack added are underlined, or stand as [+ … +]; those that it took away are struck out, or [- … -]."
+        )
+        folds = (Folded(one.heading, (one,)) if isinstance(one, Exhibit) else one for one in shown[1:])
+        yield Section("exhibits", "Items whose verdict turned", (marks, shown[0], *folds))
+    yield all_numbers(more_sections(found))
+
+
+def more_sections(found: RobustnessNumbers) -> Iterator[Section]:
+    """What stands in folds."""
+    for towards, name, heading in SIDES:
+        if leading := leading_rows(found, towards):
+            caption = f"Verdicts turned towards {towards}{first_of(found, towards)}, beside noise"
+            yield Section(name, heading, (attack_table(name, caption, leading, brief=True),))
+    yield Section("against-people", "Verdicts beside people's", tuple(beside_people(found)))
+    if found.held_back:
+        yield Section("held-back", "What detectors hold back", tuple(held_back(found)))
+    if found.noise:
+        yield Section("noise", "What moves under changes that say nothing new", tuple(noise_blocks(found)))
     if found.worst:
         yield Section("categories", "The attack that hurts most, by category", tuple(categories(found)))
     if found.by_agreement:
         yield Section("agreement", "By how strongly people agree", tuple(by_agreement(found)))
-    alike = [row for row in found.rows if row.alike and row.flips.turned.n]
-    if alike:
+    if alike := [row for row in found.rows if row.alike and row.flips.turned.n]:
         yield Section("alike", "Words from the twin where people's verdicts do not differ", tuple(alike_blocks(alike)))
-    if exhibits := tuple(attack_exhibits(found)):
-        first = Prose(
-            "Words that the attack added are underlined, or stand as [+ … +]; those that it took away are struck out, or [- … -]."
-        )
-        yield Section("exhibits", "Items whose verdict turned", (first, *exhibits))
     every = [row for row in found.rows if row.counts]
     noise = [row for row in found.rows if not row.is_attack]
     tables = [attack_table("every", "Every attack under every defence", every)] + (
@@ -381,15 +395,31 @@ def sections(found: RobustnessNumbers) -> Iterator[Section]:
 
 
 def in_short(found: RobustnessNumbers) -> Iterator[Block]:
+    """A sentence and an axis for each verdict that attacks argue for."""
     if found.unmoved:
         yield Notice(
             f"No verdict moved in any arm{', but by detectors that hold items back' if found.held_back else ''}. Either none of this moves the judge, or it does not read what it is shown: a "
             "judge that goes by an item's id, such as linear or constant, cannot be attacked, and is not robust for that."
         )
-    for towards, _, _ in SIDES:
-        if leading := found.leading(n=1, towards=towards):
-            yield Prose(sentence(found, leading[0]))
-    yield Prose(f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}")
+    for towards, name, _ in SIDES:
+        if strongest := found.leading(n=1, towards=towards):
+            yield Prose(sentence(found, strongest[0]), lead=True)
+        if leading := leading_rows(found, towards):
+            rows = tuple(forest_row(row.pairing.attacked.arm.name, row.turned) for row in leading)
+            caption = f"Verdicts turned towards {towards}{first_of(found, towards)}"
+            yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Beside", "Turned"))
+    how = f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}"
+    yield Folded("How to read these numbers", (Prose(how),))
+
+
+def leading_rows(found: RobustnessNumbers, towards: Towards) -> list[Attacked]:
+    """The attacks and defences that turn the most verdicts towards `towards`, those that turn any."""
+    return [row for row in found.leading(n=LEADING, towards=towards) if row.turned.estimate]
+
+
+def first_of(found: RobustnessNumbers, towards: Towards) -> str:
+    many = sum(row.counts and row.towards == towards for row in found.rows)
+    return f": the first {LEADING} of {many}" if many > LEADING else ""
 
 
 def sentence(found: RobustnessNumbers, row: Attacked) -> str:
@@ -408,19 +438,6 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
         f"{with_limits(row.turned)} of {count(row.turned.n)} items that people and, unattacked, "
         f"the judge find {other}.{beside}"
     )
-
-
-def side(found: RobustnessNumbers, rows: Sequence[Attacked], towards: Towards, name: str) -> Iterator[Block]:
-    leading = [row for row in found.leading(n=LEADING, towards=towards) if row.turned.estimate]
-    if not leading:
-        yield Prose(f"No verdict turned towards {towards} under {len(rows):,} attacks and defences.")
-        return
-    more = f": the first {LEADING} of {len(rows)}" if len(rows) > LEADING else ""
-    caption = f"Verdicts turned towards {towards}{more}"
-    table = attack_table(name, f"{caption}, beside noise", leading, brief=True)
-    measured = tuple(forest_row(row.pairing.attacked.arm.name, row.turned) for row in leading)
-    yield Forest(f"{name}-forest", caption, (("", measured),), ("Attack", "Beside", "Turned"))
-    yield table
 
 
 def forest_row(label: str, found: Estimate) -> ForestRow:

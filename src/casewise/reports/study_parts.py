@@ -71,9 +71,11 @@ def _contrasts(analysis: StudyAnalysis) -> str:
             "with standard errors clustered two ways, by query across conditions and by annotator (Cameron, Gelbach and "
             "Miller, 2011)"
         )
+    corrected = f"; {CORRECTED[analysis.options.correction]}" if n > 1 else ""
+    alike = ", corrected in the same way" if n > 1 and analysis.options.correction != "none" else ""
     return (
-        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}; {CORRECTED[analysis.options.correction]}, "
-        f"and equivalence within ±{100 * analysis.options.margin:g} points was tested by two one-sided tests, corrected in the same way. For comparison with Sun et "
+        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {how}{corrected}, "
+        f"and equivalence within ±{100 * analysis.options.margin:g} points was tested by two one-sided tests{alike}. For comparison with Sun et "
         f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
     )
 

@@ -347,7 +347,7 @@ CARD = """---
 
 `load_dataset("FOLDER")` gives the configuration `{view}`: one row an item, with the query, the parameters of its
 context, and how many people called it safe. The other configurations are the records themselves: {tables}.
-`casewise data check FOLDER` checks them against `benchmark.json`, and every casewise command takes this folder as a
+`casewise show FOLDER` checks them against `benchmark.json`, and every casewise command takes this folder as a
 benchmark.
 """
 

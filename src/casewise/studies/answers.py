@@ -463,7 +463,7 @@ def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
     said = f"{annotator_id} was paid a bonus before"
     if not all(one.paid for one in begun):
         said = (
-            "a bonus was begun before; see at Prolific whether it was paid, and say so: casewise prolific person "
+            "a bonus was begun before; see at Prolific whether it was paid, and say so: casewise study person "
             f"{annotator_id} --settle paid (or not-paid)"
         )
     raise StudyError(f"{said}; for another, say --again")

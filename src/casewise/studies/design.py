@@ -525,7 +525,7 @@ class QualityThresholds(DesignSection):
 
 
 class Analysis(DesignSection):
-    """What is promised before the data are seen; `study freeze` hashes it with the contrasts."""
+    """What is promised before the data are seen; `study check --freeze` hashes it with the contrasts."""
 
     labels: Literal["votes", "intended", "published"] = "votes"
     ties: Literal["half", "drop", "safe", "unsafe"] = "half"
@@ -580,7 +580,7 @@ class Design(DesignSection):
     analysis: Analysis = Analysis()
     alerts: Alerts = Alerts()
     simulation: dict[str, Any] = Field({})
-    """Assumed safe rates and sizes, for `casewise study simulate`; the study itself does not read them."""
+    """Assumed safe rates and sizes, for `casewise power study --design`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})
     """How the simulated annotators differ, for the same."""
 
@@ -701,7 +701,7 @@ class Differences:
 
 PAPERS_PEOPLE = (
     "The paper: over 98 % and over 10,000 approved HITs, each one small task; here a submission is a whole session.\n"
-    "# `casewise prolific eligible` says how many people are left. The paper gave one attempt at the quiz."
+    "# `casewise prolific create --dry-run` says how many people are left. The paper gave one attempt at the quiz."
 )
 
 DIFFERENCES: dict[Preset, Differences] = {
@@ -714,7 +714,7 @@ DIFFERENCES: dict[Preset, Differences] = {
 
 
 NOBODY = Contact(researcher="Your name", institution="Your institution", email="you@example.org")
-"""To be filled in: `study check` and `study freeze` refuse it."""
+"""To be filled in: `study check` refuses it."""
 
 
 def study_toml(

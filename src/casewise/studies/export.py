@@ -311,7 +311,9 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     Raises StudyError: the study is not frozen.
     """
     if plan.frozen is None:
-        raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
+        raise StudyError(
+            f"{plan.path} is not frozen; fix what you promise first: casewise study check --freeze {plan.path}"
+        )
     known = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {

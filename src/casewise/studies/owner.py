@@ -343,24 +343,6 @@ def known_here(
     return names, people, bonuses, all_known
 
 
-@dataclass(frozen=True, slots=True)
-class Payable:
-    """Who is to be paid at the recruiter's; people who were screened out are paid by their code."""
-
-    people: list[RecruiterIds]
-    """Those who finished, stopped early, or found no item left."""
-    doubtful: list[RecruiterIds]
-    """Those who skipped more than the design allows, or who rated nothing of what they were given: somebody decides."""
-    failed_checks: int
-    """How many more were left out for failed checks: whether they are paid is decided at the recruiter."""
-
-
-def to_be_paid(people: Sequence[Standing]) -> Payable:
-    """Who has done what they are paid for, and of whom somebody has to say so."""
-    of = {due: [person.ids for person in people if person.due == due] for due in ("full", "decide", "failed checks")}
-    return Payable(of["full"], of["decide"], len(of["failed checks"]))
-
-
 def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:
     """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
 

@@ -379,7 +379,7 @@ async def fit_study(prolific: ProlificClient, study: str, needed: int) -> Fitted
 # Reconciliation: their submissions against our people, and what is to be done about each.
 
 
-Action = Literal["approve", "pay", "ask return", "end", "leave out"]
+Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
 
 RETURN_REASON = "Did not finish study"
 LIVELIEST = ("APPROVED", "AWAITING REVIEW", "ACTIVE", "RESERVED", "SCREENED OUT", "TIMED-OUT", "REJECTED", "RETURNED")
@@ -468,7 +468,7 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("under way", "ACTIVE"): (SETTLED, None),
     ("away", "ACTIVE"): (f"left here, and has not ended there: {WAIT}", None),
     ("*", "ACTIVE"): (
-        "ended here and entered no code there: wait, or write to them (casewise prolific person NUMBER --message)",
+        "ended here and entered no code there: wait, or write to them (casewise study person NUMBER --message)",
         None,
     ),
     ("*", "RETURNED"): (
@@ -492,8 +492,8 @@ RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("screen-out paid", "*"): (SETTLED, None),
     ("failed checks", "AWAITING REVIEW"): ("left out by the rules for checks or exclusion: decide at Prolific", None),
     ("decide", "AWAITING REVIEW"): (
-        "skipped too much or rated nothing: decide (casewise prolific approve --doubtful)",
-        None,
+        "skipped too much or rated nothing: decide whether it is approved",
+        "decide",
     ),
     ("*", ""): ("no such submission at Prolific: the link was made up, or is that of another study", None),
     ("*", "*"): ("does not fit: look at it at Prolific", None),
@@ -514,9 +514,9 @@ def of_person(person: Standing, submission: Submission | None, design: Design, *
         return Reconciled(submission, person, SETTLED)
     keys = ((due, status), ("*", status), (due, "*"), ("*", "*"))
     advice, action = next(RULES[key] for key in keys if key in RULES)
-    if action == "approve" and submission and submission.code != design.recruiter.completion_code:
+    if action in ("approve", "decide") and submission and submission.code != design.recruiter.completion_code:
         advice = f"(without the right code) {advice}"
-    amount = {"approve": pay.per_batch, "pay": pay.screen_out}.get(str(action), 0.0)
+    amount = {"approve": pay.per_batch, "decide": pay.per_batch, "pay": pay.screen_out}.get(str(action), 0.0)
     return Reconciled(submission, person, advice, action, amount)
 
 

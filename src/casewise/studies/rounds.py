@@ -465,7 +465,9 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
     already.
     """
     if phase == "main" and plan.frozen is None:
-        raise StudyError(f"{plan.path} is not frozen; fix what you promise first: casewise study freeze {plan.path}")
+        raise StudyError(
+            f"{plan.path} is not frozen; fix what you promise first: casewise study check --freeze {plan.path}"
+        )
     if phase in {"main", "pilot"} and plan.problem:
         raise StudyError(plan.problem)
     new = NewRound(

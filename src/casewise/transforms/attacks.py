@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import codecs
 import random
+import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, get_args
+
+from pydantic import ConfigDict
 
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.protocol import Message
 from casewise.records import ShownContext
-from casewise.records.base import digest, read_toml, shipped_toml
+from casewise.records.base import Record, digest, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, in_order
+from casewise.storage.files import numbered_lines, read_jsonl, read_text
 from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
 
-# Claims: somebody says, in one of the channels, what should change the verdict. Ours, and a user's own in a TOML
-# file.
+# Claims: somebody says, in one of the channels, what should change the verdict. Ours, and a user's own in a TOML or
+# JSON Lines file.
 #
 # Of ours a transform's rest is `CLAIM/CHANNEL/DIRECTION`; of a user's own it is `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST`, so
 # that other words are another arm.
+
+
+SLOT = "{query}"
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,8 @@ class Claim:
 
     title: str
     channels: tuple[Channel, ...]
-    words: Mapping[Direction, str]
+    words: Mapping[Direction, tuple[str, ...]]
+    """Wordings of the same claim: each query is shown one of them, always the same."""
     opening: str | None = None
     """What the user is made to have said in an earlier turn; the words are then the assistant's answer to it."""
 
@@ -44,14 +55,19 @@ class Saying:
     direction: Direction
 
     @property
-    def text(self) -> str:
+    def wordings(self) -> tuple[str, ...]:
         return self.claim.words[self.direction]
 
-    def put_into(self, shown: ShownItem) -> ShownItem:
-        """What is shown once it has been said."""
+    def put_into(self, shown: ShownItem, query_id: str) -> ShownItem:
+        """What is shown once it has been said; `{query}` in its words stands for the request."""
+        drawn = 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
+        wording = self.wordings[drawn]
+        text = wording.replace(SLOT, shown.query)
         if self.claim.opening is None:
-            return said_in(self.channel, self.text, shown)
-        turns = (Message("user", self.claim.opening), Message("assistant", self.text))
+            if self.channel == "user" and text != wording:
+                return replace(shown, query=text)
+            return said_in(self.channel, text, shown)
+        turns = (Message("user", self.claim.opening), Message("assistant", text))
         return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
 
 
@@ -66,10 +82,16 @@ def claim_of(table: Any) -> Claim:
         raise ValueError("it is no table with 'safe' and 'unsafe'")  # noqa: TRY004 - it becomes a DataError
     if unknown := sorted(set(table) - {"title", "channels", "opening", *DIRECTIONS}):
         raise ValueError(f"it has an unknown key {unknown[0]!r}; there are title, channels, opening, safe, unsafe")
-    words = {direction: table[direction] for direction in DIRECTIONS if direction in table}
+    given = {direction: table[direction] for direction in DIRECTIONS if direction in table}
+    words = {name: tuple(one) if isinstance(one, list) else (one,) for name, one in given.items()}
     channels = tuple(table.get("channels", ["user"]))
-    if not words or not all(isinstance(text, str) and text.strip() for text in words.values()):
-        raise ValueError("it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both")
+    if not words or not all(
+        texts and all(isinstance(text, str) and text.strip() for text in texts) for texts in words.values()
+    ):
+        raise ValueError(
+            "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both; a text, or several "
+            "wordings in a list"
+        )
     if not channels or not set(channels) <= set(CHANNELS):
         raise ValueError(f"'channels' is {list(channels)!r}; it holds some of {', '.join(CHANNELS)}")
     return Claim(str(table.get("title", "")), channels, words, table.get("opening"))
@@ -94,19 +116,156 @@ def said_among(rest: str, found: Mapping[str, Claim], before: str) -> Saying:
     if rest not in known:
         raise ConfigurationError(
             f"no attack is called {before + rest!r}{did_you_mean(rest, known)}; there are "
-            f"{', '.join(before + name for name in found)}, each with its channel and direction: casewise list attacks"
+            f"{', '.join(before + name for name in found)}, each with its channel and direction: casewise show attacks"
         )
     name, channel, direction = rest.rsplit("/", 2)
     return Saying(found[name], channel, direction)  # type: ignore[arg-type]  # they are known
 
 
-def claim(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
+def claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """What is shown once the claim has been made."""
-    return said(rest).put_into(shown)
+    return said(rest).put_into(shown, scene.query.id)
+
+
+# Claims in other letters: whoever decodes them reads the same words.
+
+
+def in_base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def in_rot13(text: str) -> str:
+    return codecs.encode(text, "rot13")
+
+
+def in_leetspeak(text: str) -> str:
+    return text.translate(str.maketrans("aeiostAEIOST", "431057431057"))
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {"base64": in_base64, "rot13": in_rot13, "leetspeak": in_leetspeak}
+
+
+def encoded(encoding: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """What is shown once a claim has been made in other letters, with a word on which."""
+    plain = said(rest)
+    words = tuple(f"Written in {encoding}: {ENCODINGS[encoding](text)}" for text in plain.wordings)
+    changed = replace(plain, claim=replace(plain.claim, words={plain.direction: words}))
+    return changed.put_into(shown, scene.query.id)
+
+
+class AttackPrompt(Record):
+    """A line of a set of attacks: one wording."""
+
+    model_config = ConfigDict(extra="ignore")  # sets have columns of their own
+
+    name: str = "attack"
+    """Lines of one name, channel and direction are wordings of one attack."""
+    text: str
+    channel: Channel = "user"
+    direction: Direction
+    title: str = ""
+    source: str = ""
+
+
+class GarakAttempt(Record):
+    """A line of a report of garak: a prompt that one of its probes sent, as a text or as turns."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    entry_type: str
+    probe_classname: str = ""
+    prompt: Any = None
+
+    @property
+    def text(self) -> str:
+        """What its user says last; empty for a line that is no attempt."""
+        said = self.prompt if self.entry_type == "attempt" else ""
+        if isinstance(said, Mapping):
+            turns = [turn for turn in said.get("turns", ()) if isinstance(turn, Mapping) and turn.get("role") == "user"]
+            said = turns[-1].get("content") if turns else ""
+        if isinstance(said, Mapping):
+            said = said.get("text")
+        return said if isinstance(said, str) else ""
+
+
+def of_garak(path: Path) -> Iterator[AttackPrompt]:
+    """The prompts of a garak report, each once, by the name of their probe."""
+    texts = {(one.probe_classname, one.text): one for one in read_jsonl(path, GarakAttempt) if one.text.strip()}
+    for probe, text in texts:
+        yield AttackPrompt(name=probe or "garak", text=text, direction="safe", source="garak")
+
+
+def of_pyrit(path: Path) -> Iterator[AttackPrompt]:
+    """The templates of a PyRIT file: one, or those among its `seeds` or `prompts`; `{{ prompt }}` stands for the request.
+
+    Raises DataError: it is no YAML, or no such file. ConfigurationError: PyYAML is not installed.
+    """
+    try:
+        import yaml  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{path}: to read a PyRIT file, install PyYAML first: pip install pyyaml") from error
+    try:
+        whole = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        raise DataError(path, None, f"is no YAML: {error}") from error
+    if not isinstance(whole, Mapping):
+        raise DataError(path, None, "is no PyRIT file: it has neither value nor seeds")
+    for number, one in enumerate(whole.get("seeds") or whole.get("prompts") or [whole], 1):
+        value = one.get("value") if isinstance(one, Mapping) else None
+        if isinstance(value, str) and PYRIT_SLOT.search(value):
+            name = str(one.get("name") or whole.get("name") or f"template-{number}").replace("/", " ")
+            text = PYRIT_SLOT.sub(lambda _found: SLOT, value)
+            yield AttackPrompt(
+                name=name, text=text, direction="safe", title=name, source=str(one.get("source") or "PyRIT")
+            )
+
+
+PYRIT_SLOT = re.compile(r"\{\{\s*prompt\s*\}\}")
+
+
+def prompts_in(path: Path) -> Iterator[AttackPrompt]:
+    """The lines of a set of attacks, of a garak report, or of a PyRIT file."""
+    if path.suffix in (".yaml", ".yml", ".prompt"):
+        yield from of_pyrit(path)
+    elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
+        yield from of_garak(path)
+    else:
+        yield from read_jsonl(path, AttackPrompt)
+
+
+def read_prompts(path: Path) -> dict[str, Claim]:
+    """Attacks from a set of prompts. Raises DataError: a line is none; the message names it. There are none."""
+    found: dict[tuple[str, Channel], list[AttackPrompt]] = {}
+    for number, line in enumerate(prompts_in(path), 1):
+        if not line.text.strip() or not line.name.strip() or "/" in line.name:
+            raise DataError(path, number, "an attack has a text, and a name without a slash")
+        found.setdefault((line.name, line.channel), []).append(line)
+    if not found:
+        raise DataError(
+            path,
+            None,
+            "holds no attack: write an object a line, with text and direction; of a garak report attempts are taken, of a PyRIT "
+            "file templates with {{ prompt }}",
+        )
+    several = {name for name, _ in found if sum(other == name for other, _ in found) > 1}
+    return {
+        f"{name}-{channel}" if name in several else name: Claim(
+            next((one.title or one.source for one in lines if one.title or one.source), ""),
+            (channel,),
+            {
+                direction: texts
+                for direction in DIRECTIONS
+                if (texts := tuple(one.text for one in lines if one.direction == direction))
+            },
+        )
+        for (name, channel), lines in found.items()
+    }
 
 
 def read_claims(path: Path) -> dict[str, Claim]:
-    """A user's own claims: a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`."""
+    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`."""
+    if path.suffix != ".toml":
+        return read_prompts(path)
     found = {}
     for name, table in read_toml(path, "attacks").items():
         try:
@@ -124,7 +283,8 @@ def own_sayings(path: Path) -> Iterator[str]:
 
 
 def fingerprint(one: Saying) -> str:
-    return digest([one.text, one.claim.opening])[:8]
+    words = one.wordings[0] if len(one.wordings) == 1 else list(one.wordings)
+    return digest([words, one.claim.opening])[:8]
 
 
 @cache
@@ -148,9 +308,9 @@ def own_said(rest: str) -> Saying:
     return found
 
 
-def own_claim(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
+def own_claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """What is shown once the user's own claim has been made."""
-    return own_said(rest).put_into(shown)
+    return own_said(rest).put_into(shown, scene.query.id)
 
 
 # Attacks from the twin: words of the other context of the pair, written by the same hands, claimed in this one.

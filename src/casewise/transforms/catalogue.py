@@ -22,11 +22,13 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.transforms.attacks import (
     ALL,
+    ENCODINGS,
     LAYOUTS,
     ORDERS,
     check_layout,
     check_order,
     claim,
+    encoded,
     layout,
     order,
     own_claim,
@@ -149,6 +151,10 @@ TRANSFORMS: dict[str, TransformKind] = {
     "twin": TransformKind(
         "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
     ),
+    **{
+        name: TransformKind(f"{name}:CLAIM/CHANNEL/DIRECTION", partial(encoded, name), "attack", check=said)
+        for name in ENCODINGS
+    },
     "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
     "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
@@ -323,7 +329,11 @@ TITLES = {
 
 
 ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
-    ("toml:FILE", "attack", "Attacks of your own, in words", "toml:mine.toml#colleague/user/safe"),
+    *(
+        (f"{name}:CLAIM", "attack", f"A claim in {name}, and so said", f"{name}:authority/user/safe")
+        for name in ENCODINGS
+    ),
+    ("toml:FILE", "attack", "Attacks of your own, in words (a .toml or .jsonl file)", "mine.toml#colleague/user/safe"),
     ("python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"),
     ("paraphrase:MODEL", "perturbation", "Every statement in a model's other words", "paraphrase:openai/gpt-4o"),
     ("checked:FILE", "perturbation", "In other words that a person has accepted", "checked:checked.jsonl"),
@@ -354,7 +364,7 @@ def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
 
 def offered_claim(name: str) -> Offered:
     one = said(name)
-    return Offered(f"claim:{name}", "attack", one.claim.title, one.channel, one.direction, one.text)
+    return Offered(f"claim:{name}", "attack", one.claim.title, one.channel, one.direction, one.wordings[0])
 
 
 def as_offered(name: str) -> Offered:
@@ -410,10 +420,14 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
 def those_called(text: str, known: Sequence[str]) -> list[str]:
     if text == "all":
         return list(known)
+    if (encoding := text.partition(":")[0]) in ENCODINGS:
+        return beginning(text, [f"{encoding}:{name}" for name in sayings()])
     if text.startswith(("python:", "paraphrase:")):
         return [text]
     if text.startswith("checked:"):
         return [of_its_file(text)]
+    if text.partition("#")[0].endswith((".toml", ".jsonl", ".yaml", ".yml", ".prompt")) and ":" not in text:
+        text = f"toml:{text}"
     if text.startswith("toml:") and "@" not in text:
         path = text.removeprefix("toml:").partition("#")[0]
         own = [Transform(kind="toml", rest=rest).name for rest in own_sayings(Path(path))]
@@ -425,7 +439,7 @@ def beginning(text: str, known: Sequence[str]) -> list[str]:
     found = [name for name in known if name.startswith(text) and name[len(text) :][:1] in (":", "/", ".", "#", "@", "")]
     if not found:
         raise ConfigurationError(
-            f"no attack is called {text!r}{did_you_mean(text, known)}; casewise list attacks shows all that there are"
+            f"no attack is called {text!r}{did_you_mean(text, known)}; casewise show attacks shows all that there are"
         )
     return found
 
@@ -507,6 +521,6 @@ def direction_of(transform: Transform) -> Direction | None:
     """Towards which verdict an attack argues; None where its name does not say."""
     said = transform.rest.rpartition("@")[0] if transform.kind == "toml" else transform.rest
     written = said.rpartition("/")[2]
-    if transform.kind not in ("claim", "toml"):
+    if transform.kind not in ("claim", "toml", *ENCODINGS):
         return None
     return "safe" if written == "safe" else "unsafe"

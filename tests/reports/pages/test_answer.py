@@ -32,8 +32,8 @@ def test_a_terminal_shows_the_answer_in_forty_lines_and_the_rest_only_when_asked
     assert len(short.splitlines()) <= 40
     assert max(map(len, short.splitlines())) <= 80
     assert "agrees with people on" in " ".join(short.split())
-    assert "Balanced accuracy" not in short
-    assert "Balanced accuracy" in full
+    assert "Labels: votes" not in short
+    assert "Labels: votes" in full
     assert full.startswith(short)
 
 

@@ -29,8 +29,14 @@ def test_every_pair_of_judges_is_compared(runs):
     found = compare(*runs)
 
     assert len(found.comparison.pairs) == 3
-    assert [row[0] for row in tables(found)["tests-table"].rows] == ["A", "A", "B"]
-    assert tables(found)["side-by-side-table"].columns == ("Metric", "A", "B", "C")
+    safe, unsafe, intended = (f"constant:{name} (binary)" for name in ("safe", "unsafe", "intended"))
+    assert [row[:2] for row in tables(found)["tests-table"].rows] == [
+        (safe, unsafe),
+        (safe, intended),
+        (unsafe, intended),
+    ]
+    assert [row[0] for row in tables(found)["differences-table"].rows] == [intended, safe], "best first"
+    assert tables(found)["differences-table"].columns == ("Judge", safe, unsafe)
 
 
 def test_the_differences_are_of_the_numbers_in_each_report(runs):
@@ -89,7 +95,7 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):
-    rows = {row[1] for row in tables(compare(*runs[:2]))["differences-table"].rows}
+    rows = {row[1] for row in tables(compare(*runs[:2]))["every-difference-table"].rows}
 
     assert any(row.startswith("Right flips") for row in rows)
     assert any(row.startswith("False flips") for row in rows)
@@ -101,13 +107,13 @@ def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
     found = compare(*runs, *runs, runs[0])
     laid_out = tables(found)
 
-    assert not list(found.document.figures())
-    assert "tests-table" not in laid_out
-    assert len(laid_out["differences-table"].rows) == 7
-    assert laid_out["differences-table"].rows[0][3].endswith("*")
-    assert laid_out["differences-table"].rows[2][1] == laid_out["differences-table"].rows[2][4]
+    assert not {"tests-table", "every-difference-table"} & set(laid_out)
+    rows = laid_out["differences-table"].rows
+    assert [row.count("") for row in rows] == [0, 1, 2, 3, 4, 5]
+    assert rows[0][1] == "0.0", "the same judge again"
+    assert rows[0][-1].endswith("*")
     assert len(found.as_json()["pairs"]) == 21
-    assert "matrix" in found.to_markdown()
+    assert "every metric and test of every pair" in found.to_markdown()
 
 
 def test_a_comparison_can_be_of_some_items_only(runs):

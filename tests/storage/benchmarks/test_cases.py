@@ -251,7 +251,7 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
     judge = ["judge", "bench", "--arms", "full none", "--judge"]
     for command in (
         ["data", "import", "cases.csv", "bench"],
-        ["data", "check", "bench"],
+        ["show", "bench"],
         ["show", "bench", "1"],
         [*judge, "fake/rehearsal", "--out", "one"],
         [*judge, "constant:safe", "--out", "two"],

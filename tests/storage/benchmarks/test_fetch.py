@@ -142,7 +142,7 @@ def test_a_copy_is_taken_once_the_terms_are_accepted(pinned, tmp_path, command):
     taken = command("data", "fetch", "casebench", "--from", copy, "--accept-terms")
     assert taken.code == 0
     assert fetched(pinned).read_bytes() == RELEASE
-    assert command("data", "check", "casebench").code == 0
+    assert command("show", "casebench").code == 0
 
 
 def test_a_copy_of_something_else_is_not_taken(pinned, tmp_path):

@@ -163,7 +163,7 @@ def test_another_benchmark_than_the_one_rated_is_refused(store, plan, tmp_path):
 
 
 def test_the_main_round_must_be_frozen_and_pay_enough(store, path):
-    with pytest.raises(StudyError, match="casewise study freeze"):
+    with pytest.raises(StudyError, match="casewise study check --freeze"):
         opened_plan(store, read_plan(path))
     path.write_text(path.read_text().replace("per_batch = 4.0", "per_batch = 0.5"))
     with pytest.raises(StudyError, match="hourly_floor"):

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def viewed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     judged = [api.judge("demo", name, out=folder / str(n)) for n, name in enumerate(("linear", "constant:safe"))]
-    return api.view_runs([one.path for one in judged])
+    return api.view(*judged)
 
 
 @pytest.fixture(scope="module")
