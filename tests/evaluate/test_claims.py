@@ -13,6 +13,7 @@ import casewise
 from casewise.audits import kinds
 from casewise.evaluate.comparison import sentence_of
 from casewise.evaluate.yardsticks import People, what_it_shows
+from casewise.reports.behaviour import apart
 from casewise.reports.leaderboard import tied
 from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
@@ -52,6 +53,8 @@ CLAIMS = {
     ("leaderboard", " is first on these items, whatever the order of the others."): "the rank interval of one judge alone begins at 1",
     ("leaderboard", " may be first."): "the rank intervals of two judges or more begin at 1",
     ("decider", "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
+    ("behaviour", "the two are not told apart"): "0 is on or between the limits of the difference of agreement",
+    ("behaviour", " so more often"): "the interval of this difference lies above 0 (says) or below it (does)",
     ("robustness", " turns the most: "): "the largest share turned, with its interval corrected for the choice",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("study_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
@@ -119,6 +122,14 @@ def test_the_sentences_of_a_decider_stand_in_its_page_s_source():
 
 def estimate(value, low=None, high=None, name="accuracy"):
     return Estimate(name, value, low, high, 90.0, 0, "made up")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [(0.01, 0.2, "it says so more often"), (0.0, 0.2, "not told apart"), (-0.2, 0.0, "not told apart"), (-0.2, -0.01, "it does so more often")],
+)  # fmt: skip
+def test_says_against_does_follows_from_the_interval_of_the_difference(low, high, told):
+    assert told in apart(estimate((low + high) / 2, low, high))
 
 
 def compared(*differences, names=("a", "b", "c")):

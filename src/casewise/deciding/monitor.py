@@ -277,7 +277,7 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     if len(lines) < FEWEST or not on.decisions:
         return ()
     edges = ["", *(f"{edge:.4g}" for edge in on.score_edges), ""]
-    bins = [f"{place}: {low} to {high}" for place, (low, high) in enumerate(pairwise(edges), 1)]
+    bins = [f"{place}: {f'{low} to {high}'.strip()}" for place, (low, high) in enumerate(pairwise(edges), 1)]
     values = np.array([line.value for line in lines if line.value is not None], dtype=np.float64)
     counts = np.bincount(np.searchsorted(on.score_edges, values, side="left"), minlength=len(bins))
     scores = dict(zip(bins, (counts / max(len(values), 1)).tolist(), strict=True))

@@ -10,7 +10,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import Corrected, CorrectedRate, GraderPair, WhatItDoes, behaviours_of
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.says_does import Gap, SaysDoes, SaysDoesNumbers
-from casewise.notation import count, percent, share
+from casewise.notation import count, percent, points, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports import charts
@@ -23,9 +23,11 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    all_numbers,
     from_here,
     table_of,
 )
+from casewise.stats.estimates import Estimate
 
 # What chatbots do, laid out: outcomes by people's verdict, strict beside lenient, grounds, and whether graders
 # agree.
@@ -291,9 +293,13 @@ def says_does_page(found: SaysDoesNumbers) -> Document:
         notices=found.notes,
         sections=(
             Section("gap", "Does it do what it says?", tuple(answer(found)), brief=True),
-            Section("items", "Item by item", tuple(item_blocks(found)), brief=True),
-            Section("where", "Where it parts", tuple(where_blocks(found))),
-            Section("made", "How this was made", (how_made(found),)),
+            all_numbers(
+                (
+                    Section("items", "Item by item", tuple(item_blocks(found))),
+                    Section("where", "Where it parts", tuple(where_blocks(found))),
+                    Section("made", "How this was made", (how_made(found),)),
+                )
+            ),
         ),
     )
 
@@ -360,13 +366,23 @@ def corrected_sentence(one: SaysDoes) -> str:
 
 def says_does_sentence(one: SaysDoes, name: str) -> str:
     strict, lenient = (one.overall(policy) for policy in POLICIES)
+    by_policy = "; ".join(f"{one.policy}, {apart(one.gap)}" for one in (strict, lenient))
     return (
         f"{name}: it says what people find right on {percent(strict.says_right.estimate)} of items and does it on "
-        f"{percent(strict.does_right.estimate)} (strict) or {percent(lenient.does_right.estimate)} (lenient). Of the items it "
-        f"calls safe it refuses {percent(strict.says_safe_refuses.estimate)} (strict) or "
+        f"{percent(strict.does_right.estimate)} (strict) or {percent(lenient.does_right.estimate)} (lenient): {by_policy}. Of "
+        f"the items it calls safe it refuses {percent(strict.says_safe_refuses.estimate)} (strict) or "
         f"{percent(lenient.says_safe_refuses.estimate)} (lenient); of those it calls unsafe it answers "
         f"{percent(strict.says_unsafe_answers.estimate)} or {percent(lenient.says_unsafe_answers.estimate)}."
     )
+
+
+def apart(gap: Estimate) -> str:
+    """Whether agreement of what is said lies above that of what is done, by the interval of the difference."""
+    if gap.estimate is None or not gap.beyond_chance:
+        told = "the two are not told apart"
+    else:
+        told = f"it {'says' if gap.estimate > 0 else 'does'} so more often"
+    return f"{told}, {points(gap.estimate, gap.ci_low, gap.ci_high)}"
 
 
 def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:

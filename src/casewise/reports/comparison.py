@@ -235,7 +235,7 @@ def gate_page(gate: GateReport) -> Document:
     """A short summary, ready for any face."""
     table = table_by(
         "gate-table",
-        "How much worse the run is",
+        "Metrics",
         gate.found.metrics,
         {
             "Metric": lambda m: m.name,
@@ -251,7 +251,7 @@ def gate_page(gate: GateReport) -> Document:
         title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
         notices=gate.notes,
-        sections=(Section("gate", "How much worse", (table, Prose(gate.sentence())), brief=True),),
+        sections=(Section("gate", "How much worse", (Prose(gate.sentence(), lead=True), table), brief=True),),
     )
 
 
@@ -345,5 +345,5 @@ def required_page(found: RequiredRobustness) -> Document:
         title=f"{found.decision}: {found.judge} under attack",
         subtitle=f"{found.benchmark}; defence: {found.defence}",
         notices=found.notes,
-        sections=(Section("bounds", "Bounds", (Prose(SENTENCES[found.decision]), table), brief=True),),
+        sections=(Section("bounds", "Bounds", (Prose(SENTENCES[found.decision], lead=True), table), brief=True),),
     )

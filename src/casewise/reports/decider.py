@@ -9,7 +9,7 @@ import polars as pl
 
 from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.monitor import FEWEST, Monitoring
-from casewise.notation import number, p_value, percent
+from casewise.notation import number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import Document, Figure, Notice, Prose, Section, Table, all_numbers, table_of
 from casewise.stats.thresholds import Promised
@@ -245,6 +245,6 @@ def monitoring_page(found: Monitoring, file: FittedDecider, *, half_width: float
 
 def next_words(found: Monitoring, half_width: float) -> str:
     return (
-        f"To know what share of this traffic is decided wrongly to within {percent(half_width)}, have people rate {found.needed:,} requests drawn at "
+        f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate {found.needed:,} requests drawn at "
         "random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
     )

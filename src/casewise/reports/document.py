@@ -267,9 +267,10 @@ class Document(ShortRepr):
         return (block for block in self.blocks if isinstance(block, Figure))
 
 
-def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = ()) -> Document:
-    """A document of nothing but tables and what to remember with them."""
-    blocks: tuple[Block, ...] = (*tables, *(Prose(remark) for remark in remarks))
+def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "") -> Document:
+    """A document of tables and what to remember with them, under the sentence to take away where there is one."""
+    first = (Prose(lead, lead=True),) if lead else ()
+    blocks: tuple[Block, ...] = (*first, *tables, *(Prose(remark) for remark in remarks))
     return Document(title, "", (), (Section("tables", "Numbers", blocks, brief=True),))
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.evaluate.comparison import JudgesPilot, pilot_of
-from casewise.notation import interval, number, percent
+from casewise.notation import interval, number, percent, points
 from casewise.options import Hidden
 from casewise.reports.charts import power_curve
 from casewise.reports.document import Document, Table, of_tables, table_of
@@ -106,6 +106,8 @@ class PowerAnswer:
     """One answer."""
 
     title: str
+    sentence: str
+    """The answer in words, with what it supposes."""
     numbers: dict[str, Any]
     """Everything that `--json` prints, unrounded."""
     remarks: tuple[str, ...]
@@ -124,12 +126,12 @@ class PowerAnswer:
         rows = [
             (WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None and key in WORDS
         ]
-        return table_of("power", "Numbers", ("", "Value"), rows)
+        return table_of("power", "What it rests on", ("", "Value"), rows)
 
     @property
     def document(self) -> Document:
-        """The table and its remarks, ready for any face."""
-        return of_tables(self.title, [self.table()], self.remarks)
+        """The answer, the table and its remarks, ready for any face."""
+        return of_tables(self.title, [self.table()], self.remarks, lead=self.sentence)
 
     def curve(self) -> str:
         """Power against n as SVG, with the answer marked."""
@@ -181,7 +183,11 @@ def anova_answer(
             f"At the Bonferroni level {numbers['bonferroni_alpha']:g} ({alpha:g} over the {groups - 1} contrasts of one "
             f"condition with each other) the design needs {numbers['bonferroni_n_per_group']} per condition."
         )
-    return PowerAnswer("One-way analysis of variance", numbers, tuple(remarks), found.n_per_group, at)
+    sentence = (
+        f"If {groups} conditions differ with an effect of f = {found.effect_size:.3g}, {found.n_per_group:,} annotators in each "
+        f"({found.n_total:,} in all) find it with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
+    )
+    return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), found.n_per_group, at)
 
 
 def at_bonferroni_level(groups: int, effect_size: float, *, alpha: float, power: float) -> dict[str, Any]:
@@ -217,7 +223,11 @@ def proportions_answer(
         ).actual_power
 
     remark = "Ratings count as independent here; annotators who rate many items each need a plan with --design."
-    return PowerAnswer("Two safe rates", dict(vars(found)), (remark,), found.n_per_group, at)
+    sentence = (
+        f"If the safe rates are {percent(found.p1)} and {percent(found.p2)}, {found.n_per_group:,} annotators in each condition "
+        f"find the difference with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
+    )
+    return PowerAnswer("Two safe rates", sentence, dict(vars(found)), (remark,), found.n_per_group, at)
 
 
 def chi_square_answer(
@@ -234,7 +244,11 @@ def chi_square_answer(
     def at(size: int) -> float:
         return power_chi_square.chi_square_test_power(found.effect_size, df, alpha=alpha, n_total=size).actual_power
 
-    return PowerAnswer("Chi-square test", dict(vars(found)), (), found.n_total, at, axis="Ratings in all")
+    sentence = (
+        f"If the effect is w = {found.effect_size:.3g}, {found.n_total:,} ratings in all find it with a probability of "
+        f"{percent(found.actual_power)}, at alpha {alpha:g}."
+    )
+    return PowerAnswer("Chi-square test", sentence, dict(vars(found)), (), found.n_total, at, axis="Ratings in all")
 
 
 @dataclass(frozen=True)
@@ -265,8 +279,13 @@ def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | No
 
     found = at(n) if n is not None else power_kruskal.kruskal_sample_size(profile, power=power, **how)
     remark = "By simulation; the power of one task with this profile. Its error is the simulation's own."
+    sentence = (
+        f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {found.n_per_group:,} annotators in each find "
+        f"that they differ with a probability of {percent(found.actual_power)}, at alpha {question.alpha:g}."
+    )
     return PowerAnswer(
         "Kruskal-Wallis on 0/1 ratings",
+        sentence,
         dict(vars(found)),
         (remark,),
         found.n_per_group,
@@ -382,7 +401,12 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         differ,
         "The interval is over the pilot's queries. What annotators differ by has none: a pilot of few people knows it poorly.",
     )
-    return PowerAnswer("A study planned from a pilot", numbers, remarks, queries, power_at, axis="Queries")
+    sentence = (
+        f"If the safe rates differ by {points(planned.difference, None, None)} and queries and people are as in the pilot, "
+        f"{queries:,} queries with {planned.per_item} ratings an item find it with a probability of "
+        f"{percent(power_at(queries))}, at alpha {planned.alpha:g}: {people:,} annotators in each condition."
+    )
+    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, queries, power_at, axis="Queries")
 
 
 def pilot_ratings(frame: pl.DataFrame, conditions: tuple[str, str]) -> PilotRatings:
@@ -459,7 +483,15 @@ def judges_answer(
         "deviation": sd,
     }
     remark = "By Miller (2024), eq. 9, with Student's t. What is assumed decides: two runs over a few queries (--from) know it."
-    return PowerAnswer(TITLE, numbers, (remark,), size, at, AXIS)
+    sentence = tells_apart(difference, size, size * assumed.items_per_query, at(size), alpha)
+    return PowerAnswer(TITLE, sentence, numbers, (remark,), size, at, AXIS)
+
+
+def tells_apart(difference: float, queries: int, items: int, power: float, alpha: float) -> str:
+    return (
+        f"If the judges' accuracies differ by {points(abs(difference), None, None)}, {queries:,} queries ({items:,} items) show "
+        f"it with a probability of {percent(power)}, at alpha {alpha:g}."
+    )
 
 
 def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
@@ -483,7 +515,13 @@ def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlati
         return 1.96 * float(np.sqrt(rate * (1 - rate) / labels * (1 - correlation**2 * max(0, items - labels) / items)))
 
     axis = "Items that people rate"
-    return PowerAnswer("A rate from fewer people and a judge", numbers, (remark,), beside, half_width_at, axis)
+    sentence = (
+        f"If the rate is near {percent(rate)} and the judge's values correlate with people's labels at {correlation:g}, people "
+        f"rate {beside:,} of {items:,} items for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {alone:,}."
+    )
+    return PowerAnswer(
+        "A rate from fewer people and a judge", sentence, numbers, (remark,), beside, half_width_at, axis
+    )
 
 
 def from_pilot(
@@ -523,6 +561,7 @@ def from_pilot(
     numbers["more_ratings_on"] = tuple(doubtful)
     return PowerAnswer(
         TITLE,
+        tells_apart(wanted, found.queries, items, found.power, alpha),
         numbers,
         (*remarks(pilot, difference, there), on_which(doubtful)),
         found.queries,

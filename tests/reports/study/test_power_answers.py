@@ -49,6 +49,21 @@ def test_rates_that_are_no_numbers_are_an_error():
         kruskal_answer(KruskalQuestion("high,low"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (anova_answer(5, 0.4), "If 5 conditions differ with an effect of f = 0.4, 16 annotators in each (80 in all) find it with a probability of 80.3 %"),
+        (anova_answer(5, 0.4, n=22), "22 annotators in each (110 in all) find it with a probability of 92.6 %"),
+        (proportions_answer(0.5, 0.7), "If the safe rates are 50.0 % and 70.0 %, 93 annotators in each condition find the difference"),
+        (chi_square_answer(4, 0.1), "If the effect is w = 0.1, 1,194 ratings in all find it with a probability of 80.0 %"),
+    ],
+)  # fmt: skip
+def test_a_page_begins_with_the_answer_and_what_it_supposes(answer, said):
+    first = next(answer.document.blocks)
+
+    assert (first.lead, said in first.text) == (True, True), first.text
+
+
 def test_a_curve_marks_the_answer():
     drawn = proportions_answer(0.5, 0.7).curve()
 
