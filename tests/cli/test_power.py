@@ -24,6 +24,8 @@ def test_anova_prints_one_json_document():
         ("--p1 0.5 --p2 0.7", "186"),
         ("--effect-size 0.1 --df 4", "1,194"),
         ("--rates 0.2,0.8 --n 10 --simulated 500", "Simulated tasks"),
+        ("--people 40 --groups 3", "198"),
+        ("--people 40 --groups 2 --per-item 21", "Ratings of each"),
         ("--half-width 0.05 --items 2000 --rate 0.4 --correlation 0.7", "369"),
     ],
 )
@@ -38,6 +40,9 @@ def test_the_test_follows_from_what_is_given(words, answer):
         ("--p1 0.5 --df 3", "--df and --p1 are of different questions"),
         ("--rates 0.2,0.8 --per-item 3", "--rates and --per-item are of different questions"),
         ("--n 10 --per-item 3", "--n and --per-item are of different questions"),
+        ("--people 3 --groups 2", "needs two people in each"),
+        ("--people 40 --per-annotator 1 --per-item 30", "one query needs 150"),
+        ("--people 40 --from pilot.csv", "--from goes"),
         ("--from pilot.csv", "--from goes with --conditions"),
         ("--design none.toml", "none.toml"),
     ],

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import tomllib
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_init_overwrites_nothing(casewise):
     casewise("study init demo")
 
     assert "study.toml exists" in casewise("study init demo", fails=True)
+
+
+def test_so_many_people_rate_each_item_as_often_as_they_can(casewise):
+    written = casewise("study init demo --people 40")
+    assert "with 7 of each item, 132 items" in written
+    assert tomllib.loads(Path("study.toml").read_text())["ratings"]["per_item"] == 7
+    assert "of your 400 people 111 are enough" in casewise("study init demo --people 400 --to more.toml").lower()
+    assert "4 people rate 100 items" in casewise("study init demo --people 4 --to few.toml", fails=True)
+
+
+def test_an_address_that_only_this_machine_opens_is_called_so(casewise):
+    casewise("study init demo")
+    assert "on this machine only" in casewise("study open --pilot --queries 2")
 
 
 def test_an_unknown_preset_or_phase_names_those_there_are(casewise):

@@ -19,7 +19,7 @@ from casewise.stats import (
     proportions_power,
     proportions_sample_size,
 )
-from casewise.stats.power_studies import power_of_queries
+from casewise.stats.power_studies import detectable_shift, power_of_queries
 from casewise.stats.shares import LARGEST_NONCENTRALITY, f_critical, f_power
 
 
@@ -145,3 +145,18 @@ def test_power_goes_on_smoothly_beyond_what_the_series_can_compute(df2, alpha):
 
 def test_a_power_at_an_alpha_of_next_to_nothing_is_a_number_and_no_warning():
     assert 0 <= power_of_queries(3, 0.5, 2.7e-197, alpha=7e-277) <= 1
+
+
+@pytest.mark.parametrize(
+    ("df", "alpha", "power"), [(2, 0.05, 0.8), (24, 0.05, 0.8), (25.5, 0.01, 0.95), (900, 0.05, 0.5)]
+)
+def test_the_smallest_difference_found_is_where_the_noncentral_t_reaches_the_power(df, alpha, power):
+    shift = detectable_shift(df, alpha=alpha, power=power)
+
+    critical = stats.t.isf(alpha / 2, df)
+    assert stats.nct.sf(critical, df, shift) + stats.nct.cdf(-critical, df, shift) == pytest.approx(power, rel=1e-6)
+
+
+def test_two_groups_of_one_find_nothing():
+    with pytest.raises(StatisticsError, match="two people in each"):
+        detectable_shift(0.5)

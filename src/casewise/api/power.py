@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from casewise.reports.power import AssumedJudges, KruskalQuestion, PlannedStudy, PowerAnswer
+from casewise.reports.power import AssumedJudges, KruskalQuestion, People, PlannedStudy, PowerAnswer, pilot_ratings
 from casewise.reports.power import anova_answer as anova
 from casewise.reports.power import chi_square_answer as chi_square
 from casewise.reports.power import judges_answer as judges
 from casewise.reports.power import kruskal_answer as kruskal
 from casewise.reports.power import labels_answer as labels
+from casewise.reports.power import people_answer as people
 from casewise.reports.power import pilot_answer as study
 from casewise.reports.power import proportions_answer as proportions
 
 __all__ = [
     "AssumedJudges",
     "KruskalQuestion",
+    "People",
     "PlannedStudy",
     "PowerAnswer",
     "anova",
@@ -21,6 +23,8 @@ __all__ = [
     "judges",
     "kruskal",
     "labels",
+    "people",
+    "pilot_ratings",
     "proportions",
     "study",
 ]

@@ -127,16 +127,19 @@ def init(
     name: str | None = None,
     contact: Contact = NOBODY,
     rates: RatedThing = "requests",
+    people: int | None = None,
 ) -> Design:
-    """Write a commented `study.toml`; `contact` is whom annotators can write to.
+    """Write a commented `study.toml`; `contact` is whom annotators can write to, `people` how many there are.
 
     Raises
     ------
     StudyError
-        There is no such preset.
+        There is no such preset, or so few people cannot rate every item once.
     """
     known, today = one_of(preset, PRESETS, "--preset", error=StudyError), datetime.now(UTC).date()
-    return init_study(benchmark, preset=known, name=name, path=to, today=today, contact=contact, rates=rates)
+    return init_study(
+        benchmark, preset=known, name=name, path=to, today=today, contact=contact, rates=rates, people=people
+    )
 
 
 def check(study: str | Path) -> StudyPlan:

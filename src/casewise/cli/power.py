@@ -75,8 +75,8 @@ class Pilot:
     """Of their safe rates, to be found."""
     queries: int | None = None
     """Queries, if given: then the power they have."""
-    per_item: int = 21
-    """Ratings of each item."""
+    per_item: int | None = None
+    """Ratings of each item. Default: 21; with --people, 5."""
     per_annotator: int = 25
     """Items of each annotator."""
 
@@ -107,12 +107,13 @@ class SharedWork:
     """Of the judge's value with people's label of an item."""
 
 
-Question = Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
+Question = api.power.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
 
 
 @app.command
 def study(
     *,
+    people: Annotated[api.power.People, options_group("By the people you have", 0)] = api.power.People(),
     effect: Annotated[Effect, options_group("By an effect size", 1)] = Effect(),
     two_rates: Annotated[TwoRates, options_group("By two safe rates", 2)] = TwoRates(),
     profile: Annotated[Profile, options_group("By the safe rates of every condition", 3)] = Profile(),
@@ -137,6 +138,9 @@ def study(
     seed
         What is simulated is drawn from it.
     """
+    if people.people is not None:
+        show_answer(buys(people, effect, pilot, alpha=alpha, power=power, seed=seed), plot=plot, documents=documents)
+        return
     starts: dict[Question, object] = {
         effect: effect.effect_size if effect.df is None else effect.df,
         two_rates: two_rates.p1,
@@ -158,7 +162,10 @@ def study(
         if pilot.conditions is None:
             raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
         (pair,) = api.read_contrasts([pilot.conditions])
-        planned = {name: value for name, value in vars(pilot).items() if name not in ("from_", "conditions")}
+        planned = {
+            name: value for name, value in vars(pilot).items() if name not in ("from_", "conditions", "per_item")
+        }
+        planned["per_item"] = pilot.per_item or 21
         answer = api.power.study(pilot.from_, pair, api.power.PlannedStudy(**planned, **how, seed=seed))
     elif shared.half_width is not None:
         answer = api.power.labels(
@@ -177,6 +184,28 @@ def study(
     else:
         answer = api.power.anova(effect.groups, effect.effect_size, n=n, allowance=effect.allowance, **how)
     show_answer(answer, plot=plot, documents=documents)
+
+
+def buys(
+    people: api.power.People, effect: Effect, pilot: Pilot, *, alpha: float, power: float, seed: int
+) -> api.power.PowerAnswer:
+    """What a number of people can rate, and the smallest difference that this finds."""
+    ratings = None
+    if pilot.from_ is not None:
+        if pilot.conditions is None:
+            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
+        (pair,) = api.read_contrasts([pilot.conditions])
+        ratings = api.power.pilot_ratings(pilot.from_, pair)
+    return api.power.people(
+        people,
+        conditions=effect.groups,
+        per_item=pilot.per_item or 5,
+        per_annotator=pilot.per_annotator,
+        pilot=ratings,
+        alpha=alpha,
+        power=power,
+        seed=seed,
+    )
 
 
 def set_in(question: Question) -> list[str]:

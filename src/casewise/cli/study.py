@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
 from cyclopts.types import NormFloat, PositiveInt
@@ -204,6 +205,7 @@ def init(
     /,
     *,
     preset: str | None = None,
+    people: PositiveInt | None = None,
     question: Literal["request", "reply"] = "request",
     sample: PositiveInt = 200,
     seed: int = 1,
@@ -221,6 +223,8 @@ def init(
         demo, casebench, a benchmark folder, a published JSON file; with --question reply, replies.
     preset
         paper, paper-rest (what was never released), prolific, lab or experts. Default: lab; experts for replies.
+    people
+        How many people you have: each item gets as many ratings as they can give. Default: the preset's number of ratings.
     question
         What people are asked: request (should a chatbot respond?) or reply (what does the reply do?).
     sample
@@ -242,12 +246,28 @@ def init(
     contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
     given_name: dict[str, Any] = {"to": to, "name": name, "contact": contact}
     if question == "reply":
+        if people is not None:
+            raise ConfigurationError("--people goes with --question request")
         preset = preset or "experts"
         design = api.studies.init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
         say(f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}")
     else:
-        design = api.studies.init(benchmark, preset=preset or "lab", **given_name)
+        design = api.studies.init(benchmark, preset=preset or "lab", people=people, **given_name)
         say(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
+    if people is not None:
+        have = api.power.People(
+            people,
+            design.pay.seconds_per_page,
+            design.pay.minutes_before,
+            items=len(api.studies.check(to).material.items),
+        )
+        answer = api.power.people(
+            have,
+            conditions=len(design.conditions),
+            per_item=design.ratings.per_item,
+            per_annotator=design.ratings.per_annotator,
+        )
+        say(answer.sentence, per_item=design.ratings.per_item)
     first = "Fill in [contact], look through the rest, then" if contact.placeholders else "next"
     say(
         f"{first}: casewise study check {to}",
@@ -334,6 +354,11 @@ def say_open(opened: api.studies.OpenRound, study: Path) -> None:
     )
     for departure in departures:
         say(f"departs from what was frozen: {departure}")
+    say("People can answer while the web app runs: casewise serve")
+    if urlsplit(opened.url).hostname in ("127.0.0.1", "localhost", "::1"):
+        say(
+            "This address opens on this machine only. For other people, host the web app and give its address: --site-url https://…"
+        )
     if design.recruiter.kind == "invitation":
         main = "" if opened.phase == "main" else f" --phase {opened.phase}"
         say(f"Make a link for each person with: casewise invite {study}{main}")

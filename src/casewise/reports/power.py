@@ -21,9 +21,11 @@ from casewise.stats import power as power_anova
 from casewise.stats import power as power_chi_square
 from casewise.stats import power as power_kruskal
 from casewise.stats import power as power_proportions
+from casewise.stats.crowd import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.stats.power_studies import (
     PilotRatings,
     assumed_deviation,
+    detectable_shift,
     pilot_intervals,
     power_of_queries,
     queries_needed,
@@ -34,6 +36,7 @@ from casewise.stats.power_studies import (
     variance_of,
 )
 from casewise.stats.prediction_powered import labels_needed
+from casewise.stats.shares import f_critical, f_power
 from casewise.storage.benchmark import Benchmark
 from casewise.studies.ratings_source import read_ratings
 from casewise.studies.simulation import SimulatedStudies
@@ -96,6 +99,11 @@ WORDS = {
     "per_item": "Ratings of each item",
     "per_annotator": "Items of each annotator",
     "deviation": "Standard deviation over queries",
+    "people": "People in all conditions",
+    "ratings_in_all": "Ratings in all",
+    "hours": "Hours of their time",
+    "pay": "Pay",
+    "power": "Power",
     "n_queries_twice_votes": "Queries, with twice as many people an item",
     "n_queries_ten_times_votes": "Queries, with ten times as many",
 }
@@ -116,6 +124,8 @@ class PowerAnswer:
     power_at: Callable[[int], float]
     """Power for a number of annotators, for the curve."""
     axis: str = "Annotators per condition"
+    choices: Table | None = None
+    """What else could be asked of the same people."""
 
     def as_json(self) -> dict[str, Any]:
         """The numbers, with tuples as lists."""
@@ -131,7 +141,8 @@ class PowerAnswer:
     @property
     def document(self) -> Document:
         """The answer, the table and its remarks, ready for any face."""
-        return of_tables(self.title, [self.table()], self.remarks, lead=self.sentence)
+        tables = [self.table()] if self.choices is None else [self.choices, self.table()]
+        return of_tables(self.title, tables, self.remarks, lead=self.sentence)
 
     def curve(self) -> str:
         """Power against n as SVG, with the answer marked."""
@@ -350,7 +361,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
     is too small to say.
     """
-    pilot = pilot_ratings(read_ratings(source).frame, conditions)
+    pilot = pilot_ratings(source, conditions)
     found = variance_of(pilot)
     intervals = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
 
@@ -409,7 +420,170 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, queries, power_at, axis="Queries")
 
 
-def pilot_ratings(frame: pl.DataFrame, conditions: tuple[str, str]) -> PilotRatings:
+PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
+"""Ratings of an item in the table of what people buy."""
+
+CROWD_QUERIES, CROWD_RATINGS = 1_000, 20
+"""Of the simulated pilot that stands in for a real one: queries of two conditions, and ratings of each item."""
+
+
+@dataclass(frozen=True)
+class People:
+    """A number of people, and what each of them does."""
+
+    people: int | None = None
+    """People who pass the quiz and rate, in all conditions together."""
+    seconds_per_page: float = 20.0
+    """Median seconds for one page."""
+    minutes_before: float = 6.0
+    """Median minutes for consent, tutorial and quiz."""
+    per_hour: float = 16.0
+    """Pay for an hour, in your currency, fees left out."""
+    items: Hidden[int | None] = None
+    """How many items there are in all; None: as many as people can rate."""
+
+
+def people_answer(
+    question: People,
+    *,
+    conditions: int = 2,
+    per_item: int = 5,
+    per_annotator: int = 25,
+    pilot: PilotRatings | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    seed: int = 0,
+) -> PowerAnswer:
+    """Return what `question.people` people can rate, the smallest difference that this finds, and its hours and cost.
+
+    Each person rates `per_annotator` items of one condition; a query is rated under each of `conditions`. There may be
+    no more than `question.items` items in all: then fewer people may be enough, and the answer is about these. Without a pilot, queries and people vary as in the simulated crowd of `CrowdModel`.
+
+    Raises
+    ------
+    ConfigurationError
+        There are too few people for one query in each condition.
+    StatisticsError
+        The pilot is too small, or a number is not possible.
+    """
+    people = needed(question.people, "--people")
+    if min(people, conditions, per_item, per_annotator) < 1:
+        raise ConfigurationError("people, conditions, ratings of an item and items of a person are 1 or more")
+    there, items = people, question.items
+    if items is not None:
+        people = min(people, math.ceil(items * per_item / per_annotator))
+    if people < 2 * conditions:
+        raise ConfigurationError(
+            f"{people:,} people in {conditions} conditions: a comparison needs two people in each; take fewer --groups"
+        )
+    variance = variance_of(pilot if pilot is not None else simulated_pilot(seed))
+    ratings = people * per_annotator
+
+    def queries_at(ratings_per_item: int, number: int = people) -> int:
+        most = number * per_annotator // (ratings_per_item * conditions)
+        return most if items is None else min(most, items // conditions)
+
+    def error_at(ratings_per_item: int, number: int = people) -> float:
+        queries = queries_at(ratings_per_item, number)
+        return variance.error(queries=queries, per_item=ratings_per_item, per_annotator=per_annotator)
+
+    def df_of(number: int) -> float:
+        return 2 * (number / conditions - 1)
+
+    queries = queries_at(per_item)
+    if not queries:
+        raise ConfigurationError(
+            f"{people:,} people give {ratings:,} ratings, and one query needs {per_item * conditions:,} "
+            f"({per_item} in each of {conditions} conditions); take more people, or a smaller --per-item"
+        )
+    shift = detectable_shift(df_of(people), alpha=alpha, power=power)
+    difference = shift * error_at(per_item)
+    by_people = 2 * variance.of_annotators * per_annotator / (per_item * queries) / error_at(per_item) ** 2
+    minutes = question.minutes_before + per_annotator * question.seconds_per_page / 60
+    hours = people * minutes / 60
+    choices = [
+        {
+            "per_item": k,
+            "items": queries_at(k) * conditions,
+            "queries": queries_at(k),
+            "difference": shift * error_at(k),
+        }
+        for k in sorted({*PER_ITEM, per_item})
+        if queries_at(k) >= 2
+    ]
+    found = (
+        f"find a difference of {points(difference, None, None)} between two conditions with a probability of {percent(power)}"
+        if difference < 1
+        else f"find no difference between two conditions with a probability of {percent(power)}"
+    )
+    spare = f"Of your {there:,} people {people:,} are enough: there are {items:,} items. " if people < there else ""
+    sentence = (
+        f"{spare}{people:,} people who rate {per_annotator:,} items each give {ratings:,} ratings: with {per_item} of each item, "
+        f"{queries * conditions:,} items, which are {queries:,} queries in each of {conditions} conditions. They {found}, at "
+        f"alpha {alpha:g}. It takes {hours:,.0f} hours of their time and about {hours * question.per_hour:,.0f} in pay."
+    )
+    assumed = (
+        "Queries and people vary as in your pilot."
+        if pilot is not None
+        else "Queries and people vary as in casewise's simulated crowd, about which nobody was asked: people's readiness to say safe "
+        "has a standard deviation of one logit. Run a pilot and repeat this with --from and --conditions."
+    )
+    remarks = (
+        assumed,
+        f"{percent(by_people)} of the error is how people differ, which only more people reduce.",
+        "More ratings of each item help to say which verdict is right for one item; more items help to compare conditions.",
+        "People who fail the quiz or leave come on top; casewise study check counts them.",
+    )
+    numbers = {
+        "people": people,
+        "ratings_in_all": ratings,
+        "per_item": per_item,
+        "per_annotator": per_annotator,
+        "groups": conditions,
+        "n_items": queries * conditions,
+        "n_queries": queries,
+        "safe_rate_difference": difference,
+        "hours": hours,
+        "pay": hours * question.per_hour,
+        "alpha": alpha,
+        "power": power,
+        "choices": choices,
+    }
+
+    def power_at(number: int) -> float:
+        if number < 2 * conditions or not queries_at(per_item, number):
+            return alpha
+        df = df_of(number)
+        return f_power(f_critical(alpha, 1, df), 1, df, (difference / error_at(per_item, number)) ** 2)
+
+    cells = (
+        (
+            k["per_item"],
+            k["items"],
+            k["queries"],
+            points(k["difference"], None, None) if k["difference"] < 1 else "none",
+        )
+        for k in choices
+    )
+    heads = ("Ratings of each item", "Items", "Queries in each condition", "Smallest difference found")
+    table = table_of("choices", f"What {people:,} people can rate", heads, cells, frame=pl.DataFrame(choices))
+    title = f"What {people:,} people buy"
+    return PowerAnswer(title, sentence, numbers, remarks, people, power_at, axis="People in all", choices=table)
+
+
+def simulated_pilot(seed: int) -> PilotRatings:
+    """Ratings of a large simulated crowd with safe rates around one half."""
+    design = CrowdDesign(safe_rates=(0.5, 0.5), queries=CROWD_QUERIES, ratings_per_item=CROWD_RATINGS)
+    crowd = simulate_ratings(CrowdModel(), design, rng=np.random.default_rng(seed))
+    return PilotRatings(safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator)
+
+
+def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatings:
+    """Return the ratings of two conditions of an exported study.
+
+    Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators.
+    """
+    frame = read_ratings(source).frame
     there = sorted(frame["condition"].unique())
     for condition in conditions:
         if condition not in there:

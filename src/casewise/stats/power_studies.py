@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
@@ -235,6 +236,20 @@ def study_queries(
     ):
         least += 1
     return least
+
+
+def detectable_shift(df: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Return the noncentrality at which a two-sided *t* test on `df` degrees of freedom reaches `power`.
+
+    A difference of that many standard errors is the smallest one that is found.
+
+    Raises StatisticsError: power or alpha cannot be one, or df is below 1.
+    """
+    check_power(power, alpha)
+    if not df >= 1:
+        raise StatisticsError("a comparison of two groups needs two people in each at least")
+    critical = f_critical(alpha, 1, df)
+    return float(brentq(lambda shift: f_power(critical, 1, df, shift**2) - power, 0.0, 1e4))
 
 
 # How many queries tell two judges apart: by assumptions, and by simulation on the queries of two runs.

@@ -726,8 +726,9 @@ def study_toml(
     today: date,
     contact: Contact = NOBODY,
     rates: RatedThing = "requests",
+    per_item: int | None = None,
 ) -> str:
-    """The text of a `study.toml`.
+    """The text of a `study.toml`, with the preset's number of ratings an item unless `per_item` names one.
 
     Codes are drawn anew each time; contrasts are the safe against the unsafe condition of each origin, and each
     condition against no context.
@@ -739,7 +740,7 @@ def study_toml(
     template = environment.from_string(
         files("casewise.studies").joinpath("texts", "study.toml.jinja").read_text(encoding="utf-8")
     )
-    differences = vars(DIFFERENCES[preset])
+    differences = vars(DIFFERENCES[preset]) | ({} if per_item is None else {"per_item": per_item})
     return template.render(
         differences
         | {

@@ -388,11 +388,14 @@ def init_study(
     today: date,
     contact: Contact = NOBODY,
     rates: RatedThing = "requests",
+    people: int | None = None,
 ) -> Design:
     """Write a first `study.toml` for the benchmark at `source`.
 
+    `people`: as many ratings of each item as so many people can give; else the preset's number.
+
     Raises ConfigurationError: there is a file at `path` already; StudyError: the preset is for generated contexts, and
-    the benchmark has none.
+    the benchmark has none; or so few people cannot rate every item once.
     """
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
@@ -407,21 +410,42 @@ def init_study(
             )
         conditions = list(UNRELEASED)
     is_path = Path(source).exists()
-    text = study_toml(
-        preset,
-        name=name or slug(benchmark.name),
-        benchmark=str(Path(source).resolve()) if is_path else source,
-        conditions=conditions,
-        today=today,
-        contact=contact,
-        rates=rates,
-    )
-    try:
-        design = Design.model_validate(tomllib.loads(text))
-    except ValidationError as error:
-        raise ConfigurationError("; ".join(problems(error, Design, "the study"))) from error
+
+    def written(per_item: int | None = None) -> tuple[str, Design]:
+        text = study_toml(
+            preset,
+            name=name or slug(benchmark.name),
+            benchmark=str(Path(source).resolve()) if is_path else source,
+            conditions=conditions,
+            today=today,
+            contact=contact,
+            rates=rates,
+            per_item=per_item,
+        )
+        try:
+            return text, Design.model_validate(tomllib.loads(text))
+        except ValidationError as error:
+            raise ConfigurationError("; ".join(problems(error, Design, "the study"))) from error
+
+    text, design = written()
+    if people is not None:
+        text, design = written(ratings_by(people, design, items=len(collect(design, benchmark).items)))
     path.write_text(text, encoding="utf-8")
     return design
+
+
+def ratings_by(people: int, design: Design, *, items: int) -> int:
+    """Return how often so many people can rate each of `items` items, at most as often as the design asks.
+
+    Raises StudyError: they cannot rate every item once.
+    """
+    ratings = people * design.ratings.per_annotator
+    if ratings < items:
+        raise StudyError(
+            f"{people:,} people rate {ratings:,} items at {design.ratings.per_annotator} each, and {items:,} items are to be rated: "
+            "take more people, or a benchmark of fewer queries (casewise contexts select)"
+        )
+    return min(design.ratings.per_item, ratings // items)
 
 
 def slug(name: str) -> str:
