@@ -18,6 +18,7 @@ from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.published import paper_numbers
 from casewise.evaluate.replay import Replay, replay
 from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
+from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.document import Document
 from casewise.reports.formats import document_json, json_value
@@ -303,6 +304,18 @@ def hand_on(
         raise ConfigurationError("--about is for --to croissant")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
+    if export := plugin("exporters", to):
+        if not with_texts and (
+            kind == "replies"
+            or (
+                restricted(load_benchmark(source))
+                if kind == "benchmark"
+                else withholds_texts(source, benchmark=benchmark)
+            )
+        ):
+            raise ConfigurationError(f"{source} has texts that are not handed on unasked: --with-texts writes them")
+        export(source, target)
+        return Handed(target)
     if kind == "replies":
         exported = export_replies(Path(source), target, with_replies=with_texts)
         return Handed(target, exported.notes)
@@ -364,7 +377,10 @@ def check_format(source: str | Path, to: str | None) -> str:
     if to is None:
         return FORMATS[kind][0]
     known = [name for formats in FORMATS.values() for name in formats]
+    if to in plugin_names("exporters"):
+        return to
     if to not in known:
+        known += plugin_names("exporters")
         raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, known)}; it can be {', '.join(known)}")
     if to not in FORMATS[kind]:
         what = {"benchmark": "a benchmark", "run": "a run", "replies": "replies", "study": "a study"}

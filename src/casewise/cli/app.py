@@ -55,6 +55,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "backup": ("serve:backup", "Write everything that people have done to one file."),
         "restore": ("serve:restore", "Put a backup into a new, empty database."),
         "doctor": ("serve:doctor", "What is installed, configured and reachable."),
+        "plugins": ("serve:plugins", "Parts that other installed packages bring."),
     },
 }
 """Every command by what it is for: where its function or its `App` is, and its line on the page of all commands.

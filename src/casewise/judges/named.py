@@ -13,6 +13,7 @@ from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions, live_judge
 from casewise.models.endpoints import with_prefix
 from casewise.models.load import BACKENDS, names_model
+from casewise.plugins import plugin, plugins
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
 
@@ -89,7 +90,8 @@ KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
 def all_forms() -> str:
     """What one can write, a line each."""
     models = [form for backend in BACKENDS for form in backend.forms]
-    return "\n".join(f"  {form}" for form in (*(form for form, _ in KINDS.values()), *models))
+    own = [f"{judge.name} (of {judge.package})" for judge in plugins("judges")]
+    return "\n".join(f"  {form}" for form in (*(form for form, _ in KINDS.values()), *models, *own))
 
 
 def literal_names(wanted: str) -> set[str]:
@@ -112,8 +114,9 @@ def judge_named(
     """
     asked = live or LiveOptions()
     kind, _, rest = name.partition(":")
-    if kind in KINDS:
-        return KINDS[kind][1](Wish(rest, benchmark, elicitation, asked))
+    make = KINDS[kind][1] if kind in KINDS else plugin("judges", kind)
+    if make is not None:
+        return make(Wish(rest, benchmark, elicitation, asked))
     if names_model(name, asked.model):
         return live_judge(name, asked)
     meant = with_prefix(name)

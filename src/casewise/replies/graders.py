@@ -25,6 +25,7 @@ from casewise.judges.judge import Costless
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
 from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages
+from casewise.plugins import plugin, plugin_names
 from casewise.records import GROUNDS, OUTCOMES, GradeOutcome, Ground, Scored, Ungraded
 from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
@@ -503,7 +504,10 @@ def grader_named(name: str, *, rubric: str = "strict", options: ModelOptions | N
         return ClassifierGrader(load_classifier(name, options))
     if kind == "python" and rest:
         return CallableGrader(function_at(rest), name=name)
-    raise ConfigurationError(f"no grader is called {name!r}; there are {FORMS}")
+    if make := plugin("graders", kind):
+        grader: Grader = make(rest)
+        return grader
+    raise ConfigurationError(f"no grader is called {name!r}; there are {', '.join((FORMS, *plugin_names('graders')))}")
 
 
 def with_rehearsals(options: ModelOptions | None) -> ModelOptions:

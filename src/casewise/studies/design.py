@@ -18,7 +18,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.plugins import plugin_names
 from casewise.records import OUTCOMES
 from casewise.records.base import problems, read_toml
 
@@ -286,7 +287,14 @@ def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies:
 
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
 
-RecruiterKind = Literal["prolific", "redirect", "code", "invitation"]
+
+def known_recruiter(kind: str) -> str:
+    if kind not in (known := (*REQUIRED_TO_FINISH, *plugin_names("recruiters"))):
+        raise ValueError(f"it can be {', '.join(known)}{did_you_mean(kind, known)}")
+    return kind
+
+
+RecruiterKind = Annotated[str, AfterValidator(known_recruiter)]
 
 CHILD_RELATED = "child-related crimes"
 """Shown to annotators only where the owner turns it on and says why."""
@@ -477,7 +485,7 @@ class RecruiterSettings(DesignSection):
 
     @model_validator(mode="after")
     def _can_finish(self) -> Self:
-        missing = [name for name in REQUIRED_TO_FINISH[self.kind] if not getattr(self, name)]
+        missing = [name for name in REQUIRED_TO_FINISH.get(self.kind, ()) if not getattr(self, name)]
         if missing:
             raise ValueError(f"kind is {self.kind!r}, which needs {' and '.join(missing)}")
         codes = [c for c in (self.completion_code, self.screened_out_code, self.failed_checks_code) if c]

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from urllib.parse import quote
 
 from casewise.errors import StudyError
+from casewise.plugins import plugin
 from casewise.studies.design import RecruiterSettings
 
 # What a recruiter is: people arrive with ids in the URL, and leave with a redirect or a code.
@@ -182,6 +183,9 @@ def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Rec
         return Prolific(settings)
     if settings.kind == "invitation":
         return Invitations(invitation_key)
+    if make := plugin("recruiters", settings.kind):
+        recruiter: Recruiter = make(settings)
+        return recruiter
     return ParameterRecruiter(settings)
 
 

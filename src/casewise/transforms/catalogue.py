@@ -13,6 +13,7 @@ from pydantic import ConfigDict
 
 from casewise.ask.layouts import Scene, ShownItem, laid_out
 from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.plugins import plugin, plugin_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
 from casewise.records.base import Record, digest
 from casewise.records.call import WITHOUT
@@ -174,6 +175,15 @@ TRANSFORMS: dict[str, TransformKind] = {
 }
 
 
+def transform_kind(name: str) -> TransformKind | None:
+    """Return the kind of transform of this name, ours or an installed package's; None where there is none."""
+    return TRANSFORMS.get(name) or plugin("transforms", name)
+
+
+def all_forms() -> tuple[str, ...]:
+    return (*(kind.form for kind in TRANSFORMS.values()), *plugin_names("transforms"))
+
+
 def kind_of(transform: Transform) -> TransformKind:
     """What does `transform`.
 
@@ -182,9 +192,9 @@ def kind_of(transform: Transform) -> TransformKind:
     ConfigurationError
         There is no such transform, or not in that version.
     """
-    kind = TRANSFORMS.get(transform.kind)
+    kind = transform_kind(transform.kind)
     if kind is None:
-        *forms, last = ("'full'", "'none'", *(f"'{one.form}'" for one in TRANSFORMS.values()))
+        *forms, last = ("'full'", "'none'", *(f"'{form}'" for form in all_forms()))
         raise ConfigurationError(f"no arm is called {transform.name!r}; there are {', '.join(forms)} and {last}")
     if kind.version != transform.version:
         raise ConfigurationError(
@@ -208,7 +218,7 @@ def arm_named(name: str) -> Arm:
 
 
 def in_this_version(transform: Transform) -> Transform:
-    kind = TRANSFORMS.get(transform.kind)
+    kind = transform_kind(transform.kind)
     if kind is None or transform.version > 1:
         return transform
     return transform.model_copy(update={"version": kind.version})
@@ -232,7 +242,7 @@ def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> N
 
 def role_of(transform: Transform) -> TransformRole | None:
     """What a transform is for; None where this casewise does not know it."""
-    kind = TRANSFORMS.get(transform.kind)
+    kind = transform_kind(transform.kind)
     return None if kind is None else kind.role
 
 

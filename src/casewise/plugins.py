@@ -1,0 +1,98 @@
+"""Parts that other packages bring, by entry points.
+
+A package names its parts in its `pyproject.toml`, under one group for each kind:
+
+    [project.entry-points."casewise.judges"]
+    mine = "my_package.judges:make"
+
+Names are looked up when somebody writes them, and a part is imported only then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from casewise.errors import ConfigurationError
+
+__all__ = ["KINDS", "Plugin", "plugin", "plugin_names", "plugins"]
+
+KINDS: dict[str, str] = {
+    "judges": "a function of `casewise.judges.named.Wish` that returns a `Judge`; written NAME or NAME:REST",
+    "graders": "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
+    "transforms": "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
+    "recruiters": "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
+    "exporters": "a function of a source (text) and a target path that writes there; written --to NAME",
+}
+"""Each kind of part: its entry-point group is `casewise.KIND`, and this is what an entry point names."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A part that another package brings."""
+
+    kind: str
+    """One of `KINDS`."""
+    name: str
+    package: str
+    """The distribution that brings it, with its version."""
+    value: str
+    """Where it is: module:attribute."""
+
+    def load(self) -> Any:
+        """Import the part.
+
+        Raises ConfigurationError: it cannot be imported; the message names its package.
+        """
+        try:
+            return entry_point(self.kind, self.name).load()
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise ConfigurationError(
+                f"the {self.kind[:-1]} {self.name!r} of {self.package} ({self.value}) cannot be loaded: {problem}"
+            ) from error
+
+
+def plugins(kind: str) -> tuple[Plugin, ...]:
+    """Return the parts of one kind that installed packages bring, by name; nothing is imported.
+
+    Raises ConfigurationError: two packages bring a part of one name.
+    """
+    return tuple(described(kind, name) for name in plugin_names(kind))
+
+
+def plugin(kind: str, name: str) -> Any | None:
+    """Return the part of this kind and name, imported; None where no package brings one.
+
+    Raises ConfigurationError: it cannot be imported, or two packages bring it.
+    """
+    return described(kind, name).load() if name in plugin_names(kind) else None
+
+
+def plugin_names(kind: str) -> tuple[str, ...]:
+    """Return the names of the parts of one kind, in order."""
+    return tuple(sorted({point.name for point in found(kind)}))
+
+
+@cache
+def found(kind: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=f"casewise.{kind}"))
+
+
+def entry_point(kind: str, name: str) -> EntryPoint:
+    points = [point for point in found(kind) if point.name == name]
+    if len({point.value for point in points}) > 1:
+        packages = " and ".join(sorted({package_of(point) for point in points}))
+        raise ConfigurationError(f"{packages} both bring {kind} called {name!r}; uninstall one of them")
+    return points[0]
+
+
+def described(kind: str, name: str) -> Plugin:
+    point = entry_point(kind, name)
+    return Plugin(kind, name, package_of(point), point.value)
+
+
+def package_of(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
