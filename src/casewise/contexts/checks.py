@@ -123,21 +123,21 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
     Exact copies are found by their words; others by the rare word triples that they share, so that the cost grows with
     the set and not with its square.
     """
-    said = {key: " ".join(wording.fields().values()).casefold() for key, wording in wordings.items()}
+    texts = {key: " ".join(wording.fields().values()).casefold() for key, wording in wordings.items()}
     copies: dict[frozenset[str], str] = {}
     earlier, keys = EarlierTexts(rare=RARE), list[str]()
-    found: list[Alike] = []
-    for key, text in said.items():
+    pairs: list[Alike] = []
+    for key, text in texts.items():
         mine = word_runs(re.findall(r"\w+", text), length=3)
         if (copied := copies.setdefault(mine, key)) != key:
-            found.append(Alike(key, copied, 1.0))
+            pairs.append(Alike(key, copied, 1.0))
             continue
         places, similarity = earlier.most_alike(mine)
         if places and similarity >= threshold:
-            found.append(Alike(key, max(keys[place] for place in places), similarity))
+            pairs.append(Alike(key, max(keys[place] for place in places), similarity))
         earlier.add(mine)
         keys.append(key)
-    return found
+    return pairs
 
 
 # Drift: does a context leave the query as asked, or did the model moderate it?
@@ -247,17 +247,17 @@ class Seen:
 def seen(query: str, wording: Wording) -> Iterator[Seen]:
     """Signals in a context, each at most once; words that the query itself uses are no sign of drift."""
     fields = wording.fields()
-    for one in SIGNALS:
-        for parameter in [name for name in one.parameters if name in fields] or fields:
-            found = one.pattern.search(fields[parameter])
-            if found is not None and found[0].casefold() not in query.casefold():
-                yield Seen(one, parameter, found[0])
+    for signal in SIGNALS:
+        for parameter in [name for name in signal.parameters if name in fields] or fields:
+            match = signal.pattern.search(fields[parameter])
+            if match is not None and match[0].casefold() not in query.casefold():
+                yield Seen(signal, parameter, match[0])
                 break
 
 
 def drift_score(query: str, wording: Wording) -> float:
     """The weights of all signals in the context; from `DRIFTED` on it has drifted."""
-    return sum(one.signal.weight for one in seen(query, wording))
+    return sum(sighting.signal.weight for sighting in seen(query, wording))
 
 
 def drift_findings(query: str, wording: Wording) -> list[Remark]:
@@ -266,9 +266,12 @@ def drift_findings(query: str, wording: Wording) -> list[Remark]:
         return []
     return [
         Remark(
-            check=f"drift: {one.signal.name}", message=one.signal.message, parameter=one.parameter, evidence=one.words
+            check=f"drift: {sighting.signal.name}",
+            message=sighting.signal.message,
+            parameter=sighting.parameter,
+            evidence=sighting.words,
         )
-        for one in seen(query, wording)
+        for sighting in seen(query, wording)
     ]
 
 
@@ -354,11 +357,13 @@ def check_wording(query: str, wording: Wording, parameters: ParameterSet = paper
 
 def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: ParameterSet) -> list[Remark]:
     """The findings after a context got these words: rules look again, and of the rest stays what still shows."""
-    said = " ".join(wording.fields().values()).casefold()
-    others = [one for one in findings if one.by != "rules" or one.check.split(":")[0] not in CHECKS]
+    stated = " ".join(wording.fields().values()).casefold()
+    kept_findings = [
+        finding for finding in findings if finding.by != "rules" or finding.check.split(":")[0] not in CHECKS
+    ]
     return [
         *check_wording(query, wording, parameters),
-        *(one for one in others if one.evidence is None or one.evidence.casefold() in said),
+        *(finding for finding in kept_findings if finding.evidence is None or finding.evidence.casefold() in stated),
     ]
 
 
@@ -385,46 +390,51 @@ def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterat
         for home, pattern in BELONGS.items():
             if name == home or home not in labels or name in AT_HOME.get(home, ()):
                 continue
-            if found := pattern.search(text):
+            if match := pattern.search(text):
                 message = f"This may belong to “{labels[home]}”."
-                yield Remark(check="misplaced", message=message, parameter=name, evidence=found[0])
+                yield Remark(check="misplaced", message=message, parameter=name, evidence=match[0])
 
 
 def contradictions(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Two parts of a context that cannot both be true."""
     fields = wording.fields()
     for message, first, second in CONTRADICTIONS:
-        one, other = first_match(first, fields), first_match(second, fields)
-        if one and other:
-            yield Remark(check="contradiction", message=message, parameter=other[0], evidence=f"{one[1]} … {other[1]}")
-    said = {number for text in fields.values() for found in AGES.findall(text) for number in found if number}
-    if len(said) > 1:
-        yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(said)))
+        first_text, second_text = first_match(first, fields), first_match(second, fields)
+        if first_text and second_text:
+            yield Remark(
+                check="contradiction",
+                message=message,
+                parameter=second_text[0],
+                evidence=f"{first_text[1]} … {second_text[1]}",
+            )
+    ages = {number for text in fields.values() for match in AGES.findall(text) for number in match if number}
+    if len(ages) > 1:
+        yield Remark(check="contradiction", message="Two ages are given.", evidence=" … ".join(sorted(ages)))
 
 
 def first_match(pattern: re.Pattern[str], fields: dict[str, str]) -> tuple[str, str] | None:
     for name, text in fields.items():
-        if found := pattern.search(text):
-            return name, found[0]
+        if match := pattern.search(text):
+            return name, match[0]
     return None
 
 
 def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Words that say whether answering is right, where facts should show it."""
     for name, text in wording.fields().items():
-        for found in GIVE_AWAYS.finditer(text):
-            if found[0].casefold() not in query.casefold():
+        for match in GIVE_AWAYS.finditer(text):
+            if match[0].casefold() not in query.casefold():
                 message = "This word gives the intent away; say what shows it."
-                yield Remark(check="gives the intent away", message=message, parameter=name, evidence=found[0])
+                yield Remark(check="gives the intent away", message=message, parameter=name, evidence=match[0])
 
 
 def leaks(_query: str, wording: Wording, _parameters: ParameterSet) -> Iterator[Remark]:
     """Part of an answer to the query stands in its context."""
     for name, text in wording.fields().items():
         for pattern in (STEPS, CODE, ANSWERS):
-            if found := pattern.search(text):
+            if match := pattern.search(text):
                 message = "This looks like part of an answer to the query."
-                yield Remark(check="leaks the answer", message=message, parameter=name, evidence=found[0].strip()[:120])
+                yield Remark(check="leaks the answer", message=message, parameter=name, evidence=match[0].strip()[:120])
                 break
 
 

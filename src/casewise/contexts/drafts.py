@@ -82,8 +82,8 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 def source_benchmark(path: Path) -> Benchmark | None:
     """The benchmark that `path` is the folder, the published JSON file or the name of, or None."""
-    found = is_published(path) if path.is_file() else path.is_dir() or str(path) in NAMED
-    return load_benchmark(str(path)) if found else None
+    exists = is_published(path) if path.is_file() else path.is_dir() or str(path) in NAMED
+    return load_benchmark(str(path)) if exists else None
 
 
 def is_published(path: Path) -> bool:
@@ -133,8 +133,8 @@ def category_named(named: object, taxonomy: Taxonomy) -> str | None:
         return taxonomy.names[index] if 0 <= index < len(taxonomy.names) else None
     if not isinstance(named, str):
         return None
-    found = taxonomy.resolve(named) or taxonomy.resolve(named.strip().lower())
-    return found.name if found else None
+    category = taxonomy.resolve(named) or taxonomy.resolve(named.strip().lower())
+    return category.name if category else None
 
 
 def select_queries(
@@ -144,21 +144,21 @@ def select_queries(
 
     The chosen queries come in the order of the taxonomy, and within a category in the order they were read.
     """
-    kept, twins = without_twins(queries)
+    queries_left, twins = without_twins(queries)
     by_category: dict[str, list[Query]] = defaultdict(list)
-    for query in kept:
+    for query in queries_left:
         by_category[query.category].append(query)
     chosen: list[Query] = []
     short: dict[str, int] = {}
     for category in taxonomy.names:
-        found = by_category[category]
-        if per_category is None or len(found) <= per_category:
-            chosen.extend(found)
-            if found and per_category is not None and len(found) < per_category:
-                short[category] = len(found)
+        candidates = by_category[category]
+        if per_category is None or len(candidates) <= per_category:
+            chosen.extend(candidates)
+            if candidates and per_category is not None and len(candidates) < per_category:
+                short[category] = len(candidates)
             continue
-        places = sorted(rng.choice(len(found), size=per_category, replace=False))
-        chosen.extend(found[place] for place in places)
+        places = sorted(rng.choice(len(candidates), size=per_category, replace=False))
+        chosen.extend(candidates[place] for place in places)
     return SelectedQueries(chosen, twins, short)
 
 
@@ -167,18 +167,18 @@ def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
 
     Candidates share a word pair, so the cost grows with the repeated pairs and not with the square of the queries.
     """
-    kept: list[Query] = []
+    distinct: list[Query] = []
     earlier = EarlierTexts()
     twins: list[Twin] = []
     for query in queries:
         pairs = word_pairs(query.text)
         places, similarity = earlier.most_alike(pairs)
         if places and similarity >= ALIKE:
-            twins.append(Twin(kept[places[0]], query, similarity))
+            twins.append(Twin(distinct[places[0]], query, similarity))
             continue
         earlier.add(pairs)
-        kept.append(query)
-    return kept, twins
+        distinct.append(query)
+    return distinct, twins
 
 
 def word_pairs(text: str) -> frozenset[str]:
@@ -250,13 +250,13 @@ def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]
     chosen = list(queries)
     if not chosen:
         raise BenchmarkError("a draft needs at least one query")
-    seen: set[str] = set()
+    ids: set[str] = set()
     for query in chosen:
-        if query.id in seen:
+        if query.id in ids:
             raise BenchmarkError(f"the query {query.text!r} is there twice; leave one out")
         if taxonomy.resolve(query.category) is None:
             raise BenchmarkError(f"{query.text!r} is of category {query.category!r}, which {taxonomy.name} has not")
-        seen.add(query.id)
+        ids.add(query.id)
     return chosen
 
 
@@ -321,5 +321,5 @@ def progress(connection: Connection, draft: Draft) -> dict[Phase, int]:
     counts = connection.execute(
         select(table.c.phase, func.count()).where(table.c.draft_id == draft.id).group_by(table.c.phase)
     )
-    found = {Phase(phase): int(count) for phase, count in counts}
-    return {phase: found.get(phase, 0) for phase in Phase}
+    by_phase = {Phase(phase): int(count) for phase, count in counts}
+    return {phase: by_phase.get(phase, 0) for phase in Phase}

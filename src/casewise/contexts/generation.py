@@ -134,9 +134,9 @@ def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> Co
     Raises DataError: the file cannot be read or is not TOML. ConfigurationError: something is missing in it; the
     message names it.
     """
-    found = read_toml(path, "a prompt")
+    values = read_toml(path, "a prompt")
     try:
-        return as_prompt(found, parameters)
+        return as_prompt(values, parameters)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
 
@@ -148,8 +148,8 @@ def as_prompt(value: dict[str, Any], parameters: ParameterSet) -> ContextPrompt:
     prompt = ContextPrompt(**{key: value[key] for key in ("name", "version", "template", "intents", "parameters")})
     lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
     lacking += [f"intents.{intent}" for intent in ("safe", "unsafe") if intent not in prompt.intents]
-    said = {*prompt.parameters, *parameters.meanings}
-    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in said]
+    placeholders = {*prompt.parameters, *parameters.meanings}
+    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in placeholders]
     if lacking:
         raise ConfigurationError(f"the prompt {prompt.name!r} lacks {', '.join(lacking)}")
     return prompt
@@ -213,7 +213,7 @@ def read_reply(reply: Reply, parameters: ParameterSet = paper_parameters()) -> R
     objects = list(top_objects(reply.text))
     if not objects:
         return without_json(reply)
-    if any(other != objects[0] for other in objects[1:]):
+    if any(another != objects[0] for another in objects[1:]):
         return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
     if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
         return Failed(FailedReason.REFUSED, " ".join(declined.split())[:200])
@@ -235,40 +235,40 @@ def declines(text: str) -> bool:
 
 
 def without_json(reply: Reply) -> Failed:
-    said = " ".join((reply.refusal or reply.text).split())[:200]
+    opening = " ".join((reply.refusal or reply.text).split())[:200]
     if reply.refusal or declines(reply.text):
-        return Failed(FailedReason.REFUSED, said)
+        return Failed(FailedReason.REFUSED, opening)
     if reply.text.count("{") > reply.text.count("}"):
         return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
-    return Failed(FailedReason.PROSE, said or "the reply is empty")
+    return Failed(FailedReason.PROSE, opening or "the reply is empty")
 
 
 def as_wording(value: dict[str, Any], parameters: ParameterSet) -> Read | Failed:
-    said, ignored = flattened(value, parameters.names)
-    wrong = [name for name, text in said.items() if not isinstance(text, str)]
+    stated, ignored = flattened(value, parameters.names)
+    wrong = [name for name, text in stated.items() if not isinstance(text, str)]
     if wrong:
         return Failed(FailedReason.WRONG_KIND, f"{', '.join(wrong)}: not a text")
-    missing = [name for name in parameters.names if not said.get(name, "").strip()]
+    missing = [name for name in parameters.names if not stated.get(name, "").strip()]
     if missing:
         return Failed(FailedReason.MISSING, ", ".join(missing))
-    if (problem := repeats(said)) is not None:
+    if (problem := repeats(stated)) is not None:
         return Failed(FailedReason.REPEATS, problem)
-    return Read(Wording.from_fields(said, parameters), tuple(ignored))
+    return Read(Wording.from_fields(stated, parameters), tuple(ignored))
 
 
-def flattened(value: dict[str, Any], wanted: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+def flattened(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
     """Dotted names to what stands there, and the names of what nobody asked for."""
-    said: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     ignored: list[str] = []
     for group, inner in value.items():
         parts = inner if isinstance(inner, dict) else {"": inner}
         for key, text in parts.items():
             name = ".".join(part for part in (plain(group), plain(key)) if part)
-            if name in wanted:
-                said[name] = text
+            if name in names:
+                stated[name] = text
             else:
                 ignored.append(name)
-    return said, ignored
+    return stated, ignored
 
 
 def plain(key: str) -> str:
@@ -276,16 +276,16 @@ def plain(key: str) -> str:
     return re.sub(r"[\s_-]+", "_", key.strip().lower())
 
 
-def repeats(said: dict[str, str]) -> str | None:
+def repeats(stated: dict[str, str]) -> str | None:
     """What is said over and over, or None."""
-    for name, text in said.items():
+    for name, text in stated.items():
         if len(text) > LONGEST_TEXT:
             return f"{name} has {len(text)} characters"
         words = text.lower().split()
         phrases = Counter(" ".join(words[at : at + PHRASE]) for at in range(len(words) - PHRASE + 1))
         if phrases and (most := phrases.most_common(1)[0])[1] >= LOOPS:
             return f"{name} says {most[1]} times {most[0]!r}"
-    texts = Counter(" ".join(text.lower().split()) for text in said.values())
+    texts = Counter(" ".join(text.lower().split()) for text in stated.values())
     text, count = texts.most_common(1)[0]
     return f"{count} parameters say {text[:80]!r}" if count > 2 else None
 
@@ -306,7 +306,7 @@ def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> d
     query = re.search(r"<request>\s*(.*?)\s*</request>", prompt, re.DOTALL)
     topic = " ".join(query[1].split()[:6]) if query else "something"
     place, work = PLACES[number % 6], WORK[number // 6 % 6]
-    known = {
+    samples = {
         "sender": {
             "nature_of_the_interaction": f"A conversation at {place}, rehearsal {number % 100_000}, in which it came up: {topic}",
             "platform_type": f"An assistant that {place} runs for its members",
@@ -322,13 +322,13 @@ def rehearsed_context(messages: tuple[Message, ...], options: ReplyOptions) -> d
             "source_accountability": f"The staff of {place} answer for what it says",
         },
     }
-    asked = (options.json_schema or context_schema())["properties"]
+    properties = (options.json_schema or context_schema())["properties"]
     return {
         group: {
-            name: known.get(group, {}).get(name, f"Of {place}, {number % 100_000}: {name.replace('_', ' ')}")
+            name: samples.get(group, {}).get(name, f"Of {place}, {number % 100_000}: {name.replace('_', ' ')}")
             for name in value["properties"]
         }
-        for group, value in asked.items()
+        for group, value in properties.items()
     }
 
 
@@ -453,11 +453,11 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
             .where(contexts.draft_id == draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
         )
         with self.database.read() as connection:
-            known = connection.execute(of_draft.where(cost.is_not(None))).one()
+            costs = connection.execute(of_draft.where(cost.is_not(None))).one()
             older = connection.execute(of_draft.where(cost.is_(None))).one()
         reckoned = prices.of(Usage(older.sent, older.replied)) if prices else None
-        tokens = known.sent + known.replied + older.sent + older.replied
-        return Spend(known.cost + (reckoned or 0.0), tokens)
+        tokens = costs.sent + costs.replied + older.sent + older.replied
+        return Spend(costs.cost + (reckoned or 0.0), tokens)
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
@@ -491,8 +491,8 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
         if isinstance(answer.result, Read) and answer.result.ignored:
             detail["ignored"] = list(answer.result.ignored)
         if answer.raw_reply is not None:
-            told = ("model_version", "input_tokens", "output_tokens", "cost_usd")
-            detail |= {"raw_reply": answer.raw_reply[:RAW_KEPT], **{name: getattr(answer, name) for name in told}}
+            names = ("model_version", "input_tokens", "output_tokens", "cost_usd")
+            detail |= {"raw_reply": answer.raw_reply[:RAW_KEPT], **{name: getattr(answer, name) for name in names}}
         return detail
 
 
@@ -628,20 +628,20 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         """What decides the words, for their history."""
         return {"model": self.model.settings(), "prompt": self.how.prompt.id, "temperature": self.how.temperature}
 
-    def messages(self, wanted: WantedContext) -> tuple[Message, ...]:
+    def messages(self, request: WantedContext) -> tuple[Message, ...]:
         """The query, and what its circumstances must be like."""
-        category = self.draft.category(wanted.query.category)
+        category = self.draft.category(request.query.category)
         return self.how.prompt.messages(
-            wanted.query, category, intended_safe=wanted.intended_safe, parameters=self.draft.parameters
+            request.query, category, intended_safe=request.intended_safe, parameters=self.draft.parameters
         )
 
-    def options(self, wanted: WantedContext) -> ReplyOptions:
+    def options(self, request: WantedContext) -> ReplyOptions:
         """Those of the run; every attempt has a seed of its own."""
         return ReplyOptions(
             max_tokens=self.how.max_tokens,
             temperature=self.how.temperature,
             json_schema=context_schema(self.draft.parameters),
-            seed=wanted.tried + wanted.attempt + 1,
+            seed=request.tried + request.attempt + 1,
         )
 
     def read(self, _wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:

@@ -90,8 +90,8 @@ class Opinion(Call):
 
 def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
     assert place.state.wording is not None
-    said = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
-    return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": said}, doubled_braces=True))
+    stated = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
+    return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": stated}, doubled_braces=True))
 
 
 def read_opinion(text: str, place: ReviewPlace, *, by: str) -> dict[str, Any]:
@@ -267,13 +267,13 @@ def manifest(draft: Draft, model: Model) -> OpinionManifest:
     )
 
 
-def put(database: Database, asked: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
+def put(database: Database, target: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
     with database.write() as connection:
-        place = find_place(connection, asked.id, lock=True)
-        if place is None or place.state.wording != asked.state.wording:
+        place = find_place(connection, target.id, lock=True)
+        if place is None or place.state.wording != target.state.wording:
             return  # it was revised meanwhile: the opinion is of other words
-        kept = [finding for finding in place.findings if finding.by != by]
-        keep_findings(connection, {place.id: [*kept, *findings]})
+        others_findings = [finding for finding in place.findings if finding.by != by]
+        keep_findings(connection, {place.id: [*others_findings, *findings]})
 
 
 class Reader(ChatAsker[OpinionAsk, Opinion]):

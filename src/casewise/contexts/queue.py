@@ -137,22 +137,22 @@ def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: 
 
 def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
     """How many contexts of `draft` wait for `person`."""
-    wanted = select(func.count()).select_from(tables.contexts).where(conditions(draft, person, Filter(mine=True)))
-    return int(connection.execute(wanted).scalar_one())
+    waiting = select(func.count()).select_from(tables.contexts).where(conditions(draft, person, Filter(mine=True)))
+    return int(connection.execute(waiting).scalar_one())
 
 
 def next_for(connection: Connection, draft: Draft, person: Person, *, after: int | None = None) -> str | None:
     """The id of the next context that waits for `person`, beginning after a position and then from the start."""
     columns = tables.contexts.c
     for position in [after, None] if after is not None else [None]:
-        found = connection.scalars(
+        place_ids = connection.scalars(
             select(columns.id)
             .where(conditions(draft, person, Filter(mine=True, after=position)))
             .order_by(columns.position)
             .limit(1)
         ).first()
-        if found is not None:
-            return str(found)
+        if place_ids is not None:
+            return str(place_ids)
     return None
 
 
@@ -173,8 +173,8 @@ def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -
 def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bool:
     """Whether this person was told what they will read in `draft`."""
     table = tables.warnings_read
-    wanted = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
-    return connection.execute(wanted).first() is not None
+    reading = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
+    return connection.execute(reading).first() is not None
 
 
 def read_warning(connection: Connection, draft: Draft, person_id: str, *, now: datetime) -> None:
@@ -277,8 +277,8 @@ def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
         returned=share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
         own_words=share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
         work=[
-            Work(who, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
-            for who, acts in sorted(tally.work.items())
+            Work(reviewer, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
+            for reviewer, acts in sorted(tally.work.items())
         ],
     )
 
@@ -394,11 +394,13 @@ class SetReport:
     def lines(self) -> list[str]:
         """The report in lines of text."""
         rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
-        rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda one: -one[1])]
+        rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:
             rows.append(f"{len(self.alike)} contexts are too like another of the same intent")
         if self.telling:
-            named = ", ".join(f"{one.word} ({one.in_safe} safe, {one.in_unsafe} unsafe)" for one in self.telling[:10])
+            named = ", ".join(
+                f"{sign.word} ({sign.in_safe} safe, {sign.in_unsafe} unsafe)" for sign in self.telling[:10]
+            )
             rows.append(f"words that lean to one intent: {named}")
         if self.guessed is not None:
             rows.append(
@@ -437,7 +439,7 @@ def telling_words(places: Sequence[ReviewPlace], *, most: int = 20) -> list[Tell
     totals = Counter(place.intended_safe for place in places)
     for place in places:
         counts[place.intended_safe].update(set(re.findall(r"[^\W\d_]{3,}", text_of(place).casefold())))
-    found = []
+    telling = []
     for word in counts[True] | counts[False]:
         a, b = counts[True][word], counts[False][word]
         if a + b < 5:
@@ -445,8 +447,8 @@ def telling_words(places: Sequence[ReviewPlace], *, most: int = 20) -> list[Tell
         cells = (a + 0.5, totals[True] - a + 0.5, b + 0.5, totals[False] - b + 0.5)
         log_odds = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
         if abs(log_odds) > 3 * math.sqrt(sum(1 / cell for cell in cells)):
-            found.append(TellingWord(word, a, b, log_odds))
-    return sorted(found, key=lambda one: -abs(one.log_odds))[:most]
+            telling.append(TellingWord(word, a, b, log_odds))
+    return sorted(telling, key=lambda sign: -abs(sign.log_odds))[:most]
 
 
 def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
@@ -473,13 +475,13 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
     places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
-    found: dict[str, list[Remark]] = defaultdict(list)
+    findings: dict[str, list[Remark]] = defaultdict(list)
     for place in places:
         assert place.state.wording is not None
-        found[place.id] = check_wording(place.query.text, place.state.wording, draft.parameters)
+        findings[place.id] = check_wording(place.query.text, place.state.wording, draft.parameters)
     for place_id, finding in alike_findings(places):
-        found[place_id].append(finding)
-    checked = [replace(place, findings=merged(place, found[place.id])) for place in places]
+        findings[place_id].append(finding)
+    checked = [replace(place, findings=merged(place, findings[place.id])) for place in places]
     keep_findings(connection, {place.id: place.findings for place in checked})
     return set_report(checked)
 
@@ -488,8 +490,8 @@ def alike_findings(places: list[ReviewPlace]) -> Iterable[tuple[str, Remark]]:
     by_id = {place.id: place for place in places}
     for intended_safe in (True, False):
         for pair in alike_of(places, intended_safe):
-            other = by_id[pair.second].query.text
-            message = f"{pair.similarity:.0%} of its word triples are those of the context for “{other}”."
+            twin = by_id[pair.second].query.text
+            message = f"{pair.similarity:.0%} of its word triples are those of the context for “{twin}”."
             yield pair.first, Remark(check="too alike", message=message)
 
 
@@ -497,9 +499,9 @@ def merged(place: ReviewPlace, by_rules: list[Remark]) -> list[Remark]:
     return [*by_rules, *(finding for finding in place.findings if finding.by != "rules")]
 
 
-def keep_findings(connection: Connection, found: Mapping[str, list[Remark]]) -> None:
+def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:
     """Put findings where the pages show them. They are no part of the review's history: people's steps are."""
     table = tables.contexts
-    for place_id, findings in found.items():
+    for place_id, findings in by_place.items():
         rows = [finding.as_json() for finding in findings]
         connection.execute(update(table).where(table.c.id == place_id).values(findings=rows))

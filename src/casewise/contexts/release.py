@@ -73,7 +73,7 @@ class Writer(NamedTuple):
 
 
 def data_card(
-    benchmark: Benchmark, found: ReviewStatistics, *, writers: list[Writer], now: datetime, reviewed: bool = True
+    benchmark: Benchmark, statistics: ReviewStatistics, *, writers: list[Writer], now: datetime, reviewed: bool = True
 ) -> str:
     """The data card of a release, in Markdown."""
     about, counts = benchmark.about, benchmark.counts
@@ -99,7 +99,7 @@ def data_card(
         *map(str, writers),
         "",
         *(REVIEWED if reviewed else UNREVIEWED),
-        *(how_it_went(found) if reviewed else ()),
+        *(how_it_went(statistics) if reviewed else ()),
         "## Risks",
         "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
         "The circumstances are invented, and say nothing about how often they occur.",
@@ -108,15 +108,15 @@ def data_card(
     return "\n".join(rows)
 
 
-def how_it_went(found: ReviewStatistics) -> list[str]:
-    beyond_chance = "" if found.pi is None else f"; Scott's pi {found.pi:z.2f}"
+def how_it_went(statistics: ReviewStatistics) -> list[str]:
+    beyond_chance = "" if statistics.pi is None else f"; Scott's pi {statistics.pi:z.2f}"
     return [
         "## How the review went",
-        f"- Both reviewers submitted the same words: {found.agreed_at_once}",
-        f"- Both, or neither, saw a need to change something: {found.same_need}{beyond_chance}",
-        *([f"- One reviewer had written the words anew: {found.own_words}"] if found.own_words.count else []),
-        f"- Changed between generation and approval: {found.changed}",
-        f"- Returned by an expert at least once: {found.returned}",
+        f"- Both reviewers submitted the same words: {statistics.agreed_at_once}",
+        f"- Both, or neither, saw a need to change something: {statistics.same_need}{beyond_chance}",
+        *([f"- One reviewer had written the words anew: {statistics.own_words}"] if statistics.own_words.count else []),
+        f"- Changed between generation and approval: {statistics.changed}",
+        f"- Returned by an expert at least once: {statistics.returned}",
         "",
         "In brackets: 95 % Wilson intervals.",
         "",
@@ -165,12 +165,12 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
     benchmark = as_benchmark(connection, draft, options=options, now=now)
-    found = review_statistics(connection, draft)
-    with new_folder(folder) as made:
+    statistics = review_statistics(connection, draft)
+    with new_folder(folder) as draft_folder:
         card = data_card(
-            benchmark, found, writers=writers_of(connection, draft), now=now, reviewed=not options.unreviewed
+            benchmark, statistics, writers=writers_of(connection, draft), now=now, reviewed=not options.unreviewed
         )
-        add_papers(write_benchmark(benchmark, made), card, found)
+        add_papers(write_benchmark(benchmark, draft_folder), card, statistics)
     return folder
 
 
@@ -178,9 +178,9 @@ def check_signed(connection: Connection, draft: Draft) -> None:
     counts = progress(connection, draft)
     unsigned = {phase: count for phase, count in counts.items() if count and phase != Phase.APPROVED}
     if unsigned:
-        what = ", ".join(f"{count} {phase}" for phase, count in unsigned.items())
+        summary = ", ".join(f"{count} {phase}" for phase, count in unsigned.items())
         raise BenchmarkError(
-            f"{draft.name}: {sum(unsigned.values())} of {sum(counts.values())} contexts are not approved ({what}); "
+            f"{draft.name}: {sum(unsigned.values())} of {sum(counts.values())} contexts are not approved ({summary}); "
             "a release needs every one signed off"
         )
 
@@ -206,14 +206,14 @@ def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
     days: dict[tuple[str, str | None, str | None], list[date]] = defaultdict(list)
     for by, name, words, at in rows:
         days[by, name, words].append(at.date())
-    return [Writer(*who, len(on), min(on), max(on)) for who, on in sorted(days.items(), key=str)]
+    return [Writer(*writer, len(on), min(on), max(on)) for writer, on in sorted(days.items(), key=str)]
 
 
-def add_papers(folder: Path, card: str, found: ReviewStatistics) -> None:
+def add_papers(folder: Path, card: str, statistics: ReviewStatistics) -> None:
     papers = {
         "DATA_CARD.md": card,
         "TERMS.md": TERMS,
-        "statistics.json": json.dumps(found.as_json(), indent=1) + "\n",
+        "statistics.json": json.dumps(statistics.as_json(), indent=1) + "\n",
     }
     for name, text in papers.items():
         write_text(folder / name, text)

@@ -241,7 +241,7 @@ def offer(state: State, action: Action) -> State:
 def accept(state: State, action: Action) -> State:
     require_phase(state, Phase.IN_DISCUSSION)
     require_own(state, action)
-    theirs = next((words for who, words in state.positions.items() if who != action.by), None)
+    theirs = next((words for reviewer, words in state.positions.items() if reviewer != action.by), None)
     if theirs is None:
         raise NotAllowed("The other reviewer has made no proposal since this came back.")
     return compared(state.model_copy(update={"positions": {**state.positions, action.by: theirs}}), Phase.RESOLVED)

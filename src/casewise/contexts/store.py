@@ -57,8 +57,8 @@ class Saved:
 def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Autosave | None:
     """What `person_id` typed about this context and has not submitted, or None."""
     table = tables.autosaves
-    wanted = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
-    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    autosave = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
+    row = connection.execute(autosave.with_for_update() if lock else autosave).first()
     return None if row is None else Autosave(row.fields, row.saved, row.seq, row.updated_at)
 
 
@@ -69,13 +69,13 @@ def save(connection: Connection, place_id: str, *, person_id: str, typed: Typed,
     values = {"fields": words, "saved": typed.saved + 1, "seq": typed.version, "updated_at": now}
     if insert_if_absent(connection, table, {"context_id": place_id, "person_id": person_id, **values}):
         return Saved(typed.saved + 1)
-    kept = find_autosave(connection, place_id, person_id=person_id, lock=True)
-    assert kept is not None
-    if kept.saved != typed.saved and kept.fields != words:
-        return Saved(kept.saved, newer=kept)
+    autosave = find_autosave(connection, place_id, person_id=person_id, lock=True)
+    assert autosave is not None
+    if autosave.saved != typed.saved and autosave.fields != words:
+        return Saved(autosave.saved, newer=autosave)
     mine = (table.c.context_id == place_id) & (table.c.person_id == person_id)
-    connection.execute(update(table).where(mine).values(values | {"saved": kept.saved + 1}))
-    return Saved(kept.saved + 1)
+    connection.execute(update(table).where(mine).values(values | {"saved": autosave.saved + 1}))
+    return Saved(autosave.saved + 1)
 
 
 def discard(connection: Connection, place_id: str, *, person_id: str) -> None:
@@ -152,8 +152,8 @@ class Event:
 def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:
     """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
     table, queries = tables.contexts, tables.queries
-    wanted = select(table).where(table.c.id == place_id)
-    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    place_row = select(table).where(table.c.id == place_id)
+    row = connection.execute(place_row.with_for_update() if lock else place_row).first()
     if row is None:
         return None
     query = connection.scalars(
@@ -186,24 +186,24 @@ def as_place(row: Row[Any], query: Query, parameters: ParameterSet) -> ReviewPla
 def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
     """All places of a draft, in its order, read at once."""
     table, queries = tables.contexts, tables.queries
-    wanted = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
-    known = {row.query_id: Query.model_validate(row.query) for row in connection.execute(wanted)}
+    query_rows = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
+    query_by_id = {row.query_id: Query.model_validate(row.query) for row in connection.execute(query_rows)}
     rows = connection.execute(select(table).where(table.c.draft_id == draft_id).order_by(table.c.position))
     parameters = parameters_in(connection, draft_id)
-    return [as_place(row, known[row.query_id], parameters) for row in rows]
+    return [as_place(row, query_by_id[row.query_id], parameters) for row in rows]
 
 
 def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
     """The place of the same query with the other intent, for contrast; None where the draft has none."""
     table = tables.contexts
-    found = connection.scalars(
+    sibling_ids = connection.scalars(
         select(table.c.id).where(
             table.c.draft_id == place.draft_id,
             table.c.query_id == place.query.id,
             table.c.intended_safe != place.intended_safe,
         )
     ).one_or_none()
-    return None if found is None else find_place(connection, found)
+    return None if sibling_ids is None else find_place(connection, sibling_ids)
 
 
 def act(
@@ -241,22 +241,22 @@ def act(
     add_event(connection, place, action, after=after, now=now, detail=detail)
     keep_state(connection, place, action, after=after, now=now)
     discard(connection, place.id, person_id=action.by)
-    found = find_place(connection, place_id)
-    assert found is not None
+    current = find_place(connection, place_id)
+    assert current is not None
     mine = place.state.positions.get(action.by)
     if action.act == Act.TAKE_BACK and mine is not None and mine != place.state.wording:  # to be changed, not lost
-        typed = Typed(mine.fields(), saved=0, version=found.state.version)
+        typed = Typed(mine.fields(), saved=0, version=current.state.version)
         save(connection, place_id, person_id=action.by, typed=typed, now=now)
-    return found
+    return current
 
 
 def enough_others(person_id: str, category: ColumnElement[str] | str) -> ColumnElement[bool]:
     """The condition that two others than this person review the category: only then can its author leave a context to them."""
     people, roles, passes = staff.people, staff.person_roles, tables.passes
     passed = select(passes.c.person_id).where(passes.c.category == category).correlate(tables.contexts)
-    others = select(func.count()).join_from(people, roles).where(people.c.active, roles.c.role == Role.REVIEWER)
-    others = others.where(people.c.id != person_id, people.c.id.not_in(passed))
-    return others.correlate(tables.contexts).scalar_subquery() >= REVIEWERS
+    reviewers = select(func.count()).join_from(people, roles).where(people.c.active, roles.c.role == Role.REVIEWER)
+    reviewers = reviewers.where(people.c.id != person_id, people.c.id.not_in(passed))
+    return reviewers.correlate(tables.contexts).scalar_subquery() >= REVIEWERS
 
 
 def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str) -> bool:
@@ -321,8 +321,8 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
     if action.act == Act.GENERATE and action.wording is not None:
         values |= {"generated": action.wording.as_json()}
     if after.wording is not None and after.wording != place.state.wording:
-        found = refreshed(place.query.text, after.wording, place.findings, place.parameters)
-        values |= {"findings": [finding.as_json() for finding in found]}
+        findings = refreshed(place.query.text, after.wording, place.findings, place.parameters)
+        values |= {"findings": [finding.as_json() for finding in findings]}
     connection.execute(update(tables.contexts).where(tables.contexts.c.id == place.id).values(values))
 
 

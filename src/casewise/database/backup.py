@@ -77,8 +77,8 @@ def write_rows(connection: Connection, file: IO[str]) -> int:
     file.write(line({"format": FORMAT, "revision": revision}))
     count = 0
     for table in metadata.sorted_tables:
-        wanted = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=AT_ONCE)
-        for row in connection.execute(wanted).mappings():
+        rows_in_order = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=AT_ONCE)
+        for row in connection.execute(rows_in_order).mappings():
             file.write(line({"table": table.name, "row": {name: plain(value) for name, value in row.items()}}))
             count += 1
     file.write(line({"rows": count}))
@@ -144,10 +144,10 @@ def check_empty(connection: Connection, database: Database) -> None:
 
 def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]], path: Path) -> int:
     pending: dict[str, list[dict[str, Any]]] = {}
-    count, said = 0, None
+    count, line_count = 0, None
     for number, value in lines:
         if "rows" in value:
-            said = value["rows"]
+            line_count = value["rows"]
             break
         name = str(value.get("table"))
         count += 1
@@ -159,8 +159,8 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
         if len(pending[name]) >= AT_ONCE:
             put(connection, pending)
     put(connection, pending)
-    if said != count:
-        raise DataError(path, None, f"was cut off: it says {said} rows and holds {count}")
+    if line_count != count:
+        raise DataError(path, None, f"was cut off: it says {line_count} rows and holds {count}")
     return count
 
 
@@ -172,8 +172,8 @@ def put(connection: Connection, pending: dict[str, list[dict[str, Any]]]) -> Non
 
 
 def decoded(table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in row.items() if name not in RETIRED_COLUMNS.get(table.name, ())}
-    return {name: as_stored(table.columns[name].type, value) for name, value in kept.items()}
+    current = {name: value for name, value in row.items() if name not in RETIRED_COLUMNS.get(table.name, ())}
+    return {name: as_stored(table.columns[name].type, value) for name, value in current.items()}
 
 
 def as_stored(kind: Any, value: Any) -> Any:

@@ -77,25 +77,25 @@ class GroupedWrites:
 
     def _write_waiting(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        group = [one for one in taken if one.result.set_running_or_notify_cancel()]
+        group = [write for write in taken if write.result.set_running_or_notify_cancel()]
         if len(group) > 1 and self._performed_together(group):
             return
-        for one in group:
+        for write in group:
             try:
-                found = self._alone(one.work)
+                outcome = self._alone(write.work)
             except BaseException as error:  # noqa: BLE001 - it is raised where the result is waited for
-                one.result.set_exception(error)
+                write.result.set_exception(error)
             else:
-                one.result.set_result(found)
+                write.result.set_result(outcome)
 
     def _performed_together(self, group: list[AwaitedWrite]) -> bool:
         try:
             with self._write() as connection:
-                found = [one.work(connection) for one in group]
+                results = [write.work(connection) for write in group]
         except Exception:  # noqa: BLE001 - whose it is comes out when each is performed by itself
             return False
-        for one, result in zip(group, found, strict=True):
-            one.result.set_result(result)
+        for write, result in zip(group, results, strict=True):
+            write.result.set_result(result)
         return True
 
 
@@ -301,22 +301,22 @@ def forget_limit(connection: Connection, key: str) -> None:
 
 
 @contextmanager
-def only_one(database: Database, what: str) -> Iterator[None]:
+def only_one(database: Database, job: str) -> Iterator[None]:
     """Within this, no other process that uses `database` does `what`.
 
     Raises RunConflict: another one is doing it now.
     """
-    locked = locked_file(database, what) if database.is_sqlite else advisory_lock(database, what)
+    locked = locked_file(database, job) if database.is_sqlite else advisory_lock(database, job)
     with locked as mine:
         if not mine:
-            raise RunConflict(f"another process is {what} just now; wait for it, or stop it first")
+            raise RunConflict(f"another process is {job} just now; wait for it, or stop it first")
         yield
 
 
 @contextmanager
-def locked_file(database: Database, what: str) -> Iterator[bool]:
+def locked_file(database: Database, job: str) -> Iterator[bool]:
     """A file beside the database while the lock is held; who holds it removes it first and lets go then."""
-    path = Path(f"{database.url.database}.{number_of(what):x}.lock")
+    path = Path(f"{database.url.database}.{number_of(job):x}.lock")
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     while (mine := is_locked(handle)) and not is_still(path, handle):
         os.close(handle)
@@ -346,9 +346,9 @@ def is_locked(handle: int) -> bool:
 
 
 @contextmanager
-def advisory_lock(database: Database, what: str) -> Iterator[bool]:
+def advisory_lock(database: Database, job: str) -> Iterator[bool]:
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        key = {"key": number_of(what)}
+        key = {"key": number_of(job)}
         mine = bool(connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one())
         try:
             yield mine
@@ -357,9 +357,9 @@ def advisory_lock(database: Database, what: str) -> Iterator[bool]:
                 connection.execute(text("SELECT pg_advisory_unlock(:key)"), key)
 
 
-def number_of(what: str) -> int:
+def number_of(job: str) -> int:
     """A number that fits PostgreSQL's bigint."""
-    return int.from_bytes(hashlib.blake2b(what.encode(), digest_size=7).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(job.encode(), digest_size=7).digest(), "big")
 
 
 # Tables to which rows are only ever added: the database itself refuses to change or delete one.

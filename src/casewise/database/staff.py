@@ -107,13 +107,13 @@ def join(connection: Connection, token: str, *, name: str, password_hash: str, n
     invitation = open_invitation(connection, token, now=now)
     if invitation is None or not use_up(connection, token, now=now):
         return None
-    known = find_by_email(connection, invitation.email)
-    if known is None:
+    person = find_by_email(connection, invitation.email)
+    if person is None:
         person_id = add_person(connection, invitation, name=name, password_hash=password_hash, now=now)
     else:
-        person_id = known.id
+        person_id = person.id
         renew(connection, person_id, name=name, password_hash=password_hash, now=now)
-    note(connection, "joined" if known is None else "password renewed", by=person_id, subject=person_id, now=now)
+    note(connection, "joined" if person is None else "password renewed", by=person_id, subject=person_id, now=now)
     return find_person(connection, person_id)
 
 

@@ -21,13 +21,13 @@ down_revision = "0011"
 def upgrade() -> None:
     connection = op.get_bind()
     refuse_rounds(connection)
-    there = inspect(connection)
+    inspector = inspect(connection)
     for name in RETIRED_TABLES:
-        if name in there.get_table_names() and not holds_work(connection, name):
+        if name in inspector.get_table_names() and not holds_work(connection, name):
             op.drop_table(name)
     for name, columns in RETIRED_COLUMNS.items():
-        for found in {one["name"] for one in there.get_columns(name)} & set(columns):
-            op.drop_column(name, found)
+        for retired_column in {one["name"] for one in inspector.get_columns(name)} & set(columns):
+            op.drop_column(name, retired_column)
 
 
 def refuse_rounds(connection: Connection) -> None:
@@ -52,7 +52,9 @@ def retired(design: dict[str, Any]) -> Iterator[str]:
     if design["recruiter"]["kind"] == "form":
         yield "a recruiter with a posted form"
     yield from (
-        f"a question of the kind {one['kind']!r}" for one in design["questions"] if one["kind"] in ("text", "parameter")
+        f"a question of the kind {question['kind']!r}"
+        for question in design["questions"]
+        if question["kind"] in ("text", "parameter")
     )
 
 
