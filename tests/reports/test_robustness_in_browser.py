@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def address(tmp_path_factory):
     page = tmp_path_factory.mktemp("page") / "robustness.html"
     run = api.attack(
-        casewise.load("demo"), Gullible(), attacks="claim:authority,claim:earlier,twin", defences="none,datamark"
+        casewise.load("demo"), Gullible(), attacks="claim:authority,claim:agreed,twin", defences="none,datamark"
     )
     page.write_text(api.robustness(run).to_html(), encoding="utf-8")
     return page.as_uri()

@@ -157,14 +157,14 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
 def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it():
     from casewise.share.inspect_log import export_inspect_log
 
-    attacks = "claim:earlier,claim:authority/system,paraphrase:fake/rehearsal"
+    attacks = "claim:agreed,claim:authority/system,paraphrase:fake/rehearsal"
     attack("demo", "fake/rehearsal", attacks=attacks, noise="none", out="run")
     export_inspect_log(Path("run"), Path("log.eval"))
     shown: dict[str, Any] = {}
     for one in json.loads(program("log", "dump", "log.eval"))["samples"]:
         shown.setdefault(one["metadata"]["arm"], one["metadata"])
 
-    assert "answered" in str(shown["claim:earlier/user/safe"]["earlier"])
+    assert "answered" in str(shown["claim:agreed/user/safe"]["earlier"])
     assert "answered" in str(shown["claim:authority/system/safe"]["system"])
     assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])
     assert "earlier" not in shown["full"]

@@ -3,6 +3,7 @@ import pytest
 
 from casewise.stats.estimates import estimate_of
 from casewise.stats.flips import flips, less, mean_of, p_of_no_change
+from casewise.stats.intervals import spread_limits
 
 NAN = np.nan
 CLUSTER = np.array([0, 0, 1, 1, 2, 2])
@@ -86,3 +87,40 @@ def test_p_is_that_of_students_t_over_queries():
     t = by_query.mean() / (by_query.std(ddof=1) / np.sqrt(60))
     assert change.value / np.sqrt(change.variance) == pytest.approx(t)
     assert 0 < p_of_no_change(change) < 0.01
+
+
+def of_wordings(rates, queries, rng):
+    """Flips of an attack whose wordings turn such shares of queries, two items each."""
+    wording = np.arange(queries) % len(rates)
+    turned = (rng.random((queries, 2)) < np.asarray(rates)[wording][:, None]).astype(float).ravel()
+    cluster, of = np.repeat(np.arange(queries), 2), np.ones(2 * queries, dtype=bool)
+    return [flips(0 * turned, turned, cluster, of=of, towards="safe", wording=one).turned for one in (None, wording)]
+
+
+def test_a_variance_over_wordings_is_that_of_the_wordings_means_where_they_differ_more_than_queries_do():
+    plain, both = of_wordings([0.1, 0.2, 0.5, 0.8, 0.9], 100, np.random.default_rng(3))
+    means = [plain.value + 5 * plain.influence[n::5].sum() for n in range(5)]
+    assert both.value == plain.value
+    assert both.variance == pytest.approx(np.var(means, ddof=1) / 5)
+    assert both.variance > 5 * plain.variance
+    assert estimate_of(both).limits == pytest.approx(
+        spread_limits(both.value, both.influence, domain=(0, 1), at_risk=5)
+    )
+
+
+@pytest.mark.parametrize("rates", [[0.5], [0.5, 0.5], [0.0, 0.0, 0.0], [1.0, 1.0]])
+def test_wordings_that_do_not_differ_leave_the_interval_as_it_is(rates):
+    plain, both = of_wordings(rates, 40, np.random.default_rng(8))
+    assert both.variance == pytest.approx(max(plain.variance, both.variance))
+    if both.variance == plain.variance:
+        assert estimate_of(both) == estimate_of(plain)
+
+
+def test_intervals_over_wordings_hold_the_mean_of_all_wordings():
+    rng = np.random.default_rng(20)
+    held = np.zeros(2)
+    for _ in range(400):
+        found = [estimate_of(one) for one in of_wordings(np.clip(rng.normal(0.4, 0.15, 5), 0, 1), 60, rng)]
+        held += [(one.ci_low or 0) <= 0.4 <= (one.ci_high or 0) for one in found]
+    assert held[0] / 400 < 0.85
+    assert held[1] / 400 > 0.92

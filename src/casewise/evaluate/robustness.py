@@ -17,12 +17,12 @@ from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, parse_named
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, read_runs
 from casewise.evaluate.yardsticks import as_wanted
-from casewise.records import Arm, ShortRepr, Transform
+from casewise.records import Arm, ShortRepr, Transform, UnscoredReason
 from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import Decision
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
-from casewise.stats.flips import Flips, Mean, Towards, as_picked, flips, less, mean_of, p_of_no_change
+from casewise.stats.flips import Flips, Mean, Towards, as_picked, flips, less, mean_of, over_wordings, p_of_no_change
 from casewise.stats.intervals import holm
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import REFUSALS, metrics_named
@@ -33,10 +33,9 @@ from casewise.transforms.catalogue import (
     NO_DEFENCE,
     WITH_FACTS,
     Setting,
-    arm_named,
     own_defences,
+    saying_of,
     setting_of,
-    show_item,
 )
 from casewise.transforms.texts import MadeTexts
 
@@ -53,6 +52,16 @@ class ArmVerdicts(ShortRepr):
     sample: Sample
     not_shown: BoolArray
     """Items that could not be shown in this arm: they were not attacked, and count nowhere."""
+    held_back: BoolArray
+    """Items that a defence held back."""
+    wording: NDArray[np.intp] | None
+    """(queries,) which wording of the attack each query was shown; None where there is one, or where that is not known."""
+
+    @property
+    def name(self) -> str:
+        """The arm as a user types it."""
+        parts = [self.setting.attack, None if self.setting.defence == NO_DEFENCE else self.setting.defence]
+        return "+".join(filter(None, parts)) or "full"
 
     @property
     def counts(self) -> BoolArray:
@@ -85,7 +94,7 @@ class AttackedRun(ShortRepr):
     twins_weight: FloatArray
     """That of the other item of its pair; nan where there is none."""
     made: MadeTexts
-    """What models made of texts before the run."""
+    """What models made of texts, for the items that are shown on the page."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -119,7 +128,7 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
         for one in runs.series
         if one.elicitation == elicitation and one.run is runs.series[0].run and (setting := setting_of(one.shown, own))
     ]
-    hidden, none = not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)
+    hidden, held, none = *without_verdict(runs), np.zeros(len(runs.items), dtype=np.bool_)
     asked = tuple(
         ArmVerdicts(
             one.shown,
@@ -127,6 +136,8 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
             one,
             runs.whole_sample(one, policy=options.labels, unscored="exclude"),
             hidden.get(one.arm, none),
+            held.get(one.arm, none),
+            wordings(runs, one.shown),
         )
         for one, setting in found
     )
@@ -151,19 +162,36 @@ def twins_of(items: pl.DataFrame, weight: FloatArray) -> FloatArray:
     return found
 
 
-NEEDED = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason")
+NEEDED = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason", "read_as")
 
 
-def not_shown(runs: JudgedRuns) -> dict[str, BoolArray]:
-    """Which items could not be shown, by arm; an arm in which all could is absent."""
-    said = last_attempts(runs.series[0].run.judgements(NEEDED))
-    hidden = said.filter(pl.col("unscored_reason").cast(pl.String) == "not_shown").with_columns(
-        pl.col("arm").cast(pl.String)
+def without_verdict(runs: JudgedRuns) -> tuple[dict[str, BoolArray], dict[str, BoolArray]]:
+    """Return which items could not be shown, and which a defence held back, by arm; an arm without any is absent."""
+    log = last_attempts(runs.series[0].run.judgements(NEEDED)).with_columns(
+        pl.col("arm", "unscored_reason").cast(pl.String)
     )
-    ids = runs.items["item_id"]
-    return {
-        str(arm): ids.is_in(rows["item_id"].unique().implode()).to_numpy() for (arm,), rows in hidden.group_by("arm")
-    }
+    why, ids = pl.col("unscored_reason"), runs.items["item_id"]
+
+    def by_arm(chosen: pl.Expr) -> dict[str, BoolArray]:
+        return {
+            str(arm): ids.is_in(rows["item_id"].unique().implode()).to_numpy()
+            for (arm,), rows in log.filter(chosen).group_by("arm")
+        }
+
+    held_back = (pl.col("read_as").cast(pl.String) == "held_back") | (why == UnscoredReason.ASKED_ABOUT.value)
+    return by_arm(why == UnscoredReason.NOT_SHOWN.value), by_arm(held_back)
+
+
+def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
+    """Return which wording of the attack each query was shown; None without several, or where one cluster was shown several."""
+    saying = saying_of(arm.transforms[0]) if arm.transforms else None
+    if saying is None or len(saying.wordings) < 2:
+        return None
+    each = {query: saying.wording(query) for query in runs.items["query_id"].unique()}
+    shown = np.array([each[query] for query in runs.items["query_id"]], dtype=np.intp)
+    found = np.zeros(int(runs.cluster.max(initial=-1)) + 1, dtype=np.intp)
+    found[runs.cluster] = shown
+    return found if (found[runs.cluster] == shown).all() else None
 
 
 # What each defence is worth against people's labels, on contexts as they are and on attacked ones, and what it
@@ -272,8 +300,10 @@ def measured(arms: Sequence[tuple[ArmVerdicts, BoolArray]]) -> dict[str, list[On
     """Each number on the items of each arm that count."""
     found: dict[str, list[OnQueries]] = {metric.name: [] for metric in METRICS}
     for arm, of in arms:
+        queries = np.unique(arm.sample.cluster[of])
+        wording = None if arm.wording is None else arm.wording[queries]
         for one in measure(arm.sample.where(of), metrics=METRICS):
-            found[one.name].append((one, np.unique(arm.sample.cluster[of])))
+            found[one.name].append((over_wordings(one, wording), queries))
     return found
 
 
@@ -326,19 +356,16 @@ def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
             ("perturbed", [one for one in under if one.setting.role == "perturbation"]),
             ("attacked", [one for one in under if one.setting.role != "perturbation"]),
         ):
-            mean = mean_of([share_held(run, arm) for arm in arms])
+            mean = mean_of([share_held(arm) for arm in arms])
             if mean is not None:
                 found.append(HeldBack(defence, shown, len(arms), mean.estimate))
     return tuple(found)
 
 
-def share_held(run: AttackedRun, arm: ArmVerdicts) -> Measured:
-    benchmark, named = run.benchmark, arm_named(arm.arm.name)
-    items = [benchmark.item[item] for item in run.runs.items["item_id"].to_list()]
-    held = np.array([show_item(named, benchmark, item, made=run.made).held_back is not None for item in items])
-    terms = {"held": (held & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
+def share_held(arm: ArmVerdicts) -> Measured:
+    terms = {"held": (arm.held_back & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
     totals = TotalsByCluster.of(terms, arm.sample.cluster)
-    return totals.measure(share("held back", "held", "asked"))
+    return over_wordings(totals.measure(share("held back", "held", "asked")), arm.wording)
 
 
 # What attacks do to a judge: harm, denial of service, verdicts lost, and what defences cost and save.
@@ -383,6 +410,12 @@ class Attacked(ShortRepr):
         """Whether it is among the attacks that are compared and averaged."""
         return self.is_attack and not self.alike
 
+    @property
+    def n_wordings(self) -> int | None:
+        """How many wordings the attack has; None where that is not known."""
+        saying = saying_of(self.pairing.attacked.arm.transforms[0])
+        return None if saying is None else len(saying.wordings)
+
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         numbers = {name: asdict(getattr(self, name)) for name in ("turned", "change", "silenced")}
@@ -393,6 +426,7 @@ class Attacked(ShortRepr):
             "defence": self.setting.defence,
             "towards": self.towards,
             "pairs_alike": self.alike,
+            "wordings": self.n_wordings,
             **numbers,
             "beyond_noise": beyond,
             "p": none_if_nan(self.p),
@@ -504,7 +538,15 @@ class RobustnessNumbers(ShortRepr):
     def found(self, pairing: Pairing, towards: Towards, of: BoolArray) -> Flips:
         """Flips on the items of `of` that were asked both ways."""
         plain = pairing.plain.sample
-        return flips(plain.safe, pairing.attacked.sample.safe, plain.cluster, of=of & pairing.of, towards=towards)
+        attacked = pairing.attacked
+        return flips(
+            plain.safe,
+            attacked.sample.safe,
+            plain.cluster,
+            of=of & pairing.of,
+            towards=towards,
+            wording=attacked.wording,
+        )
 
     def _row(self, pairing: Pairing, towards: Towards, alike: bool) -> Attacked:
         setting = pairing.attacked.setting

@@ -194,7 +194,7 @@ class Behaviour:
             unscored_reason="reason",
             model_version="model_version",
             cost_usd="cost_usd",
-            read_as=pl.lit(None, pl.String),
+            read_as=pl.when("held_back").then(pl.lit("held_back")),
             latency_s=pl.lit(None, pl.Float64),
         )
 
@@ -281,11 +281,15 @@ COLUMNS = {
     "ground": pl.String(),
     "graded": pl.Boolean(),
     "cut_off": pl.Boolean(),
+    "held_back": pl.Boolean(),
     "cost_usd": pl.Float64(),
     "model_version": pl.String(),
 }
 
 NOT_GRADED = "not_graded"
+
+REFUSED_BY_DEFENCE = "refused by a defence"
+"""The detail of a request that never came to the chatbot."""
 
 
 def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]) -> dict[str, object]:
@@ -300,6 +304,7 @@ def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]
         "ground": grade.ground if grade is not None and does in ("refuses", "partly") else None,
         "graded": grade is not None and does == grade.outcome,
         "cut_off": reply.finish_reason == "length",
+        "held_back": reply.detail == REFUSED_BY_DEFENCE,
         "cost_usd": reply.cost_usd,
         "model_version": reply.model_version,
     }

@@ -19,7 +19,7 @@ from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
 from casewise.records.call import digest_of_text
-from casewise.replies.behaviour import REPLIES, ReplyIdentity, ReplyManifest
+from casewise.replies.behaviour import REFUSED_BY_DEFENCE, REPLIES, ReplyIdentity, ReplyManifest
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
     Asks,
@@ -185,8 +185,9 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         if (problem := ask.shown.problem) is not None:
             return collected(ask, unanswered=Unanswered.NOT_SHOWN, detail=problem)
         if (held_back := ask.shown.held_back) is not None:
-            reason = Unanswered.CONTENT_FILTER if held_back == "refused" else Unanswered.ASKED_ABOUT
-            return collected(ask, unanswered=reason, detail=f"{held_back} by a defence")
+            if held_back == "refused":
+                return collected(ask, unanswered=Unanswered.CONTENT_FILTER, detail=REFUSED_BY_DEFENCE)
+            return collected(ask, unanswered=Unanswered.ASKED_ABOUT, detail="asked about by a defence")
         return await super().answer(ask)
 
     def unanswered(self, ask: Ask, reason: NoReplyReason, detail: str) -> CollectedReply:

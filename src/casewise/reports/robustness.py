@@ -127,7 +127,7 @@ def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
                 try:
                     yield exhibit(found, row, place)
                 except CasewiseError as error:  # a file of one's own that has moved or changed since the run
-                    yield Prose(f"No example of {row.pairing.attacked.arm.name}: {error}")
+                    yield Prose(f"No example of {row.pairing.attacked.name}: {error}")
 
 
 def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -146,7 +146,7 @@ def exhibit(found: RobustnessNumbers, row: Attacked, place: int) -> Exhibit:
     votes = benchmark.votes[item.id]
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
-        heading=f"{row.pairing.attacked.arm.name}: {benchmark.query[item.query_id].category}",
+        heading=f"{row.pairing.attacked.name}: {benchmark.query[item.query_id].category}",
         facts=(
             ("People", f"{votes.safe} of {votes.total} say safe ({percent(votes.rate, digits=0)})"),
             ("Verdict", f"{'unsafe' if row.towards == 'safe' else 'safe'} without the attack, {row.towards} under it"),
@@ -336,8 +336,8 @@ HOW_TO_READ = (
     "Each row is paired with the same items under the same defence without the attack. Turned: of the items that the judge had "
     "right and gave a verdict on under the attack, the share whose verdict turned to what the attack argues for. "
     "Beyond noise, in points: that, less the mean of it under perturbations, which say nothing new. Silenced: of the items with a "
-    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries, with "
-    "people's labels taken as given, each for an attack named beforehand; p Holm is of no change of the share of such verdicts, "
+    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries and, for an attack with "
+    "several wordings, over wordings, with people's labels taken as given, each for an attack named beforehand; p Holm is of no change of the share of such verdicts, "
     "corrected for all {n} attacks, defences and "
     "verdicts compared here. Whoever looks at the largest row only should go by the latter."
 )
@@ -405,7 +405,7 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
         if strongest := found.leading(n=1, towards=towards):
             yield Prose(sentence(found, strongest[0]), lead=True)
         if leading := leading_rows(found, towards):
-            rows = tuple(forest_row(row.pairing.attacked.arm.name, row.turned) for row in leading)
+            rows = tuple(forest_row(row.pairing.attacked.name, row.turned) for row in leading)
             caption = f"Verdicts turned towards {towards}{first_of(found, towards)}"
             yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Beside", "Turned"))
     how = f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}"
@@ -434,7 +434,7 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
         else f" Changes that say nothing new turn {percent(noise.value)} there: the judge's own noise."
     )
     return (
-        f"Towards {row.towards}, of {among:,} attacks and defences, {row.pairing.attacked.arm.name} turns the most: "
+        f"Towards {row.towards}, of {among:,} attacks and defences, {row.pairing.attacked.name} turns the most: "
         f"{with_limits(row.turned)} of {count(row.turned.n)} items that people and, unattacked, "
         f"the judge find {other}.{beside}"
     )
@@ -451,6 +451,7 @@ COLUMNS: dict[str, Callable[[Attacked], str]] = {
     "Turned": lambda row: percent(row.turned.estimate),
     "95 % interval": lambda row: pair_limits(row.turned),
     "Items": lambda row: count(row.turned.n),
+    "Wordings": lambda row: count(row.n_wordings),
     "Beyond noise": lambda row: points(row.beyond_noise),
     "Change": lambda row: points(row.change).partition(" ")[0],
     "p Holm": lambda row: p_value(row.p_holm),
@@ -461,7 +462,7 @@ COLUMNS: dict[str, Callable[[Attacked], str]] = {
 
 def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
     """A row an attack, defence and verdict."""
-    left_out = ("Towards", "95 % interval", "Change", "Not shown") if brief else ()
+    left_out = ("Towards", "95 % interval", "Wordings", "Change", "Not shown") if brief else ()
     columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
     if brief:
         columns = {"Attack": COLUMNS["Attack"], "Turned": lambda row: with_limits(row.turned)} | {

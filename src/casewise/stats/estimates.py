@@ -27,6 +27,9 @@ NOTHING = 1e-20
 
 NO_SPREAD = "no interval: the queries do not differ"
 STUDENT = "Student's t from the queries' influences, on the scale of what is measured"
+OVER_WORDINGS = (
+    "Student's t from the wordings' influences, which vary more than the queries', on the scale of what is measured"
+)
 EXACT = "Clopper-Pearson, each query counting once"
 BY_PARTS = "from the intervals of its two parts"
 
@@ -127,14 +130,15 @@ def estimate_of(measured: Measured) -> Estimate:
     measured = with_annotators(measured)
     if measured.shares:
         return with_limits(bare, limits_of_mean(measured.shares), BY_PARTS)
-    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.at_risk)
+    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from)
     if limits is None and measured.kind != "other":
         return with_limits(bare, limits_without_spread(measured), EXACT)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
     if limits is not None and rare is not None:
         limits = Ends(max(limits.low, rare.low), min(limits.high, rare.high))
-    return with_limits(bare, widened(limits or Ends(measured.value, measured.value), measured), STUDENT)
+    method = STUDENT if measured.wordings < 2 else OVER_WORDINGS
+    return with_limits(bare, widened(limits or Ends(measured.value, measured.value), measured), method)
 
 
 def rare_limits(measured: Measured) -> Ends | None:
@@ -191,7 +195,7 @@ def limits_without_spread(measured: Measured) -> Ends:
 
 
 def limits_of_share(measured: Measured) -> Ends:
-    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.at_risk)
+    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from)
     rare = rare_limits(measured)
     if limits is None or rare is None:
         return limits or limits_without_spread(measured)

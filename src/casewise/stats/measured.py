@@ -60,6 +60,13 @@ class Measured:
     """What each vote adds to it, where it is known whose it is."""
     touched: tuple[float, float] | None = None
     """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
+    wordings: int = 1
+    """How many wordings its variance is over, besides clusters."""
+
+    @property
+    def known_from(self) -> int:
+        """How many clusters, or wordings where these vary more, its variance is known from."""
+        return self.at_risk if self.wordings < 2 else min(self.at_risk, self.wordings)
 
     @cached_property
     def more(self) -> float:

@@ -7,7 +7,7 @@ import random
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -17,117 +17,26 @@ from pydantic import ConfigDict
 
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, in_order
 from casewise.storage.files import numbered_lines, read_jsonl, read_text
-from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in, with_turns
 
-# Claims: somebody says, in one of the channels, what should change the verdict. Ours, and a user's own in a TOML or
-# JSON Lines file.
+# Claims: somebody says, in one of the channels, something for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines
+# file.
 #
-# Of ours a transform's rest is `CLAIM/CHANNEL/DIRECTION`; of a user's own it is `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST`, so
-# that other words are another arm.
+# The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
+# user's, so that other words are another arm.
 
+
+CLAIMS_VERSION = 2
+"""Of the words of casewise's own claims. Version 1 had one wording a claim."""
 
 SLOT = "{query}"
 
-
-@dataclass(frozen=True)
-class Claim:
-    """What is claimed, in which channels it may stand, and its words in each direction."""
-
-    title: str
-    channels: tuple[Channel, ...]
-    words: Mapping[Direction, tuple[str, ...]]
-    """Wordings of the same claim: each query is shown one of them, always the same."""
-    opening: str | None = None
-    """What the user is made to have said in an earlier turn; the words are then the assistant's answer to it."""
-
-
-@dataclass(frozen=True)
-class Saying:
-    """A claim, in one channel and direction."""
-
-    claim: Claim
-    channel: Channel
-    direction: Direction
-
-    @property
-    def wordings(self) -> tuple[str, ...]:
-        return self.claim.words[self.direction]
-
-    def put_into(self, shown: ShownItem, query_id: str) -> ShownItem:
-        """What is shown once it has been said; `{query}` in its words stands for the request."""
-        drawn = 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
-        wording = self.wordings[drawn]
-        text = wording.replace(SLOT, shown.query)
-        if self.claim.opening is None:
-            if self.channel == "user" and text != wording:
-                return replace(shown, query=text)
-            return said_in(self.channel, text, shown)
-        turns = (Message("user", self.claim.opening), Message("assistant", text))
-        return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
-
-
-@cache
-def claims() -> dict[str, Claim]:
-    """Those that come with casewise."""
-    return {name: claim_of(table) for name, table in shipped_toml("casewise.transforms", "claims.toml").items()}
-
-
-def claim_of(table: Any) -> Claim:
-    if not isinstance(table, Mapping):
-        raise ValueError("it is no table with 'safe' and 'unsafe'")  # noqa: TRY004 - it becomes a DataError
-    if unknown := sorted(set(table) - {"title", "channels", "opening", *DIRECTIONS}):
-        raise ValueError(f"it has an unknown key {unknown[0]!r}; there are title, channels, opening, safe, unsafe")
-    given = {direction: table[direction] for direction in DIRECTIONS if direction in table}
-    words = {name: tuple(one) if isinstance(one, list) else (one,) for name, one in given.items()}
-    channels = tuple(table.get("channels", ["user"]))
-    if not words or not all(
-        texts and all(isinstance(text, str) and text.strip() for text in texts) for texts in words.values()
-    ):
-        raise ValueError(
-            "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both; a text, or several "
-            "wordings in a list"
-        )
-    if not channels or not set(channels) <= set(CHANNELS):
-        raise ValueError(f"'channels' is {list(channels)!r}; it holds some of {', '.join(CHANNELS)}")
-    return Claim(str(table.get("title", "")), channels, words, table.get("opening"))
-
-
-def sayings(found: Mapping[str, Claim] | None = None) -> Iterator[str]:
-    """Every claim in every channel and direction that it has, by name."""
-    for name, one in (claims() if found is None else found).items():
-        yield from (f"{name}/{channel}/{direction}" for channel in one.channels for direction in one.words)
-
-
-def said(rest: str) -> Saying:
-    """What `CLAIM/CHANNEL/DIRECTION` names.
-
-    Raises ConfigurationError: there is no such claim, or not in that channel and direction.
-    """
-    return said_among(rest, claims(), "claim:")
-
-
-def said_among(rest: str, found: Mapping[str, Claim], before: str) -> Saying:
-    known = tuple(sayings(found))
-    if rest not in known:
-        raise ConfigurationError(
-            f"no attack is called {before + rest!r}{did_you_mean(rest, known)}; there are "
-            f"{', '.join(before + name for name in found)}, each with its channel and direction: casewise show attacks"
-        )
-    name, channel, direction = rest.rsplit("/", 2)
-    return Saying(found[name], channel, direction)  # type: ignore[arg-type]  # they are known
-
-
-def claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown once the claim has been made."""
-    return said(rest).put_into(shown, scene.query.id)
-
-
-# Claims in other letters: whoever decodes them reads the same words.
+LANGUAGES = {"es": "Spanish", "de": "German", "fr": "French"}
+"""Languages in which a claim can have words besides English, by the kind of the transform."""
 
 
 def in_base64(text: str) -> str:
@@ -144,13 +53,127 @@ def in_leetspeak(text: str) -> str:
 
 ENCODINGS: dict[str, Callable[[str], str]] = {"base64": in_base64, "rot13": in_rot13, "leetspeak": in_leetspeak}
 
+FORMS = (*ENCODINGS, *LANGUAGES)
+"""Transforms that make any claim in another form."""
 
-def encoded(encoding: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown once a claim has been made in other letters, with a word on which."""
-    plain = said(rest)
-    words = tuple(f"Written in {encoding}: {ENCODINGS[encoding](text)}" for text in plain.wordings)
-    changed = replace(plain, claim=replace(plain.claim, words={plain.direction: words}))
-    return changed.put_into(shown, scene.query.id)
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, in which channels it may stand, and its words in each direction."""
+
+    title: str
+    channels: tuple[Channel, ...]
+    words: Mapping[Direction, tuple[str, ...]]
+    """Wordings of the same claim: each query is shown one of them, always the same."""
+    opening: str | None = None
+    """What the user is made to have said in an earlier turn; the words are then the assistant's answer to it."""
+    languages: Mapping[str, Claim] = field(default_factory=dict)
+    """The same claim in other languages."""
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A claim in one channel and direction, perhaps encoded."""
+
+    claim: Claim
+    channel: Channel
+    direction: Direction
+    encoding: str | None = None
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        return self.claim.words[self.direction]
+
+    def wording(self, query_id: str) -> int:
+        """The number of the wording that a query is shown."""
+        return 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
+
+    def put_into(self, shown: ShownItem, query_id: str) -> ShownItem:
+        """Return `shown` with the claim; `{query}` in its words stands for the request."""
+        wording = self.wordings[self.wording(query_id)]
+        text = wording.replace(SLOT, shown.query)
+        if self.encoding is not None:
+            text = f"Written in {self.encoding}: {ENCODINGS[self.encoding](text)}"
+        if self.claim.opening is not None:
+            return with_turns(shown, ("user", self.claim.opening), ("assistant", text))
+        if self.channel == "user" and SLOT in wording:
+            return replace(shown, query=text)
+        return said_in(self.channel, text, shown)
+
+    def in_form(self, form: str) -> Saying:
+        """Return the same in an encoding or a language. Raises ConfigurationError: it has no words in that language."""
+        if form in ENCODINGS:
+            return replace(self, encoding=form)
+        other = self.claim.languages.get(form)
+        if other is None or self.direction not in other.words:
+            raise ConfigurationError(
+                f"this attack has no words in {LANGUAGES[form]}: write them in its file as [NAME.{form}], with safe or unsafe"
+            )
+        return replace(self, claim=other)
+
+
+@cache
+def claims() -> dict[str, Claim]:
+    """Return the claims that come with casewise."""
+    return {name: claim_of(table) for name, table in shipped_toml("casewise.transforms", "claims.toml").items()}
+
+
+def claim_of(table: Any) -> Claim:
+    if not isinstance(table, Mapping):
+        raise ValueError("it is no table with 'safe' and 'unsafe'")  # noqa: TRY004 - it becomes a DataError
+    if unknown := sorted(set(table) - {"title", "channels", "opening", *DIRECTIONS, *LANGUAGES}):
+        raise ValueError(
+            f"it has an unknown key {unknown[0]!r}; there are title, channels, opening, safe, unsafe, {', '.join(LANGUAGES)}"
+        )
+    given = {direction: table[direction] for direction in DIRECTIONS if direction in table}
+    words = {name: tuple(texts) if isinstance(texts, list) else (texts,) for name, texts in given.items()}
+    channels = tuple(table.get("channels", ["user"]))
+    if not words or not all(
+        texts and all(isinstance(text, str) and text.strip() for text in texts) for texts in words.values()
+    ):
+        raise ValueError(
+            "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both; a text, or several "
+            "wordings in a list"
+        )
+    if not channels or not set(channels) <= set(CHANNELS):
+        raise ValueError(f"'channels' is {list(channels)!r}; it holds some of {', '.join(CHANNELS)}")
+    languages = {name: claim_of(table[name]) for name in LANGUAGES if name in table}
+    return Claim(str(table.get("title", "")), channels, words, table.get("opening"), languages)
+
+
+def sayings(among: Mapping[str, Claim] | None = None) -> Iterator[str]:
+    """Every claim in every channel and direction that it has, by name."""
+    for name, claim in (claims() if among is None else among).items():
+        yield from (f"{name}/{channel}/{direction}" for channel in claim.channels for direction in claim.words)
+
+
+def said(rest: str) -> Saying:
+    """Return the claim that `CLAIM/CHANNEL/DIRECTION` names, or `toml:FILE#…@DIGEST` of a user's own.
+
+    Raises ConfigurationError: there is no such claim, or not in that channel and direction. Also as `own_said`.
+    """
+    return own_said(rest.removeprefix("toml:")) if rest.startswith("toml:") else said_among(rest, claims(), "claim:")
+
+
+def said_among(rest: str, among: Mapping[str, Claim], before: str) -> Saying:
+    names = tuple(sayings(among))
+    if rest not in names:
+        raise ConfigurationError(
+            f"no attack is called {before + rest!r}{did_you_mean(rest, names)}; there are "
+            f"{', '.join(before + name for name in among)}, each with its channel and direction: casewise show attacks"
+        )
+    name, channel, direction = rest.rsplit("/", 2)
+    return Saying(among[name], channel, direction)  # type: ignore[arg-type]  # the names hold only these
+
+
+def claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return `shown` with the claim."""
+    return said(rest).put_into(shown, scene.query.id)
+
+
+def in_form(form: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return `shown` with a claim in an encoding, named before it, or in another language."""
+    return said(rest).in_form(form).put_into(shown, scene.query.id)
 
 
 class AttackPrompt(Record):
@@ -309,7 +332,7 @@ def own_said(rest: str) -> Saying:
 
 
 def own_claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown once the user's own claim has been made."""
+    """Return `shown` with the user's own claim."""
     return own_said(rest).put_into(shown, scene.query.id)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import ConfigDict
 
 from casewise.ask.layouts import Scene, ShownItem, laid_out
-from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.errors import CasewiseError, ConfigurationError, DataError, did_you_mean
 from casewise.plugins import plugin, plugin_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
 from casewise.records.base import Record, digest
@@ -23,13 +23,17 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.transforms.attacks import (
     ALL,
+    CLAIMS_VERSION,
     ENCODINGS,
+    FORMS,
+    LANGUAGES,
     LAYOUTS,
     ORDERS,
+    Saying,
     check_layout,
     check_order,
     claim,
-    encoded,
+    in_form,
     layout,
     order,
     own_claim,
@@ -144,17 +148,28 @@ def no_rest(rest: str) -> None:
         raise ConfigurationError(f"a defence of this kind is written without {rest!r} behind it")
 
 
+def check_form(form: str, rest: str) -> Saying:
+    """Return the claim in that form. Raises ConfigurationError: there is no such claim, or it has no words in that language."""
+    return said(rest).in_form(form)
+
+
 EVERYTHING = Arm.named("none").transforms[0].rest
 
 TRANSFORMS: dict[str, TransformKind] = {
     WITHOUT: TransformKind("without:PARAMETER,...", without, "omission", parameters=omitted),
-    "claim": TransformKind("claim:CLAIM/CHANNEL/DIRECTION", claim, "attack", check=said),
+    "claim": TransformKind("claim:CLAIM/CHANNEL/DIRECTION", claim, "attack", CLAIMS_VERSION, check=said),
     "twin": TransformKind(
         "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
     ),
     **{
-        name: TransformKind(f"{name}:CLAIM/CHANNEL/DIRECTION", partial(encoded, name), "attack", check=said)
-        for name in ENCODINGS
+        form: TransformKind(
+            f"{form}:CLAIM/CHANNEL/DIRECTION",
+            partial(in_form, form),
+            "attack",
+            CLAIMS_VERSION,
+            check=partial(check_form, form),
+        )
+        for form in FORMS
     },
     "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
@@ -343,6 +358,10 @@ ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
         (f"{name}:CLAIM", "attack", f"A claim in {name}, and so said", f"{name}:authority/user/safe")
         for name in ENCODINGS
     ),
+    *(
+        (f"{code}:CLAIM", "attack", f"A claim in {name}", f"{code}:authority/user/safe")
+        for code, name in LANGUAGES.items()
+    ),
     ("toml:FILE", "attack", "Attacks of your own, in words (a .toml or .jsonl file)", "mine.toml#colleague/user/safe"),
     ("python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"),
     ("paraphrase:MODEL", "perturbation", "Every statement in a model's other words", "paraphrase:openai/gpt-4o"),
@@ -430,13 +449,15 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
 def those_called(text: str, known: Sequence[str]) -> list[str]:
     if text == "all":
         return list(known)
-    if (encoding := text.partition(":")[0]) in ENCODINGS:
-        return beginning(text, [f"{encoding}:{name}" for name in sayings()])
+    form, _, rest = text.partition(":")
+    if form in FORMS:
+        plain = those_called(rest, known) if is_file(rest) else beginning(rest, sayings()) if rest else sayings()
+        return [f"{form}:{name}" for name in plain]
     if text.startswith(("python:", "paraphrase:")):
         return [text]
     if text.startswith("checked:"):
         return [of_its_file(text)]
-    if text.partition("#")[0].endswith((".toml", ".jsonl", ".yaml", ".yml", ".prompt")) and ":" not in text:
+    if is_file(text) and not text.startswith("toml:"):
         text = f"toml:{text}"
     if text.startswith("toml:") and "@" not in text:
         path = text.removeprefix("toml:").partition("#")[0]
@@ -445,7 +466,16 @@ def those_called(text: str, known: Sequence[str]) -> list[str]:
     return [text] if text in known or text.startswith("toml:") else beginning(text, known)
 
 
-def beginning(text: str, known: Sequence[str]) -> list[str]:
+def is_file(text: str) -> bool:
+    """Whether `text` names a user's file of attacks, or one of them."""
+    name = text.partition("#")[0]
+    return name.startswith("toml:") or (
+        ":" not in name and name.endswith((".toml", ".jsonl", ".yaml", ".yml", ".prompt"))
+    )
+
+
+def beginning(text: str, names: Iterable[str]) -> list[str]:
+    known = tuple(names)
     found = [name for name in known if name.startswith(text) and name[len(text) :][:1] in (":", "/", ".", "#", "@", "")]
     if not found:
         raise ConfigurationError(
@@ -524,13 +554,34 @@ def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
     if role not in ("attack", "perturbation", "own") or len(roles) > 2 or roles[1:] not in ([], ["defence"], ["own"]):
         return None
     defence = arm.transforms[1].name if len(roles) == 2 else NO_DEFENCE
-    return Setting(first.name, role, direction_of(first), defence)
+    return Setting(as_typed(first), role, direction_of(first), defence)
+
+
+def as_typed(transform: Transform) -> str:
+    """Return a transform's name as a user types it: the version stands in it only where it is another than this casewise's."""
+    kind = transform_kind(transform.kind)
+    if kind is not None and kind.version == transform.version:
+        return transform.model_copy(update={"version": 1}).name
+    return transform.name.replace(":", "@1:", 1) if transform.version == 1 and kind is not None else transform.name
 
 
 def direction_of(transform: Transform) -> Direction | None:
     """Towards which verdict an attack argues; None where its name does not say."""
-    said = transform.rest.rpartition("@")[0] if transform.kind == "toml" else transform.rest
-    written = said.rpartition("/")[2]
-    if transform.kind not in ("claim", "toml", *ENCODINGS):
+    if transform.kind not in ("claim", "toml", *FORMS):
         return None
-    return "safe" if written == "safe" else "unsafe"
+    own = transform.kind == "toml" or transform.rest.startswith("toml:")
+    name = transform.rest.rpartition("@")[0] if own else transform.rest
+    return "safe" if name.endswith("/safe") else "unsafe"
+
+
+def saying_of(transform: Transform) -> Saying | None:
+    """Return the claim that a transform makes; None for any other, of another version, or where its file has moved or changed."""
+    try:
+        kind_of(transform)
+        own = transform.kind == "toml"
+        saying = (
+            own_said(transform.rest) if own else said(transform.rest) if transform.kind in ("claim", *FORMS) else None
+        )
+        return saying.in_form(transform.kind) if saying is not None and transform.kind in FORMS else saying
+    except CasewiseError:
+        return None

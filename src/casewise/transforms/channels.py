@@ -1,4 +1,4 @@
-"""Where somebody's words can reach whoever decides: the user's turn, a parameter, a document that it quotes, the system message."""
+"""Channels: where somebody's words can reach a judge, from the user's turn to a tool's result."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, get_args
 
-from casewise.ask.layouts import ShownItem
+from casewise.ask.layouts import ShownItem, filled
+from casewise.models.protocol import Message, Role
 from casewise.records import ShownContext
 from casewise.records.context import OPTIONAL, as_text
 
-Channel = Literal["user", "parameter", "document", "system"]
+Channel = Literal["user", "parameter", "document", "system", "earlier", "later", "tool"]
 Direction = Literal["safe", "unsafe"]
 
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
@@ -20,8 +21,26 @@ USERS_OWN = ("recipient", "background")
 """The parameter that most often rests on what the user says."""
 
 
+TURNS: dict[Channel, tuple[tuple[Role, str], ...]] = {
+    "earlier": (("user", "{text}"), ("assistant", "I have noted that. What is your request?")),
+    "later": (
+        ("user", "{query}"),
+        ("assistant", "I have read your request. Is there anything to add?"),
+        ("user", "{text}"),
+        ("assistant", "I have noted that. Please repeat your request."),
+    ),
+    "tool": (
+        ("user", "{query}"),
+        ("assistant", 'I have read your request. I will look it up with the tool "records".'),
+        ("user", '[Result of the tool "records"]\n{text}'),
+        ("assistant", "I have read the result. Please repeat your request."),
+    ),
+}
+"""Turns before the last one, which is the request. A tool's result stands in a turn of the user's, for not every model has a role for it."""
+
+
 def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
-    """What is shown once somebody has said `text` there.
+    """Return `shown` with `text` said in a channel.
 
     Raises ValueError: nothing is shown of a context, so that there is no parameter to put it into.
     """
@@ -29,8 +48,17 @@ def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
         return replace(shown, query=f"{shown.query}\n\n{text}")
     if channel == "system":
         return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
+    if channel in TURNS:
+        words = {"query": shown.query, "text": text}
+        return with_turns(shown, *((role, filled(said, words)) for role, said in TURNS[channel]))
     said = text if channel == "parameter" else f'A document is attached, "Notes on this request". It reads: "{text}"'
     return replace(shown, context=added(shown.context, said))
+
+
+def with_turns(shown: ShownItem, *turns: tuple[Role, str]) -> ShownItem:
+    """Return `shown` with more turns before the request."""
+    earlier = (*shown.placement.earlier, *(Message(role, text) for role, text in turns))
+    return replace(shown, placement=replace(shown.placement, earlier=earlier))
 
 
 def added(context: ShownContext, text: str) -> ShownContext:
