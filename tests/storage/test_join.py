@@ -28,10 +28,10 @@ def test_all_of_both_is_there_once_and_reads_back(tmp_path):
     joined = join(first, later(first.queries[0]))
 
     assert [item.condition for item in joined.items] == [
-        *("safe_revised", "unsafe_revised", "no_context", "unsafe_generated")
+        *("safe_revised", "unsafe_revised", "no_context", "no_context", "unsafe_generated")
     ]
-    assert len(joined.ratings) == 6
-    assert len(joined.queries) == 1
+    assert len(joined.ratings) == 9
+    assert len(joined.queries) == 2
     assert joined.about.name == "rich-and-later"
     assert joined.about.gated, "what is gated stays so"
     assert joined.about.licence is None, "two licences are none"
@@ -42,7 +42,7 @@ def test_all_of_both_is_there_once_and_reads_back(tmp_path):
 
 def test_items_that_other_people_rated_before_are_refused():
     first = rich_benchmark()
-    with pytest.raises(BenchmarkError, match="2 items were rated in both"):
+    with pytest.raises(BenchmarkError, match="3 items were rated in both"):
         join(first, first)
 
 

@@ -369,7 +369,7 @@ def write_material(
         tuple(queries.values()),
         tuple(contexts.values()),
         tuple(items.values()),
-        taxonomy=taxonomy_of("traffic", queries.values()),
+        taxonomy=taxonomy_of("traffic", [query.category for query in queries.values()]),
         parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
     )
     write_benchmark(made, folder)

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from casewise.records.base import ContentRecord, Record, read_record, shipped_toml
-from casewise.records.context import Context, Text
+from casewise.records.context import Context, Statement, Text
 
 # Harm categories in their domains: the 45 classes of SORRY-Bench by default, or the user's own as TOML.
 
@@ -75,13 +75,29 @@ def sorry_bench() -> Taxonomy:
 # A query, and an item: a query with a context, or with none, as people were shown it.
 
 
+Judged = Literal["request", "reply", "action"]
+"""A user's request, a chatbot's reply, or an action of an agent."""
+
+
+class Turn(Record):
+    """One turn of a conversation."""
+
+    role: Text
+    """Who speaks: `user`, `assistant`, or as the file says it."""
+    text: Text
+
+
 class Query(ContentRecord):
-    """The request judged. Two queries with the same words are the same query."""
+    """The request, reply or action judged. Two with the same words after the same conversation are the same query."""
 
     kind: ClassVar[str] = "q"
-    identity: ClassVar[tuple[str, ...]] = ("text",)
+    identity: ClassVar[tuple[str, ...]] = ("text", "judged", "before")
 
     text: Text
+    judged: Annotated[Judged, Field(exclude_if=lambda judged: judged == "request")] = "request"
+    """Which of these the text is. A request is not written, so that ids and files without the field stay as they are."""
+    before: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
+    """The conversation before what is judged."""
     category: Text
     """A category's name in the benchmark's taxonomy."""
     source: str | None = None
@@ -112,6 +128,16 @@ class Item(ContentRecord):
     """Joins the safe-intended and the unsafe-intended item of one query and one origin."""
     published_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     """The safe rate that the file this was imported from states. It may count more than people's votes."""
+    category: Text | None = None
+    """A category's name, where it is not the query's."""
+    cluster: Text | None = None
+    """Items with one cluster belong together: folds, resampling and standard errors keep them together. The query by default."""
+    mean: float | None = None
+    """The mean rating on the benchmark's scale, where a file states it and no single ratings."""
+    source_id: Text | None = None
+    """The id that the user's own file gives it."""
+    columns: dict[str, Statement] | None = None
+    """Every other column of the file that it was imported from."""
 
     @model_validator(mode="after")
     def _condition_fits_context(self) -> Self:
@@ -158,14 +184,50 @@ def condition_problem(condition: str, context: Context) -> str | None:
     return None
 
 
-# A rating: one annotator's decision on one item.
+# A rating: one annotator's decision on one item, and annotators with what is known of them.
 
 
 Verdict = Literal["safe", "unsafe"]
 
+Vote = Literal["safe", "unsafe", "unsure"]
+"""An `unsure` vote is counted and shown; a label policy says what it is worth."""
+
+LabelsBy = Literal["people", "author", "law", "policy", "models", "experts"]
+"""Where labels come from: several people, whoever wrote the item, a law, a policy, models, or experts."""
+
+
+class RatingScale(Record):
+    """The scale that people rate on, and where a verdict begins."""
+
+    low: float
+    high: float
+    cut: float | None = None
+    """Beyond it lies a verdict of safe, on the side that `safe` names. A value at the cut is unsafe."""
+    safe: Literal["below", "above"] = "below"
+    question: str | None = None
+    """The question that people answered on it."""
+
+    @model_validator(mode="after")
+    def _cut_lies_on_it(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"a scale from {self.low:g} to {self.high:g} has no length: low must be less than high")
+        if self.cut is not None and not self.low <= self.cut <= self.high:
+            raise ValueError(f"the cut {self.cut:g} does not lie between {self.low:g} and {self.high:g}")
+        return self
+
+    def holds(self, value: float) -> bool:
+        """Whether a value lies on the scale."""
+        return self.low <= value <= self.high
+
+    def verdict(self, value: float) -> Verdict | None:
+        """The verdict that a value comes to; None without a cut."""
+        if self.cut is None:
+            return None
+        return "safe" if (value < self.cut if self.safe == "below" else value > self.cut) else "unsafe"
+
 
 class Rating(Record):
-    """One annotator's decision on one item.
+    """One annotator's decision on one item: a vote, a value on the benchmark's scale, or both.
 
     Its key is (item_id, annotator_id) where annotators are known, else (item_id, position): equal votes on an item
     do not collapse. A position is a place in a vote string and no annotator.
@@ -174,11 +236,28 @@ class Rating(Record):
     item_id: str
     annotator_id: str | None = None
     position: int | None = None
-    verdict: Verdict
+    verdict: Vote | None = None
+    """A benchmark with a cut on its scale fills it in from the value."""
+    value: float | None = None
+    """On the benchmark's scale."""
     seconds: float | None = None
     """Time from the page's arrival to the decision."""
     at: datetime | None = None
 
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.verdict is None and self.value is None:
+            raise ValueError("a rating has a verdict (safe, unsafe or unsure), a value on the scale, or both")
+        return self
+
     @property
     def key(self) -> tuple[str, str]:
         return (self.item_id, f"annotator:{self.annotator_id}" if self.annotator_id else f"position:{self.position}")
+
+
+class Annotator(Record):
+    """A person who rates, and the traits that the benchmark states of them."""
+
+    id: Text
+    traits: dict[str, Statement] = Field(default_factory=dict)
+    """A trait's name to its value: `{"age": "25-34"}`."""

@@ -14,19 +14,23 @@ import polars as pl
 
 from casewise.errors import BenchmarkError
 from casewise.records import (
+    Annotator,
     Context,
     Item,
+    LabelsBy,
     ParameterSet,
     Query,
     Rating,
+    RatingScale,
     Revision,
     StatedTexts,
     Taxonomy,
     Verdict,
+    as_text,
     paper_parameters,
     sorry_bench,
 )
-from casewise.records.base import ContentRecord, Record
+from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import condition_problem
 from casewise.storage.columns import ContextFile, RecordColumns
 from casewise.storage.ratings import RatingColumns
@@ -42,15 +46,20 @@ ITEM_COLUMNS: dict[str, pl.DataType] = {
     "item_id": pl.String(),
     "query_id": pl.String(),
     "pair_id": pl.String(),
+    "cluster": pl.String(),
     "category": pl.String(),
     "domain": pl.String(),
     "condition": pl.String(),
     "intended_safe": pl.Boolean(),
     "n_safe": pl.Int64(),
     "n_votes": pl.Int64(),
+    "n_unsure": pl.Int64(),
     "published_rate": pl.Float64(),
+    "n_values": pl.Int64(),
+    "mean": pl.Float64(),
 }
-"""Of the table of items: its parents, its category and its votes."""
+"""Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` the
+others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it."""
 
 
 class Published(Record):
@@ -89,6 +98,10 @@ class About(Record):
     remarks: tuple[str, ...] | None = None
     """What the file that it was imported from lacked, and what of it was left out."""
     published: Published | None = None
+    labels_by: LabelsBy | None = None
+    """Where the labels come from, where somebody said so; see `Benchmark.labels_by`."""
+    scale: RatingScale | None = None
+    """The scale that people rate on."""
 
 
 class BenchmarkCounts(Record):
@@ -99,6 +112,8 @@ class BenchmarkCounts(Record):
     items: int
     ratings: int
     revisions: int
+    annotators: int | None = None
+    """Those whose traits are stated; None where there are none."""
 
 
 class Votes(NamedTuple):
@@ -106,10 +121,12 @@ class Votes(NamedTuple):
 
     safe: int
     total: int
+    """Safe and unsafe votes."""
+    unsure: int = 0
 
     @property
     def rate(self) -> float | None:
-        """Share of ratings that are safe; None without ratings."""
+        """Share of the safe and unsafe votes that are safe; None without such votes."""
         return self.safe / self.total if self.total else None
 
 
@@ -118,7 +135,8 @@ class Benchmark:
     """Queries, contexts, items and ratings that fit together.
 
     Raises BenchmarkError: when made: an id stands twice, a parent is missing, a category is not in the taxonomy, a
-    condition does not fit its context, or an annotator rated an item twice. The message names it.
+    condition does not fit its context, an annotator rated an item twice, or a value lies beside the scale. The message
+    names it.
     """
 
     about: About
@@ -133,10 +151,14 @@ class Benchmark:
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
     parameters: ParameterSet = field(default_factory=paper_parameters)
     """What contexts state."""
+    annotators: tuple[Annotator, ...] = ()
+    """Those whose traits are stated; ratings may name others."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.ratings, RatingColumns):
             object.__setattr__(self, "ratings", RatingColumns.of(self.ratings))
+        if self.about.scale is not None:
+            object.__setattr__(self, "ratings", self.rated.with_cut(self.about.scale))
         check(self)
 
     @classmethod
@@ -147,7 +169,7 @@ class Benchmark:
         return made
 
     def __repr__(self) -> str:
-        held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.model_dump().items() if n)
+        held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.as_json().items() if n)
         return f"<Benchmark {self.title}: {held}>"
 
     @property
@@ -185,35 +207,67 @@ class Benchmark:
     @cached_property
     def votes(self) -> dict[str, Votes]:
         """People's votes by item id, for every item."""
-        counted = self.item_columns.select("item_id", "n_safe", "n_votes")
-        return {item: Votes(safe, total) for item, safe, total in counted.iter_rows()}
+        counted = self.item_columns.select("item_id", "n_safe", "n_votes", "n_unsure")
+        return {item: Votes(*votes) for item, *votes in counted.iter_rows()}
+
+    @cached_property
+    def trait(self) -> pl.DataFrame:
+        """A row an annotator, in the order of `rated.annotators`, with a column of texts for each trait; null where unknown."""
+        stated = {one.id: one.traits for one in self.annotators}
+        names = dict.fromkeys(name for one in self.annotators for name in one.traits)
+        rows = [stated.get(annotator, {}) for annotator in self.rated.annotators]
+        texts = {name: [None if row.get(name) is None else as_text(row[name]) for row in rows] for name in names}
+        return pl.DataFrame(
+            {"annotator": self.rated.annotators, **texts},
+            schema={"annotator": pl.String(), **dict.fromkeys(names, pl.String())},
+        )
+
+    @cached_property
+    def labels_by(self) -> LabelsBy | None:
+        """Where labels come from: as stated; else people, where an item has several ratings; else None, nobody said."""
+        if self.about.labels_by is not None:
+            return self.about.labels_by
+        several = self.item_columns["n_votes"] + self.item_columns["n_unsure"] > 1
+        return "people" if several.any() or (self.item_columns["n_values"] > 1).any() else None
+
+    def category_of(self, item: Item) -> str:
+        """The item's category: its own, or its query's."""
+        return item.category or self.query[item.query_id].category
 
     @cached_property
     def item_columns(self) -> pl.DataFrame:
         """A row an item, with the columns of `ITEM_COLUMNS`."""
         ids = [item.id for item in self.items]
-        category = [self.query[item.query_id].category for item in self.items]
+        category = [self.category_of(item) for item in self.items]
         known = {name: self.taxonomy.resolve(name) for name in set(category)}
-        safe, total = self.rated.counts(ids)
+        votes = self.rated.counts(ids)
+        values = self.rated.means(ids)
         columns = {
             "item_id": ids,
             "query_id": [item.query_id for item in self.items],
             "pair_id": [item.pair_id for item in self.items],
+            "cluster": [item.cluster or item.query_id for item in self.items],
             "category": category,
             "domain": [found.domain if (found := known[name]) else None for name in category],
             "condition": [item.condition for item in self.items],
             "intended_safe": [self.intent_of(item) for item in self.items],
-            "n_safe": safe,
-            "n_votes": total,
+            "n_safe": votes.safe,
+            "n_votes": votes.total,
+            "n_unsure": votes.unsure,
             "published_rate": [item.published_rate for item in self.items],
+            "n_values": values.n,
+            "mean": pl.Series(values.mean)
+            .fill_nan(None)
+            .fill_null(pl.Series([item.mean for item in self.items], dtype=pl.Float64)),
         }
         return pl.DataFrame(columns, schema=ITEM_COLUMNS)
 
     @cached_property
     def digest(self) -> str:
-        """A hash (128 bits) of the items and the ratings: what a run's numbers depend on, names and versions aside."""
+        """A hash (128 bits) of the items, their clusters and means, and the ratings: what a run's numbers depend on, names
+        and versions aside."""
         state = hashlib.blake2b(digest_size=16)
-        for part in sorted(item.id for item in self.items):
+        for part in sorted(digested(item) for item in self.items):
             state.update(f"{part}\n".encode())
         for block in self.rated.lines():
             state.update(block.encode())
@@ -227,6 +281,7 @@ class Benchmark:
             items=len(self.items),
             ratings=len(self.ratings),
             revisions=len(self.revisions),
+            annotators=len(self.annotators) or None,
         )
 
     def context_of(self, item: Item) -> Context | None:
@@ -304,12 +359,15 @@ class Benchmark:
         ids = {item.id for item in kept}
         contexts = {item.context_id for item in kept}
         queries = {item.query_id for item in kept}
+        ratings = self.rated.of_items(ids)
+        raters = set(ratings.annotators)
         return replace(
             self,
             queries=tuple(q for q in self.queries if q.id in queries),
             contexts=tuple(c for c in self.contexts if c.id in contexts),
             items=kept,
-            ratings=self.rated.of_items(ids),
+            ratings=ratings,
+            annotators=tuple(one for one in self.annotators if one.id in raters),
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -317,8 +375,6 @@ class Benchmark:
         said = []
         if self.about.synthetic:
             said.append(f"SYNTHETIC DATA: {self.about.synthetic}")
-        if self.about.remarks:
-            said.append(" ".join(self.about.remarks))
         if self.about.published is not None and self.about.published.votes_hold_intent:
             said.append(
                 "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
@@ -329,9 +385,27 @@ class Benchmark:
         per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
         if single := int((per_query == 1).sum()):
             said.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
-        if unrated := int((self.item_columns["n_votes"] == 0).sum()):
+        columns = self.item_columns
+        if unrated := int(((columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()).sum()):
             said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
+        if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
+            said.append(
+                f"{means:,} of {len(self.items):,} items have a published mean and no single ratings: metrics on the scale "
+                "use it, and nothing can be said of how far people agree."
+            )
+        if unsure := int(columns["n_unsure"].sum()):
+            every = unsure + int(columns["n_votes"].sum())
+            said.append(
+                f"{unsure:,} of {every:,} votes ({unsure / every:.1%}) are unsure; they count in no majority unless the label "
+                "policy says so (--labels votes,unsure:half or votes,unsure:unsafe)."
+            )
         return tuple(said)
+
+
+def digested(item: Item) -> str:
+    """An item's line in a digest: its id, and its cluster and mean where it has them."""
+    beside = [item.cluster, item.mean]
+    return item.id if beside == [None, None] else f"{item.id}\t{canonical_json(beside)}"
 
 
 def by_id(records: Sequence[C]) -> Mapping[str, C]:
@@ -343,6 +417,9 @@ def check(benchmark: Benchmark) -> None:
     check_ids("contexts", benchmark.contexts, benchmark.context)
     check_ids("items", benchmark.items, benchmark.item)
     check_parents(benchmark)
+    check_scale(benchmark)
+    if len({one.id for one in benchmark.annotators}) < len(benchmark.annotators):
+        raise BenchmarkError(f"two annotators are called {first_repeated(one.id for one in benchmark.annotators)!r}")
     if repeated_key := benchmark.rated.first_repeated_key():
         item_id, rater = repeated_key
         raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
@@ -359,10 +436,32 @@ def check_parents(benchmark: Benchmark) -> None:
     for query in benchmark.queries:
         if query.category not in known:
             raise BenchmarkError(f"query {query.id}: the taxonomy has no category {query.category!r}")
+    for item in benchmark.items:
+        if item.category is not None and item.category not in known:
+            raise BenchmarkError(f"item {item.id}: the taxonomy has no category {item.category!r}")
     check_contexts(benchmark)
     for item_id in benchmark.rated.items:
         if item_id not in benchmark.item:
             raise BenchmarkError(f"a rating belongs to no item here ({item_id!r})")
+
+
+def check_scale(benchmark: Benchmark) -> None:
+    """Check that values and means lie on the scale that the benchmark states."""
+    scale, values = benchmark.about.scale, benchmark.rated.table["value"]
+    stated = [(item.id, item.mean) for item in benchmark.items if item.mean is not None]
+    if scale is None:
+        if stated or not values.is_null().all():
+            raise BenchmarkError("ratings or means have values, but the benchmark states no scale that they lie on")
+        return
+    beside = (values < scale.low) | (values > scale.high) | values.is_nan()
+    if beside.any():
+        rating = benchmark.rated[int(beside.arg_max() or 0)]
+        stated.insert(0, (rating.item_id, float("nan") if rating.value is None else rating.value))
+    for item_id, value in stated:
+        if not scale.holds(value):
+            raise BenchmarkError(
+                f"item {item_id}: {value:g} does not lie on the scale from {scale.low:g} to {scale.high:g}"
+            )
 
 
 def check_contexts(benchmark: Benchmark) -> None:
@@ -421,6 +520,8 @@ def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Ben
         raise BenchmarkError(f"{first.name} and {second.name} have no query in common, so there is nothing to join")
     if first.parameters != second.parameters:
         raise BenchmarkError(f"the contexts of {first.name} and {second.name} do not state the same parameters")
+    if None not in (first.about.scale, second.about.scale) and first.about.scale != second.about.scale:
+        raise BenchmarkError(f"people rated {first.name} and {second.name} on different scales")
     if twice := sorted(set(first.rated.items) & set(second.rated.items)):
         raise BenchmarkError(
             f"{len(twice):,} items were rated in both, {twice[0]} for one: other people at another time are another sample"
@@ -433,6 +534,7 @@ def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Ben
         ratings=RatingColumns.of(chain(first.ratings, second.ratings)),
         revisions=tuple({one.id: one for one in (*second.revisions, *first.revisions)}.values()),
         taxonomy=first.taxonomy,
+        annotators=tuple({one.id: one for one in (*second.annotators, *first.annotators)}.values()),
     )
 
 
@@ -456,4 +558,6 @@ def about(first: About, second: About, name: str | None) -> About:
         source=first.source,
         remarks=tuple(dict.fromkeys((*(first.remarks or ()), *(second.remarks or ())))) or None,
         published=first.published or second.published,
+        labels_by=first.labels_by if first.labels_by == second.labels_by else None,
+        scale=first.scale or second.scale,
     )

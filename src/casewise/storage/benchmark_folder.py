@@ -22,6 +22,7 @@ from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.records import (
     GROUPS,
     PARAMETERS,
+    Annotator,
     Context,
     Item,
     ParameterSet,
@@ -53,13 +54,20 @@ RECORDS: dict[str, type[Record]] = {
     "items": Item,
     "ratings": Rating,
     "revisions": Revision,
+    "annotators": Annotator,
 }
 """What a benchmark holds, and what each of it is."""
-FILES = tuple(f"{name}.jsonl" for name in RECORDS)
+
+OPTIONAL = ("annotators",)
+"""What has no file where there is none of it."""
+
+FILES = tuple(f"{name}.jsonl" for name in RECORDS if name not in OPTIONAL)
+"""The files of every benchmark folder."""
 
 LAYOUTS = tuple(
-    {f"{under}{name}{ending}" for name in RECORDS}
+    {f"{under}{name}{ending}" for name in RECORDS if name not in without}
     for under, ending in (("", ".jsonl"), ("", ".parquet"), ("data/", ".parquet"))
+    for without in ((), OPTIONAL)
 )
 """The files of a benchmark folder, of one of Parquet files, and of a Hugging Face dataset folder."""
 
@@ -132,6 +140,11 @@ def read_manifest(folder: Path) -> Manifest:
     if set(manifest.files) not in LAYOUTS:
         raise DataError(path, None, f"'files' names {listed(manifest.files)}, not {listed(FILES)}")
     return manifest
+
+
+def held(benchmark: Benchmark) -> dict[str, type[Record]]:
+    """The record types that have a file in a folder of `benchmark`."""
+    return {name: model for name, model in RECORDS.items() if name not in OPTIONAL or getattr(benchmark, name)}
 
 
 def listed(names: Iterable[str]) -> str:
@@ -217,9 +230,14 @@ NUMBERS: dict[str, pl.DataType] = {
     "position": pl.Int64(),
     "seconds": pl.Float64(),
     "published_rate": pl.Float64(),
+    "value": pl.Float64(),
+    "mean": pl.Float64(),
     "intended_safe": pl.Boolean(),
 }
 """Columns that are no texts. Times are ISO 8601 texts, so that their offsets are kept."""
+
+AS_JSON = ("own", "before", "columns", "traits")
+"""Fields of records that a column holds as JSON."""
 
 
 def column_of(name: str) -> str:
@@ -266,13 +284,12 @@ def row_of(record: Record) -> dict[str, Any]:
     if "detail" in provenance:
         provenance["detail"] = json.dumps(provenance["detail"], ensure_ascii=False)
     row = {f"provenance_{part}": text for part, text in provenance.items()}
+    row |= {name: json.dumps(value.pop(name), ensure_ascii=False) for name in AS_JSON if name in value}
     if not isinstance(record, Context):
         return row | value
     stated = {name: found for name in STATEMENTS if (found := statement(value, name)) is not None}
     nested = {name: found for name, found in stated.items() if not isinstance(found, str)}
     row |= {column_of(name): as_text(found) for name, found in stated.items()}
-    if "own" in value:
-        row["own"] = json.dumps(value.pop("own"), ensure_ascii=False)
     row |= {name: found for name, found in value.items() if name not in (*GROUPS, *STATEMENTS)}
     return row | ({NESTED: json.dumps(nested, ensure_ascii=False)} if nested else {})
 
@@ -297,7 +314,7 @@ def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
 def write_tables(benchmark: Benchmark, folder: Path, *, under: str) -> tuple[str, ...]:
     """Write every table to `folder`, and say the files' names."""
     names = []
-    for table, model in RECORDS.items():
+    for table, model in held(benchmark).items():
         name = f"{under}{table}.parquet"
         write_table(record_table(getattr(benchmark, table), model), folder / name)
         names.append(name)
@@ -323,7 +340,8 @@ def read_parquet(folder: Path) -> Benchmark:
     manifest = read_manifest(folder)
     check_files(folder, manifest)
     paths = {Path(name).stem: folder / name for name in manifest.files}
-    return assembled(folder, manifest, {name: read_records(paths[name], model) for name, model in RECORDS.items()})
+    records = {name: read_records(paths[name], model) for name, model in RECORDS.items() if name in paths}
+    return assembled(folder, manifest, records)
 
 
 def read_records(path: Path, model: type[R]) -> tuple[R, ...]:
@@ -348,10 +366,9 @@ def value_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dict
     if "detail" in provenance:
         provenance["detail"] = parse(provenance["detail"], path=path)
     value: dict[str, Any] = {"provenance": provenance} if provenance else {}
+    value |= {name: parse(flat.pop(name), path=path) for name in AS_JSON if name in flat}
     if model is not Context:
         return flat | value
-    if "own" in flat:
-        value["own"] = parse(flat.pop("own"), path=path)
     nested = parse(flat.pop(NESTED), path=path) if NESTED in flat else {}
     texts = {name: flat.pop(column_of(name)) for name in STATEMENTS if column_of(name) in flat}
     for name, found in (texts | nested).items():
@@ -444,27 +461,26 @@ LONG_COLUMNS = pl.Schema(
     }
 )
 """`rater_kind` is `person` or `judge`; the `rater_id` of an anonymous vote is null. A person's value is 1 for safe, 0 for
-unsafe; a judge's is in the units of the elicitation, and null where there is none, with the reason."""
+unsafe, and null where they are unsure; a judge's is in the units of the elicitation, and null where there is none, with the reason."""
 
 OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
-    """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`."""
-    items = item_table(benchmark).select(OF_ITEM)
-    ratings = benchmark.rated.arrays(items["item_id"])
+    """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`; an unsure one has no value."""
+    items, ratings = item_table(benchmark).select(OF_ITEM), benchmark.rated
     people = pl.Series(ratings.annotators, dtype=pl.String)
-    known = pl.Series(ratings.annotator)
-    of_ratings: pl.DataFrame = items[ratings.item]
+    verdict = ratings.table["verdict"]
+    of_ratings: pl.DataFrame = items[ratings.places(items["item_id"])]
     return of_ratings.select(
         *OF_ITEM,
         rater_kind=pl.lit("person"),
-        rater_id=people.gather(known.set(known < 0, None)),
+        rater_id=people.gather(ratings.table["annotator"]),
         elicitation=pl.lit("binary"),
         arm=pl.lit("full"),
         repeat=pl.lit(0, pl.Int32),
-        value=pl.Series(ratings.safe.astype(float)),
-        unscored_reason=pl.lit(None, pl.String),
+        value=(verdict == "safe").cast(pl.Float64).set(verdict == "unsure", None),
+        unscored_reason=pl.Series([None] * len(verdict), dtype=pl.String).set(verdict == "unsure", "unsure"),
     )
 
 

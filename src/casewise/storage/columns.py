@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import weakref
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, overload
@@ -16,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import DataError
-from casewise.records import Context, StatedTexts
+from casewise.records import Context, StatedTexts, Turn
 from casewise.records.base import ContentRecord
 from casewise.storage.files import cannot_read, decoded, known_record, record
 
@@ -37,6 +38,14 @@ DIGITS = 15
 """Of an id's end that are looked up as one number: 60 bits."""
 
 
+DECODED: dict[str, Callable[[str | None], Any]] = {
+    "judged": lambda judged: judged or "request",
+    "before": lambda text: None if text is None else tuple(Turn(**turn) for turn in json.loads(text)),
+    "columns": lambda text: None if text is None else json.loads(text),
+}
+"""Fields that a table holds as texts, and how a record has them."""
+
+
 class RecordColumns(Sequence[R]):
     """The records of a table, which were checked when it was written. It equals the tuple of the same, and is pickled as that.
 
@@ -46,6 +55,7 @@ class RecordColumns(Sequence[R]):
     def __init__(self, model: type[R], table: pl.DataFrame) -> None:
         self.model, self.table = model, table.select(list(model.model_fields))
         self._given: set[str] = set(model.model_fields)
+        self._decoded = [name for name in DECODED if name in model.model_fields]
 
     @cached_property
     def _held(self) -> tuple[R, ...]:
@@ -60,6 +70,8 @@ class RecordColumns(Sequence[R]):
         """As `model_construct`, for rows that have every field: a third of its time, for hundreds of thousands of records."""
         record = self.model.__new__(self.model)
         fields = dict(zip(self.table.columns, row, strict=True))
+        for name in self._decoded:
+            fields[name] = DECODED[name](fields[name])
         for name, value in zip(PYDANTIC, (fields, self._given, None, None), strict=True):
             object.__setattr__(record, name, value)
         return record
@@ -174,7 +186,7 @@ def joined(ids: pl.Series, wanted: pl.Series) -> pl.Series:
 
 
 def column_of_records(records: Sequence[R], name: str) -> pl.Series:
-    """One field of every record, in order; of records in columns no record is made for it."""
+    """A field of texts of every record, in order; of records in columns no record is made for it."""
     if isinstance(records, RecordColumns):
         return records.table[name]
     return pl.Series(name, [getattr(one, name) for one in records], dtype=pl.String)

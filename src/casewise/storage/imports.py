@@ -8,8 +8,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from types import NoneType
@@ -21,6 +23,7 @@ from pydantic import ValidationError
 from casewise.errors import BenchmarkError, ConfigurationError, DataError, did_you_mean
 from casewise.options import Hidden
 from casewise.records import (
+    Annotator,
     Category,
     Context,
     Group,
@@ -29,8 +32,10 @@ from casewise.records import (
     ParameterSet,
     Query,
     Rating,
+    RatingScale,
     Taxonomy,
-    Verdict,
+    Turn,
+    Vote,
     paper_parameters,
     sorry_bench,
 )
@@ -62,18 +67,42 @@ from casewise.storage.files import (
 
 GUESSES: dict[str, tuple[str, ...]] = {
     "query": ("query", "prompt", "question", "request", "user_query", "input"),
+    "id": ("case_id", "item_id", "source_id", "id"),
+    "judged": ("judged",),
+    "before": ("before", "conversation", "history"),
     "context": ("context", "circumstances", "situation", "setting"),
     "category": ("category", "topic", "harm_category"),
+    "cluster": ("cluster", "cluster_id"),
     "pair": ("pair", "pair_id"),
     "intended": ("intended_safe", "intended", "intent", "context_intended_to_be_safe"),
+    "annotator": (
+        "annotator",
+        "annotator_id",
+        "rater",
+        "rater_id",
+        "worker",
+        "worker_id",
+        "participant",
+        "participant_id",
+    ),
+    "vote": ("vote",),
+    "value": ("value",),
     "votes": ("votes", "ratings", "verdicts"),
     "n_safe": ("n_safe", "safe_votes", "votes_safe", "safe_count"),
     "n_unsafe": ("n_unsafe", "unsafe_votes", "votes_unsafe", "unsafe_count"),
+    "n_unsure": ("n_unsure", "unsure_votes", "votes_unsure", "unsure_count"),
     "n_votes": ("n_votes", "n_ratings", "total_votes", "total"),
     "label": ("label", "verdict", "judgement", "judgment", "decision", "gold"),
     "rate": ("safe_rate", "rate", "share_safe"),
+    "mean": ("mean", "mean_rating"),
 }
 """What columns are usually called; capitals, spaces and hyphens do not count."""
+
+ON_SCALE = ("value", "mean")
+"""Those of them that need a scale."""
+
+TRAIT = "trait."
+"""How the name of a column begins that holds a trait of the annotator."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +111,12 @@ class CaseColumns:
 
     query: str | None = None
     """The column with the query."""
+    id: str | None = None
+    """The column with your own id of the case, which reports show."""
+    judged: str | None = None
+    """The column that says what is judged: request, reply or action."""
+    before: str | None = None
+    """The column with the conversation before it: a text, or a list of turns with role and text."""
     context: str | None = None
     """The column with the context: free text, or in JSON Lines an object."""
     context_as: str = "situation"
@@ -90,22 +125,36 @@ class CaseColumns:
     """Further columns, by the context parameter that each states: group.parameter."""
     category: str | None = None
     """The column with the category; '' for none."""
+    cluster: str | None = None
+    """The column with what says which cases belong together: triples, conversations; by default those of one query."""
     pair: str | None = None
-    """The column with what joins the two contexts of a pair."""
+    """The column with what joins the contexts of a pair, or of a larger group."""
     intended: str | None = None
     """The column with what the context's author meant: safe or unsafe."""
+    annotator: str | None = None
+    """The column with who rated, where a row is one person's rating; a case then has several rows."""
+    trait: tuple[str, ...] = ()
+    """A column with a trait of the annotator; several times. Columns whose names begin with trait. are, too."""
+    vote: str | None = None
+    """The column with one person's vote: safe, unsafe or unsure."""
+    value: str | None = None
+    """The column with one person's rating on the scale."""
     votes: str | None = None
-    """The column with a list of verdicts, a person each."""
+    """The column with a list of votes or of ratings on the scale, a person each."""
     n_safe: str | None = None
     """The column with the number of safe votes."""
     n_unsafe: str | None = None
     """The column with the number of unsafe votes."""
+    n_unsure: str | None = None
+    """The column with the number of unsure votes."""
     n_votes: str | None = None
-    """The column with the number of all votes."""
+    """The column with the number of all safe and unsafe votes."""
     label: str | None = None
     """The column with one verdict a case."""
     rate: str | None = None
     """The column with the share of people who say safe."""
+    mean: str | None = None
+    """The column with the mean rating on the scale, where no single ratings are known."""
 
     @property
     def free_text(self) -> tuple[str, str]:
@@ -116,22 +165,31 @@ class CaseColumns:
     def used(self) -> frozenset[str]:
         """The columns that say something here."""
         named = {getattr(self, one.name) for one in fields(self) if one.name in GUESSES}
-        return frozenset(named | set(self.parameters)) - {None, ""}
+        return frozenset(named | set(self.parameters) | set(self.trait)) - {None, ""}
+
+    @classmethod
+    def of_rows(cls, names: Collection[str]) -> CaseColumns:
+        """The columns of rows as `of_rows` takes them: each is called as its option is."""
+        return replace(cls(), **{option: option if option in names else "" for option in GUESSES})  # type: ignore[arg-type]  # of texts
 
 
-def found_columns(columns: Sequence[str], said: CaseColumns, parameters: ParameterSet) -> CaseColumns:
-    """Who says what among `columns`: what is said stands, the rest is guessed from their names.
+def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame) -> CaseColumns:
+    """Who says what among `columns`: what is said stands, the rest is guessed from their names; without a scale no column is
+    guessed to hold values on it.
 
     Raises ConfigurationError: a column that was named is not there, or one that must be is missing.
     """
     named = {option: name for option in GUESSES if (name := getattr(said, option))}
-    for name in (*named.values(), *said.parameters):
+    for name in (*named.values(), *said.parameters, *said.trait):
         if name not in columns:
             raise ConfigurationError(f"there is no column {name!r}{did_you_mean(name, columns)}; {listed(columns)}")
     plain = {plainly(name): name for name in reversed(columns)}
-    taken = {*named.values(), *said.parameters}
+    taken = {*named.values(), *said.parameters, *said.trait}
     stating = dict(said.parameters)
-    for dotted in (*parameters.names, *(name for name in columns if DOTTED.fullmatch(name))):
+    for dotted in (
+        *(frame.parameters or paper_parameters()).names,
+        *(name for name in columns if DOTTED.fullmatch(name)),
+    ):
         column = plain.get(plainly(dotted))
         if column is not None and column not in taken and dotted not in stating.values():
             stating[column] = dotted
@@ -139,9 +197,9 @@ def found_columns(columns: Sequence[str], said: CaseColumns, parameters: Paramet
     guessed = {
         option: next((plain[guess] for guess in guesses if guess in plain and plain[guess] not in taken), "")
         for option, guesses in GUESSES.items()
-        if getattr(said, option) is None
+        if getattr(said, option) is None and (frame.scale or option not in ON_SCALE)
     }
-    found = replace(said, parameters=stating, **guessed)
+    found = replace(said, parameters=stating, **guessed)  # type: ignore[arg-type]  # of texts
     return checked(found, columns)
 
 
@@ -160,10 +218,11 @@ def checked(found: CaseColumns, columns: Sequence[str]) -> CaseColumns:
             f"{found.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "
             f"{listed(columns)}"
         )
-    if not (found.votes or found.n_safe or found.label or found.rate):
+    if not (found.vote or found.value or found.votes or found.n_safe or found.label or found.rate or found.mean):
         raise ConfigurationError(
             "no column holds what people decided; name it: --label (one word a case), --votes (a list of words), --n-safe with "
-            f"--n-unsafe or --n-votes (counts), or --rate (a share); {listed(columns)}"
+            "--n-unsafe or --n-votes (counts), --rate (a share), --annotator with --vote (a rating a row), or --value and "
+            f"--mean (on a scale); {listed(columns)}"
         )
     return found
 
@@ -370,7 +429,7 @@ def card(benchmark: Benchmark) -> str:
     about, tables = benchmark.about, tables_with_rows(benchmark)
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
-    counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.model_dump().items())
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items())
     return CARD.format(
         front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables])),
         name=about.name,
@@ -403,6 +462,7 @@ def front(benchmark: Benchmark, tables: list[str]) -> list[str]:
 
 
 SAFE_WORDS = ("safe", "allow", "allowed", "answer", "respond", "appropriate", "acceptable")
+UNSURE_WORDS = ("unsure", "not sure", "don't know", "undecided", "abstain")
 UNSAFE_WORDS = ("unsafe", "deny", "denied", "refuse", "block", "blocked", "inappropriate", "unacceptable")
 
 UNCATEGORISED = "uncategorised"
@@ -415,100 +475,282 @@ MOST_VOTES = 100_000
 class CaseFrame:
     """What a file of cases does not say of itself.
 
-    `safe_words` and `unsafe_words` are the words of its verdicts, beside the usual ones. Without `taxonomy` the categories are
-    SORRY-Bench's where all are of these, else those in the file; without `parameters` a context may state any.
+    `safe_words`, `unsafe_words` and `unsure_words` are the words of its votes, instead of the usual ones; an empty unsure
+    word makes a vote of an empty cell. Without `taxonomy` the categories are SORRY-Bench's where all are of these, else
+    those in the file; without `parameters` a context may state any.
     """
 
     taxonomy: Taxonomy | None = None
     parameters: ParameterSet | None = None
     safe_words: tuple[str, ...] = ()
     unsafe_words: tuple[str, ...] = ()
+    unsure_words: tuple[str, ...] = ()
+    scale: RatingScale | None = None
+    """The scale of `value`, `mean` and of numbers among `votes`."""
 
-    def verdict(self, word: Any) -> Verdict | None:
-        """What a word says, or None."""
+    def vote(self, word: Any) -> Vote | None:
+        """The vote that a word states, or None."""
         said = str(word).strip().casefold()
-        if said in {one.casefold() for one in self.safe_words}:
-            return "safe"
-        if said in {one.casefold() for one in self.unsafe_words}:
-            return "unsafe"
+        of_file: dict[Vote, tuple[str, ...]] = {"safe": self.safe_words, "unsafe": self.unsafe_words}
+        for vote, words in (of_file | {"unsure": self.unsure_words}).items():
+            if said in {word.casefold() for word in words}:
+                return vote
+        if not self.unsure_words and said in UNSURE_WORDS:
+            return "unsure"
         if self.safe_words or self.unsafe_words:
             return None
         return "safe" if said in SAFE_WORDS else "unsafe" if said in UNSAFE_WORDS else None
 
+    @property
+    def empty_is_unsure(self) -> bool:
+        """Whether an empty cell is an unsure vote."""
+        return "" in self.unsure_words
 
-def read_cases(path: Path, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame()) -> Benchmark:
-    """The benchmark that a CSV or JSON Lines file of cases holds; `notes()` says what it lacks.
+
+def read_cases(
+    path: Path, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame(), about: About | None = None
+) -> Benchmark:
+    """The benchmark that a CSV or JSON Lines file of cases holds; `about.remarks` says what the file lacks.
 
     Raises ConfigurationError: a column is missing that only the file's owner can name; the message says with which
     option. DataError: a row cannot be read; the message names its line.
     """
     names, rows = read_case_rows(path)
-    return Cases(path, found_columns(names, columns, frame.parameters or paper_parameters()), frame).benchmark(
-        names, rows
-    )
+    chosen = found_columns(names, columns, frame)
+    return Cases(path, names, chosen, frame).benchmark(rows, about)
 
 
 def of_frame(data: Any, name: str, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame()) -> Benchmark:
     """The same of a polars or pandas frame, or of dictionaries."""
     names, rows = frame_rows(data, name)
-    chosen = found_columns(names, columns, frame.parameters or paper_parameters())
-    return Cases(Path(name), chosen, frame).benchmark(names, rows)
+    chosen = found_columns(names, columns, frame)
+    return Cases(Path(name), names, chosen, frame).benchmark(rows)
+
+
+def of_rows(
+    rows: Iterable[Mapping[str, Any] | CaseRow],
+    about: About,
+    *,
+    source: Path | str,
+    taxonomy: Taxonomy | None = None,
+    parameters: ParameterSet | None = None,
+) -> Benchmark:
+    """The benchmark that rows of the one shape make; every way in ends here.
+
+    A row has any of: `id`, `query`, `judged`, `before` (a text, or turns with `role` and `text`), `context` (a mapping of
+    groups, or a text), `category`, `cluster`, `pair`, `intended`, `annotator`, `vote` (safe, unsafe or unsure), `value` (on
+    the scale), `label`, `votes` (a list of words, or of numbers on the scale), `n_safe`, `n_unsafe`, `n_unsure`, `rate`,
+    `mean` and `trait.NAME`. What else it has is kept in the item's columns, where it is the same in every row of the item.
+    Rows with one query, `before` and context are ratings of one item, and then each names its annotator.
+
+    `about`: what the benchmark says of itself, with the scale of its values and who made the labels.
+    `source`: the file that errors name, with the row's number from 1, or the line of a `CaseRow`.
+
+    Raises DataError: a row cannot be read, or rows contradict each other.
+    """
+    path = Path(source)
+    numbered = (
+        row if isinstance(row, CaseRow) else case_row(path, number, row) for number, row in enumerate(rows, start=1)
+    )
+    held = list(numbered)
+    if not held:
+        raise DataError(path, None, "holds no rows")
+    names = tuple(dict.fromkeys(name for row in held for name in row.cells))
+    frame = CaseFrame(taxonomy, parameters, scale=about.scale)
+    return Cases(path, names, CaseColumns.of_rows(names), frame).benchmark(held, about)
+
+
+@dataclass
+class Draft:
+    """An item on its way, with the row that it was first met in."""
+
+    item: Item
+    first: CaseRow
+    columns: dict[str, Any]
+    raters: dict[str, int] = field(default_factory=dict)
+    """Annotators to the lines of their ratings."""
 
 
 @dataclass
 class Cases:
-    """Rows on their way to records, with the line that each was first met on."""
+    """Rows on their way to records."""
 
     path: Path
+    names: tuple[str, ...]
+    """The columns of the file."""
     columns: CaseColumns
+    """Which of them holds what."""
     frame: CaseFrame
-    queries: dict[str, tuple[Query, int]] = field(default_factory=dict)
+    queries: dict[str, Query] = field(default_factory=dict)
     contexts: dict[str, Context] = field(default_factory=dict)
-    items: dict[str, tuple[Item, int]] = field(default_factory=dict)
+    drafts: dict[str, Draft] = field(default_factory=dict)
+    """By the item's id."""
+    met: dict[str, Draft] = field(default_factory=dict)
+    """By the cells that make the item, so that a long table makes each item once."""
     ratings: list[Rating] = field(default_factory=list)
+    traits: dict[str, tuple[dict[str, Any], int]] = field(default_factory=dict)
+    """By annotator, with the line."""
+    varying: dict[str, None] = field(default_factory=dict)
+    """Columns that differ among the rows of an item."""
 
-    def benchmark(self, names: Sequence[str], rows: Iterable[CaseRow]) -> Benchmark:
+    @cached_property
+    def others(self) -> list[str]:
+        """Columns that are kept with the item as they are."""
+        return [name for name in self.names if name not in self.columns.used() and not name.startswith(TRAIT)]
+
+    @cached_property
+    def of_annotator(self) -> dict[str, str]:
+        """Columns with traits of annotators, and the traits' names."""
+        traits = {name: name for name in self.columns.trait}
+        return traits | {name: name.removeprefix(TRAIT) for name in self.names if name.startswith(TRAIT)}
+
+    @cached_property
+    def of_item(self) -> list[str]:
+        """Columns that make an item what it is."""
+        columns = self.columns
+        named = (columns.query, columns.judged, columns.before, columns.context, *columns.parameters, columns.intended)
+        return [name for name in named if name]
+
+    @cached_property
+    def one_each(self) -> list[str]:
+        """Columns of which an item has one value."""
+        columns = self.columns
+        named = (columns.id, columns.category, columns.cluster, columns.pair, columns.rate, columns.mean)
+        return [name for name in named if name]
+
+    def benchmark(self, rows: Iterable[CaseRow], about: About | None = None) -> Benchmark:
+        if self.of_annotator and not self.columns.annotator:
+            raise ConfigurationError(
+                f"there are traits and no column of annotators; name it with --annotator; {listed(self.names)}"
+            )
         for row in rows:
             try:
                 self.take(row)
             except ValidationError as error:
                 raise DataError(self.path, row.line, what_is_wrong(error)) from error
-        queries = tuple(query for query, _ in self.queries.values())
+        items = tuple(self.item(draft) for draft in self.drafts.values())
+        categories = [query.category for query in self.queries.values()]
+        categories += [item.category for item in items if item.category is not None]
+        remarks = tuple(self.remarks())
+        about = about or About(name=self.path.stem, scale=self.frame.scale)
         try:
             return Benchmark(
-                About(
-                    name=self.path.stem,
-                    source=f"imported from {self.path.name}",
-                    remarks=tuple(self.remarks(names)),
+                about.model_copy(
+                    update={
+                        "source": about.source or f"imported from {self.path.name}",
+                        "remarks": (*(about.remarks or ()), *remarks) or None,
+                    }
                 ),
-                queries,
+                tuple(self.queries.values()),
                 tuple(self.contexts.values()),
-                tuple(item for item, _ in self.items.values()),
+                items,
                 self.ratings,
-                taxonomy=self.frame.taxonomy or taxonomy_of(self.path.stem, queries),
-                parameters=self.frame.parameters or parameters_of(self.path.stem, self.contexts.values()),
+                taxonomy=self.frame.taxonomy or taxonomy_of(about.name, categories),
+                parameters=self.frame.parameters or parameters_of(about.name, self.contexts.values()),
+                annotators=tuple(
+                    Annotator(id=annotator, traits=traits) for annotator, (traits, _) in self.traits.items() if traits
+                ),
             )
         except BenchmarkError as error:
             raise DataError(self.path, None, str(error)) from error
 
     def take(self, row: CaseRow) -> None:
+        key = repr([row.cells.get(name) for name in self.of_item])
+        if (draft := self.met.get(key)) is None:
+            draft = self.met[key] = self.draft(row)
+        annotator = self.name(row, self.columns.annotator)
+        if row is not draft.first:
+            if annotator is None:
+                raise self.error(
+                    row,
+                    f"the same query and context as line {draft.first.line}; each case stands once, unless a column says who "
+                    "rated (--annotator)",
+                )
+            self.agree(row, draft)
+        found = list(self.rated(row, draft.item.id, annotator))
+        if annotator is not None and found:
+            if annotator in draft.raters:
+                raise self.error(
+                    row,
+                    f"{annotator!r} rated this case on line {draft.raters[annotator]}; each annotator rates a case once",
+                )
+            draft.raters[annotator] = row.line
+        self.ratings += found
+        if annotator is not None:
+            self.know(row, annotator)
+
+    def draft(self, row: CaseRow) -> Draft:
+        """The item that a row is of, as it was met before or anew."""
         query = self.query(row)
         context = self.context(row, query)
-        rate = self.rate(row)
-        pair = self.name(row, self.columns.pair)
+        category = self.category(row)
+        fields: dict[str, Any] = {
+            "category": None if category == query.category else category,
+            "cluster": self.name(row, self.columns.cluster),
+            "source_id": self.name(row, self.columns.id),
+            "mean": self.number(row, self.columns.mean),
+            "published_rate": self.rate(row),
+        }
+        if (pair := self.name(row, self.columns.pair)) is not None:
+            fields["pair_id"] = content_id("p", {"pair": pair})
         if context is None:
-            item = Item(query_id=query.id, condition=NO_CONTEXT_CONDITION, published_rate=rate)
+            item = Item(query_id=query.id, condition=NO_CONTEXT_CONDITION)
         else:
             self.contexts[context.id] = context
-            item = Item.of(context, published_rate=rate)
-        if pair is not None:
-            item = item.model_copy(update={"pair_id": content_id("p", {"pair": pair})})
-        if item.id in self.items:
-            raise self.error(row, f"the same query and context as line {self.items[item.id][1]}; each case stands once")
-        self.items[item.id] = (item, row.line)
-        self.ratings += [
-            Rating(item_id=item.id, position=place, verdict=one) for place, one in enumerate(self.votes(row))
-        ]
+            item = Item.of(context)
+        if item.id not in self.drafts:
+            others = {name: row.cells[name] for name in self.others if name in row.cells}
+            self.drafts[item.id] = Draft(item.model_copy(update=fields), row, others)
+        return self.drafts[item.id]
+
+    def agree(self, row: CaseRow, draft: Draft) -> None:
+        """Check that a row says of its item what the first one did; other columns that differ are those of ratings."""
+        for column in self.one_each:
+            if row.cells.get(column) != draft.first.cells.get(column):
+                here, there = (found_there(one.cells.get(column)) for one in (row, draft.first))
+                raise self.error(
+                    row,
+                    f"{column!r} is {here} here and {there} on line {draft.first.line}, and both are of one case: a case has one "
+                    "(name another column, or none with '')",
+                )
+        for name in self.others:
+            if name not in self.varying and row.cells.get(name) != draft.columns.get(name):
+                self.varying[name] = None
+
+    def item(self, draft: Draft) -> Item:
+        """The finished item."""
+        columns = {name: plain(cell) for name, cell in draft.columns.items() if name not in self.varying}
+        return Item.model_validate(draft.item.as_json() | {"columns": columns or None}) if columns else draft.item
+
+    def know(self, row: CaseRow, annotator: str) -> None:
+        """Keep an annotator's traits, and check that they are those of the rows before."""
+        traits = {name: plain(row.cells[column]) for column, name in self.of_annotator.items() if column in row.cells}
+        earlier, line = self.traits.setdefault(annotator, (traits, row.line))
+        if traits != earlier:
+            name = next(name for name in (*traits, *earlier) if traits.get(name) != earlier.get(name))
+            here, there = found_there(traits.get(name)), found_there(earlier.get(name))
+            raise self.error(row, f"the trait {name!r} of {annotator!r} is {here} here and {there} on line {line}")
+
+    def rated(self, row: CaseRow, item_id: str, annotator: str | None) -> Iterator[Rating]:
+        """The ratings that a row holds."""
+        if self.columns.annotator and not self.columns.votes:
+            vote, value = self.own_vote(row), self.number(row, self.columns.value)
+            if vote is None and value is None:
+                return
+            if annotator is None:
+                raise self.error(row, f"{self.columns.annotator!r} is empty; say who gave this rating")
+            yield Rating(item_id=item_id, annotator_id=annotator, verdict=vote, value=value)
+            return
+        for place, (verdict, value) in enumerate(self.votes(row)):
+            yield Rating(item_id=item_id, position=place, verdict=verdict, value=value)
+
+    def own_vote(self, row: CaseRow) -> Vote | None:
+        """What the one person of a row says."""
+        for column in (self.columns.vote, self.columns.label):
+            if column and column in row.cells:
+                return self.vote(row, column, row.cells[column])
+        column = self.columns.value if self.columns.value and not self.columns.vote else self.columns.vote
+        return "unsure" if self.frame.empty_is_unsure and column and column not in row.cells else None
 
     def error(self, row: CaseRow, problem: str) -> DataError:
         return DataError(self.path, row.line, problem)
@@ -517,6 +759,13 @@ class Cases:
         text = row.cells.get(self.columns.query or "")
         if not isinstance(text, str):
             raise self.error(row, f"{self.columns.query!r} is {found_there(text)}, not the text of a query")
+        judged = row.cells.get(self.columns.judged or "", "request")
+        query = Query(
+            text=text, judged=judged, before=self.before(row), category=self.category(row), source=self.path.name
+        )
+        return self.queries.setdefault(query.id, query)
+
+    def category(self, row: CaseRow) -> str:
         category = self.name(row, self.columns.category) if self.columns.category else UNCATEGORISED
         if category is None:
             raise self.error(row, f"{self.columns.category!r} is empty; give every case a category, or --category ''")
@@ -524,11 +773,25 @@ class Cases:
         resolved = taxonomy.resolve(category)
         if resolved is None and self.frame.taxonomy is not None:
             raise self.error(row, f"{taxonomy.name!r} has no category {category!r}; it has {', '.join(taxonomy.names)}")
-        query = Query(text=text, category=resolved.name if resolved else category, source=self.path.name)
-        earlier, line = self.queries.setdefault(query.id, (query, row.line))
-        if earlier.category != query.category:
-            raise self.error(row, f"this query's category is {query.category!r}, on line {line} {earlier.category!r}")
-        return query
+        return resolved.name if resolved else category
+
+    def before(self, row: CaseRow) -> tuple[Turn, ...] | None:
+        """The conversation before what is judged; a text that is no JSON list is one turn."""
+        said = row.cells.get(self.columns.before or "")
+        if said is None or said == []:
+            return None
+        if isinstance(said, str) and said.startswith("["):
+            with suppress(ValueError):
+                said = json.loads(said)
+        if isinstance(said, str):
+            return (Turn(role=CONVERSATION, text=said),)
+        turns: list[Any] = said if isinstance(said, list) else [None]
+        if not all(isinstance(turn, Mapping) and set(turn) == {"role", "text"} for turn in turns):
+            raise self.error(
+                row,
+                f"{self.columns.before!r} is {found_there(said)}, not a text or a list of turns with 'role' and 'text'",
+            )
+        return tuple(Turn(**turn) for turn in turns)
 
     def name(self, row: CaseRow, column: str | None) -> str | None:
         """What a cell calls something: a text or a number."""
@@ -563,39 +826,72 @@ class Cases:
         if said is None or isinstance(said, bool):
             return said
         plain = str(said).casefold()
-        found = TRUTH[plain] if plain in TRUTH else {"safe": True, "unsafe": False}.get(self.frame.verdict(said) or "")
+        found = TRUTH[plain] if plain in TRUTH else {"safe": True, "unsafe": False}.get(self.frame.vote(said) or "")
         if found is None:
             raise self.error(
                 row, f"{self.columns.intended!r} is {found_there(said)}; an intent is safe or unsafe, true or false"
             )
         return found
 
-    def votes(self, row: CaseRow) -> Iterator[Verdict]:
+    def votes(self, row: CaseRow) -> Iterator[tuple[Vote | None, float | None]]:
         """What people decided, each person once; nothing where only a share is stated, or this row says nothing."""
-        if self.columns.votes:
-            said = row.cells.get(self.columns.votes, [])
+        columns = self.columns
+        if columns.votes:
+            said = row.cells.get(columns.votes, [])
             words = said if isinstance(said, list) else re.split(r"[\s,;|/]+", str(said).strip("[]"))
             for word in words:
-                yield self.verdict(row, self.columns.votes, word.strip("\"' ") if isinstance(word, str) else word)
-        elif self.columns.n_safe:
+                cell = word.strip("\"' ") if isinstance(word, str) else word
+                on_scale = None if self.frame.vote(cell) or self.frame.scale is None else a_number(cell)
+                yield (
+                    (self.vote(row, columns.votes, cell), None)
+                    if on_scale is None
+                    else (
+                        None,
+                        self.on_scale(row, columns.votes, on_scale),
+                    )
+                )
+        elif columns.n_safe:
             safe, unsafe = self.counts(row)
-            yield from repeat("safe", safe)
-            yield from repeat("unsafe", unsafe)
-        elif self.columns.label and self.columns.label in row.cells:
-            yield self.verdict(row, self.columns.label, row.cells[self.columns.label])
+            yield from repeat(("safe", None), safe)
+            yield from repeat(("unsafe", None), unsafe)
+            yield from repeat(("unsure", None), self.count(row, columns.n_unsure) if columns.n_unsure else 0)
+        else:
+            vote, value = self.own_vote(row), self.number(row, columns.value)
+            if vote is not None or value is not None:
+                yield vote, value
 
-    def verdict(self, row: CaseRow, column: str, word: Any) -> Verdict:
+    def vote(self, row: CaseRow, column: str, word: Any) -> Vote:
         plain = str(word).casefold()
         if plain in ("true", "false") and "safe" in column.casefold():
             return "safe" if (plain == "true") != ("unsafe" in column.casefold()) else "unsafe"
-        found = self.frame.verdict(word)
+        found = self.frame.vote(word)
         if found is None:
             raise self.error(
                 row,
-                f"{column!r} is {found_there(word)}, and nobody said whether that is safe: name the words with --safe-word and "
-                "--unsafe-word",
+                f"{column!r} is {found_there(word)}, and nobody said whether that is safe: name the words with --safe-word, "
+                "--unsafe-word and --unsure-word",
             )
         return found
+
+    def number(self, row: CaseRow, column: str | None) -> float | None:
+        """A number on the scale."""
+        said = row.cells.get(column or "")
+        if said is None:
+            return None
+        number = a_number(said)
+        if number is None:
+            raise self.error(row, f"{column!r} is {found_there(said)}, not a number on the scale")
+        return self.on_scale(row, column or "", number)
+
+    def on_scale(self, row: CaseRow, column: str, number: float) -> float:
+        scale = self.frame.scale
+        if scale is None:
+            raise ConfigurationError(
+                f"{column!r} holds ratings on a scale; say which with --scale-low and --scale-high"
+            )
+        if not scale.holds(number):
+            raise self.error(row, f"{column!r} is {number:g}, beside the scale from {scale.low:g} to {scale.high:g}")
+        return number
 
     def counts(self, row: CaseRow) -> tuple[int, int]:
         safe = self.count(row, self.columns.n_safe or "")
@@ -627,17 +923,23 @@ class Cases:
             raise self.error(row, f"{self.columns.rate!r} is {found_there(said)}, not a share from 0 to 1")
         return rate
 
-    def remarks(self, names: Sequence[str]) -> Iterator[str]:
+    def remarks(self) -> Iterator[str]:
         """What the file lacks, and what of it was left out."""
         columns = self.columns
-        if unused := [name for name in names if name not in columns.used()]:
-            yield f"Left out of the file: {', '.join(unused)}."
+        if self.varying:
+            yield f"Left out of the file, for these differ among the ratings of a case: {', '.join(self.varying)}."
         if columns.votes and (columns.n_safe or columns.label):
             yield f"What people decided is read from {columns.votes!r} alone."
         elif columns.n_safe and columns.label:
             yield f"What people decided is read from the counts alone, not from {columns.label!r}."
-        elif not columns.votes and not columns.n_safe:
-            one = "one decision a case" if columns.label else "shares without votes (--labels published reads them)"
+        elif not columns.votes and not columns.n_safe and not columns.annotator:
+            one = (
+                "one decision a case"
+                if columns.label or columns.vote or columns.value
+                else "shares without votes (--labels published reads them)"
+                if columns.rate
+                else "means without single ratings"
+            )
             yield f"The file states {one}: there is no ceiling, and nothing is known of how far people agree."
         if not self.contexts:
             yield "No context is stated: every query is judged alone."
@@ -645,6 +947,30 @@ class Cases:
             yield "No intent is stated: nothing is said of pairs, nor of what contexts were meant to do."
         if not columns.category:
             yield "No category is stated: all cases are in one."
+
+
+CONVERSATION = "conversation"
+"""The role of a conversation that a file gives as one text."""
+
+
+def a_number(cell: Any) -> float | None:
+    """A cell as a number; None where it is none."""
+    if isinstance(cell, bool):
+        return None
+    try:
+        number = float(cell.replace(",", ".") if isinstance(cell, str) else cell)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def plain(cell: Any) -> Any:
+    """A cell as a record may state it: a date or a number of another library as its text."""
+    if isinstance(cell, Mapping):
+        return {str(name): plain(one) for name, one in cell.items()}
+    if isinstance(cell, (list, tuple)):
+        return [plain(one) for one in cell]
+    return cell if cell is None or type(cell) in (str, bool, int, float) else str(cell)
 
 
 def without_nulls(value: Any) -> Any:
@@ -659,8 +985,9 @@ def found_there(cell: Any) -> str:
 TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False}
 
 
-def taxonomy_of(name: str, queries: Iterable[Query]) -> Taxonomy:
-    met = dict.fromkeys(query.category for query in queries)
+def taxonomy_of(name: str, categories: Iterable[str]) -> Taxonomy:
+    """SORRY-Bench's where all categories are of these, else one of these."""
+    met = dict.fromkeys(categories)
     if set(met) <= set(sorry_bench().names):
         return sorry_bench()
     return Taxonomy(name=name, categories=tuple(Category(name=one, domain="imported") for one in met))

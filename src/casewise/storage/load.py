@@ -24,16 +24,17 @@ from casewise.records import Item, Query, Rating
 from casewise.records.base import Record, digest
 from casewise.storage.benchmark import ITEM_COLUMNS, Benchmark
 from casewise.storage.benchmark_folder import (
-    FILES,
     MANIFEST,
     RECORDS,
     Manifest,
     assembled,
     check_files,
+    held,
     is_parquet,
     new_folder,
     read_manifest,
     read_parquet,
+    record_table,
     write_manifest,
     write_parquet,
 )
@@ -51,7 +52,7 @@ from casewise.storage.ratings import RatingColumns
 # safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
 
 
-KEPT_VERSION = 3
+KEPT_VERSION = 4
 """Of what is kept; another one is not read."""
 
 WORTH = 50_000
@@ -103,6 +104,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             contexts=context_file(folder / "contexts.jsonl", pl.read_parquet(place / "contexts.parquet")),
             items=RecordColumns(Item, items),
             ratings=KeptRatings(place, manifest.counts.ratings, about["annotators"]),
+            annotators=tuple(read_all(folder, "annotators", in_file=True)) if manifest.counts.annotators else (),
             **manifest.frame,
             digest=about["digest"],
             item_columns=columns.select(*ITEM_COLUMNS),
@@ -153,8 +155,8 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
         return
     try:
         with new_folder(place) as draft:
-            table_of(benchmark.queries, Query).write_parquet(draft / "queries.parquet", compression="uncompressed")
-            table_of(benchmark.items, Item).write_parquet(draft / "items.parquet", compression="uncompressed")
+            record_table(benchmark.queries, Query).write_parquet(draft / "queries.parquet", compression="uncompressed")
+            record_table(benchmark.items, Item).write_parquet(draft / "items.parquet", compression="uncompressed")
             benchmark.rated.item_ids.alias("id").to_frame().write_parquet(
                 draft / "rated.parquet", compression="uncompressed"
             )
@@ -168,11 +170,6 @@ def keep(benchmark: Benchmark, manifest: Manifest) -> None:
             shutil.rmtree(oldest.parent, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError, CasewiseError):  # polars says a full disk in its own words
         shutil.rmtree(place, ignore_errors=True)
-
-
-def table_of(found: Sequence[Query] | Sequence[Item], model: type[Query | Item]) -> pl.DataFrame:
-    schema = {name: pl.Float64() if name == "published_rate" else pl.String() for name in model.model_fields}
-    return pl.DataFrame({name: [getattr(one, name) for one in found] for name in schema}, schema=schema)
 
 
 def places_of(contexts: ContextFile) -> pl.DataFrame:
@@ -203,9 +200,9 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> Path:
     Raises ConfigurationError: there is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
     with new_folder(folder) as draft:
-        for name in RECORDS:
+        for name in held(benchmark):
             write_jsonl(draft / f"{name}.jsonl", getattr(benchmark, name))
-        write_manifest(benchmark, draft, names=FILES)
+        write_manifest(benchmark, draft, names=[f"{name}.jsonl" for name in held(benchmark)])
     return folder
 
 
@@ -233,7 +230,8 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
 
 def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
     """Every record of a folder whose files were checked, checked itself."""
-    return assembled(folder, manifest, {name: read_all(folder, name, in_file=in_file) for name in RECORDS})
+    names = [name for name in RECORDS if f"{name}.jsonl" in manifest.files]
+    return assembled(folder, manifest, {name: read_all(folder, name, in_file=in_file) for name in names})
 
 
 def read_all(folder: Path, name: str, *, in_file: bool) -> Sequence[Record]:
@@ -412,6 +410,19 @@ def lost(benchmark: Benchmark) -> Iterator[str]:
         yield f"the origin of {n:,} contexts: they will read as imported, in the revised conditions"
     if n := len(benchmark.revisions):
         yield f"{n:,} revisions"
+    if n := int(benchmark.item_columns["n_unsure"].sum()):
+        yield f"{n:,} unsure votes"
+    if benchmark.about.scale is not None:
+        yield "the scale that people rated on, with its values and means"
+    if n := len(benchmark.annotators):
+        yield f"the traits of {n:,} annotators"
+    for name, what in (
+        ("cluster", "clusters"),
+        ("source_id", "ids in the user's own file"),
+        ("columns", "other columns"),
+    ):
+        if n := sum(getattr(item, name) is not None for item in benchmark.items):
+            yield f"the {what} of {n:,} items"
     shown = {item.context_id for item in benchmark.items}
     if n := sum(context.id not in shown for context in benchmark.contexts):
         yield f"{n:,} contexts that no item shows"

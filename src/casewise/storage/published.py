@@ -250,11 +250,7 @@ def read_published(path: Path) -> Benchmark:
             raise DataError(path, entry.line, f"row {entry.number}: the same query and context as an earlier row")
         earlier = queries.setdefault(query.id, query)
         if earlier.category != query.category:
-            raise DataError(
-                path,
-                entry.line,
-                f"row {entry.number}: this query is {query.category!r} here, {earlier.category!r} before",
-            )
+            item = item.model_copy(update={"category": query.category})
         contexts[context.id], items[item.id] = context, item
         ratings += anonymous_ratings(item, entry.votes)
     about = About(
@@ -377,9 +373,10 @@ def anonymous_ratings(item: Item, votes: tuple[int, ...]) -> list[Rating]:
 def write_published(benchmark: Benchmark, path: Path) -> None:
     """Write `benchmark` in the release's format; a file that was read from it comes back with equal content.
 
-    Items without a context cannot be written.
+    Items without a context cannot be written, nor what is no request. Unsure votes and values on a scale are left out.
 
-    Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings.
+    Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings; or
+    what is judged is no request.
     """
     rated = benchmark.rated.arrays(column_of_records(benchmark.items, "id"))
     order = np.lexsort((np.maximum(rated.position, 0), rated.item))
@@ -405,8 +402,10 @@ def published_row(benchmark: Benchmark, item: Item, votes: list[int]) -> dict[st
     if context.own is not None or context.intended_safe is None:
         lacks = "an intent" if context.own is None else "the parameters of the paper"
         raise BenchmarkError(f"item {item.id}: the published format needs {lacks}")
-    form = benchmark.about.published or Published(file="", rates_count_intent=False, votes_hold_intent=False)
     query = benchmark.query[item.query_id]
+    if query.judged != "request" or query.before:
+        raise BenchmarkError(f"item {item.id}: the published format knows only requests with nothing before them")
+    form = benchmark.about.published or Published(file="", rates_count_intent=False, votes_hold_intent=False)
     counted = [*votes, 1 if context.intended_safe else 2] if form.rates_count_intent else votes
     return {
         "scores": [*votes, 1 if context.intended_safe else 2] if form.votes_hold_intent else votes,
@@ -414,7 +413,7 @@ def published_row(benchmark: Benchmark, item: Item, votes: list[int]) -> dict[st
         "context": context.shown(),
         "context_intended_to_be_safe": context.intended_safe,
         "safe_rate": item.published_rate if item.published_rate is not None else counted.count(1) / len(counted),
-        "category": query.category_as_published or query.category,
+        "category": item.category or query.category_as_published or query.category,
     }
 
 
@@ -528,7 +527,7 @@ def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
     if any(found) or len(output.rows) != len(benchmark.items):
         return found
     alike = all(
-        (row.category, row.intended_safe) == (benchmark.query[item.query_id].category, benchmark.intent_of(item))
+        (row.category, row.intended_safe) == (benchmark.category_of(item), benchmark.intent_of(item))
         and item.published_rate is not None
         and isclose(row.safe_rate, item.published_rate, abs_tol=1e-9)
         for row, item in zip(output.rows, benchmark.items, strict=True)

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, get_args, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.records import Rating
+from casewise.records import Rating, RatingScale, Vote
+
+VERDICTS = pl.Enum(get_args(Vote))
 
 RATING_COLUMNS: dict[str, pl.DataType] = {
     "item": pl.UInt32(),
     "annotator": pl.UInt32(),
     "position": pl.Int64(),
-    "safe": pl.Boolean(),
+    "verdict": VERDICTS,
+    "value": pl.Float64(),
     "seconds": pl.Float64(),
     "at": pl.String(),
 }
@@ -33,17 +36,36 @@ BLOCK_BYTES = 32 * 2**20
 NEVER_IN_JSON = "\x1f"
 """A byte that no JSON text holds as it is, so that a line stays one column."""
 
+NUMBER = r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,25}"
+
 LINE = (
     r'^\{"item_id":"(?P<item>[^"\\\x00-\x1f]*)"(?:,"annotator_id":"(?P<annotator>[^"\\\x00-\x1f]*)")?'
-    r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?,"verdict":"(?P<verdict>safe|unsafe)"'
-    r'(?:,"seconds":(?P<seconds>(?:0|[1-9][0-9]{0,15})\.[0-9]{1,17}))?\}$'
+    r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?(?:,"verdict":"(?P<verdict>safe|unsafe|unsure)")?'
+    rf'(?:,"value":(?P<value>{NUMBER}))?(?:,"seconds":(?P<seconds>{NUMBER}))?\}}$'
 )
 """A rating as `Record.line` writes it."""
 
 
+class VoteCounts(NamedTuple):
+    """Votes by item."""
+
+    safe: NDArray[np.int64]
+    total: NDArray[np.int64]
+    """Safe and unsafe votes together."""
+    unsure: NDArray[np.int64]
+
+
+class ValueMeans(NamedTuple):
+    """Values on the scale by item."""
+
+    n: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    """nan without values."""
+
+
 @dataclass(frozen=True)
 class RatingArrays:
-    """Ratings as arrays of one length, in their order."""
+    """The ratings that say safe or unsafe as arrays of one length, in their order."""
 
     item: NDArray[np.intp]
     """(ratings,) integers: place of the rating's item among the items asked about."""
@@ -52,7 +74,7 @@ class RatingArrays:
     position: NDArray[np.intp]
     """(ratings,) integers: place in a vote string; -1 where there is none."""
     safe: NDArray[np.bool_]
-    """(ratings,) booleans: """
+    """(ratings,) booleans."""
     annotators: tuple[str, ...]
     """tuple of str: ids of all annotators, in the order in which they first appear."""
 
@@ -85,7 +107,7 @@ class RatingColumns(Sequence[Rating]):
             who = None if one.annotator_id is None else annotators.setdefault(one.annotator_id, len(annotators))
             when = one.at.isoformat() if one.at is not None else None
             place = items.setdefault(one.item_id, len(items))
-            rows.append((place, who, one.position, one.verdict == "safe", one.seconds, when))
+            rows.append((place, who, one.position, one.verdict, one.value, one.seconds, when))
             if len(rows) == BLOCK:
                 blocks.append(as_table(rows))
                 rows = []
@@ -140,12 +162,13 @@ class RatingColumns(Sequence[Rating]):
         return f"<{len(self):,} ratings of {len(self.item_ids):,} items>"
 
     def _record(self, row: tuple[Any, ...]) -> Rating:
-        item, annotator, position, safe, seconds, at = row
+        item, annotator, position, verdict, value, seconds, at = row
         return Rating(
             item_id=self.items[item],
             annotator_id=None if annotator is None else self.annotators[annotator],
             position=position,
-            verdict="safe" if safe else "unsafe",
+            verdict=verdict,
+            value=value,
             seconds=seconds,
             at=None if at is None else datetime.fromisoformat(at),
         )
@@ -158,7 +181,8 @@ class RatingColumns(Sequence[Rating]):
             item_id=self.item_ids.gather(self.table["item"]),
             annotator_id=people.gather(self.table["annotator"]),
             position="position",
-            verdict=pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe")),
+            verdict="verdict",
+            value="value",
             seconds="seconds",
             at=pl.col("at").str.replace(r"\+00:00$", "Z"),
         )
@@ -178,27 +202,57 @@ class RatingColumns(Sequence[Rating]):
     def _named(self) -> list[int]:
         return [code for code, name in enumerate(self.annotators) if name]
 
-    def counts(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many ratings of each of `items` are safe, and how many there are."""
-        found = self.arrays(pl.Series(items, dtype=pl.String))
-        safe = np.bincount(found.item[found.safe], minlength=len(items)).astype(np.int64)
-        return safe, np.bincount(found.item, minlength=len(items)).astype(np.int64)
+    def counts(self, items: Sequence[str]) -> VoteCounts:
+        """The votes on each of `items`."""
+        item, votes = self.places(pl.Series(items, dtype=pl.String)), self.table["verdict"]
+        of = {
+            vote: np.bincount(
+                item[(item >= 0) & (votes == vote).fill_null(value=False).to_numpy()], minlength=len(items)
+            )
+            for vote in get_args(Vote)
+        }
+        return VoteCounts(of["safe"], of["safe"] + of["unsafe"], of["unsure"])
+
+    def means(self, items: Sequence[str]) -> ValueMeans:
+        """The values on the scale of each of `items`."""
+        values = self.table["value"]
+        if values.is_null().all():
+            return ValueMeans(np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan))
+        item = self.places(pl.Series(items, dtype=pl.String))
+        kept = (item >= 0) & values.is_not_null().to_numpy()
+        n = np.bincount(item[kept], minlength=len(items))
+        total = np.bincount(item[kept], weights=values.to_numpy()[kept], minlength=len(items))
+        return ValueMeans(n, np.divide(total, n, out=np.full(len(items), np.nan), where=n > 0))
 
     def arrays(self, items: pl.Series) -> RatingArrays:
-        """The ratings of the items with these ids, each of which stands once, with each item's place among them."""
-        asked = pl.DataFrame({"id": items, "place": np.arange(len(items))})
-        place = whole(
-            self.item_ids.alias("id").to_frame().join(asked, on="id", how="left", maintain_order="left")["place"]
-        )
-        item = place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
-        kept = item >= 0
+        """The ratings that say safe or unsafe of the items with these ids, with each item's place among them."""
+        item, votes = self.places(items), self.table["verdict"]
+        kept = (item >= 0) & votes.is_in(["safe", "unsafe"]).fill_null(value=False).to_numpy()
         return RatingArrays(
             item[kept],
             whole(self.table["annotator"])[kept],
             whole(self.table["position"])[kept],
-            self.table["safe"].to_numpy()[kept],
+            (votes == "safe").fill_null(value=False).to_numpy()[kept],
             self.annotators,
         )
+
+    def places(self, items: pl.Series) -> NDArray[np.intp]:
+        """The place of each rating's item among those with these ids, each of which stands once; -1 where it is none of them."""
+        wanted = pl.DataFrame({"id": items, "place": np.arange(len(items))})
+        place = whole(
+            self.item_ids.alias("id").to_frame().join(wanted, on="id", how="left", maintain_order="left")["place"]
+        )
+        return place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
+
+    def with_cut(self, scale: RatingScale) -> RatingColumns:
+        """The same with a verdict from the scale's cut for each value that has none."""
+        open_ = self.table["verdict"].is_null() & self.table["value"].is_not_null()
+        if scale.cut is None or not open_.any():
+            return self
+        safe = pl.col("value") < scale.cut if scale.safe == "below" else pl.col("value") > scale.cut
+        verdict = pl.when(safe).then(pl.lit("safe", VERDICTS)).otherwise(pl.lit("unsafe", VERDICTS))
+        table = self.table.with_columns(verdict=pl.when(open_).then(verdict).otherwise("verdict"))
+        return RatingColumns(table, items=self.item_ids, annotators=self.annotators)
 
     @cached_property
     def _item(self) -> NDArray[np.intp]:
@@ -221,9 +275,10 @@ class RatingColumns(Sequence[Rating]):
         return cls(renumbered, items=[items[code] for code in some], annotators=[annotators[code] for code in people])
 
     def lines(self) -> Iterator[str]:
-        """Item id, rater and verdict of the ratings, a tab between and a line each, in the order of their text, in blocks.
+        """Item id, rater, verdict and value of the ratings, a tab between and a line each, in the order of their text, in blocks.
 
-        The rater is said as `Rating.key` says it. A benchmark's digest is over these.
+        The rater is said as `Rating.key` says it, and what a rating does not state is left out. A benchmark's digest is
+        over these.
         """
         people = pl.Series([f"annotator:{name}" if name else None for name in self.annotators], dtype=pl.String)
         rater = people.gather(self.table["annotator"])
@@ -232,13 +287,12 @@ class RatingColumns(Sequence[Rating]):
             {
                 "item_id": self.item_ids.gather(self.table["item"]),
                 "rater": rater.zip_with(rater.is_not_null(), place),
-                "verdict": self.table.select(
-                    pl.when("safe").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
-                ).to_series(),
+                "verdict": self.table["verdict"].cast(pl.String),
+                "value": self.table["value"].cast(pl.String),
             }
         )
         for block in keys.sort(keys.columns).iter_slices(BLOCK):
-            yield "".join(block.select(pl.concat_str(pl.all(), separator="\t") + "\n").to_series())
+            yield "".join(block.select(pl.concat_str(pl.all(), separator="\t", ignore_nulls=True) + "\n").to_series())
 
 
 class NotPlain(Exception):
@@ -258,13 +312,14 @@ def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int])
         block, has_header=False, separator=NEVER_IN_JSON, quote_char=None, new_columns=["line"], infer_schema=False
     )
     found = lines.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
-    if found["verdict"].null_count():
+    if (found["verdict"].is_null() & found["value"].is_null()).any():
         raise NotPlain
     return found.select(
         item=numbered_in(found["item"], items),
         annotator=numbered_in(found["annotator"], annotators),
         position=pl.col("position").cast(pl.Int64),
-        safe=pl.col("verdict") == "safe",
+        verdict=pl.col("verdict").cast(VERDICTS),
+        value=pl.col("value").cast(pl.Float64),
         seconds=pl.col("seconds").cast(pl.Float64),
         at=pl.lit(None, dtype=pl.String),
     )

@@ -264,11 +264,12 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     benchmark = load_benchmark(path)
     if not benchmark.ratings:
         raise DataError(path, None, "this benchmark holds no ratings")
-    of = {item.id: (item.query_id, benchmark.query[item.query_id].category, item.condition) for item in benchmark.items}
+    of = {item.id: (item.query_id, benchmark.category_of(item), item.condition) for item in benchmark.items}
     safe = pl.when(pl.col("value") > 0.5).then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
     frame = (
         people_rows(benchmark)
         .with_columns(annotator_id="rater_id", verdict=safe, seconds=benchmark.rated.table["seconds"])
+        .drop_nulls("value")
         .select(*SCHEMA)
     )
     notes = []

@@ -47,12 +47,13 @@ def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
 
     assert (found.counts.queries, found.counts.contexts, found.counts.ratings) == (3, 6, 15)
     assert [found.intent_of(item) for item in found.items] == [True, False] * 3
-    assert found.votes[found.items[0].id] == (2, 3)
+    assert found.votes[found.items[0].id] == (2, 3, 0)
     assert found.contexts[0].shown() == {"situation": {"description": "A colleague asks about 0."}}
     assert {len(pair) for pair in found.pairs.values()} == {2}
     assert found.taxonomy.names == ("people", "accounts")
     assert found.parameters.names == ("situation.description",)
     assert found.notes() == ()
+    assert found.about.remarks is None
 
 
 def test_a_context_may_be_a_whole_document(file):
@@ -130,13 +131,16 @@ def test_free_text_is_one_parameter_of_the_group_it_is_given_for():
 @pytest.mark.parametrize(
     ("columns", "votes"),
     [
-        ({"n_safe": 2, "n_unsafe": 3}, (2, 5)),
-        ({"n_safe": "4", "n_votes": "4.0"}, (4, 4)),
-        ({"votes": ["safe", "unsafe"]}, (1, 2)),
-        ({"ratings": "deny; allow"}, (1, 2)),
-        ({"label": "refuse"}, (0, 1)),
-        ({"is_safe": True}, (1, 1)),
-        ({"safe_rate": "0,75"}, (0, 0)),
+        ({"n_safe": 2, "n_unsafe": 3}, (2, 5, 0)),
+        ({"n_safe": "4", "n_votes": "4.0"}, (4, 4, 0)),
+        ({"votes": ["safe", "unsafe"]}, (1, 2, 0)),
+        ({"ratings": "deny; allow"}, (1, 2, 0)),
+        ({"label": "refuse"}, (0, 1, 0)),
+        ({"is_safe": True}, (1, 1, 0)),
+        ({"safe_rate": "0,75"}, (0, 0, 0)),
+        ({"n_safe": 2, "n_unsafe": 3, "n_unsure": 4}, (2, 5, 4)),
+        ({"votes": ["safe", "unsure", "not sure"]}, (1, 1, 2)),
+        ({"label": "Unsure"}, (0, 0, 1)),
     ],
 )
 def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
@@ -146,15 +150,15 @@ def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
     assert found.items[0].published_rate == (0.75 if "safe_rate" in columns else None)
 
 
-def test_what_a_file_lacks_is_left_out_with_a_note():
+def test_what_a_file_lacks_is_a_remark_of_the_import_and_no_note_on_every_page():
     found = casewise.load_frame([{"Prompt": "Who?", "Verdict": "allow", "author": "me"}])
-    (note,) = found.notes()
-    assert "Left out of the file: author." in note
-    assert "one decision a case: there is no ceiling" in note
-    assert "No context is stated" in note
-    assert "No category is stated" in note
+    said = " ".join(found.about.remarks or ())
+    assert "one decision a case: there is no ceiling" in said
+    assert "No context is stated" in said
+    assert "No category is stated" in said
+    assert found.notes() == ()
     with_context = casewise.load_frame([{"query": "Who?", "context": "A nurse.", "label": "safe"}])
-    assert "No intent is stated" in with_context.notes()[0]
+    assert "No intent is stated" in " ".join(with_context.about.remarks or ())
     assert with_context.intent_of(with_context.items[0]) is None
 
 
@@ -191,7 +195,14 @@ def test_what_only_the_owner_can_name_is_asked_for(row, problem):
         ("query,n_safe,n_votes\nWho?,-1,2\n", 2, "not a number of votes"),
         ("query,safe_rate\nWho?,75\n", 2, "not a share from 0 to 1"),
         ("query,label,category\nWho?,safe,\n", 2, "'category' is empty"),
-        ("query,context,label,category\nWho?,a,safe,x\nWho?,b,safe,y\n", 3, "category is 'y', on line 2 'x'"),
+        ("query,rater,vote,category\nWho?,a,safe,x\nWho?,b,safe,y\n", 3, "'category' is 'y' here and 'x' on line 2"),
+        ("query,rater,vote,id\nWho?,a,safe,1\nWho?,b,safe,2\n", 3, "'id' is '2' here and '1' on line 2"),
+        ("query,rater,vote\nWho?,a,safe\nWho?,a,unsafe\n", 3, "'a' rated this case on line 2"),
+        ("query,rater,vote\nWho?,,safe\n", 2, "'rater' is empty; say who gave this rating"),
+        ("query,rater,vote\nWho?,a,safe\nWho?,,safe\n", 3, "the same query and context as line 2"),
+        ("query,rater,vote,trait.age\nWho?,a,safe,1\nWhen?,a,safe,2\n", 3, "trait 'age' of 'a' is '2' here and '1' on"),
+        ("query,judged,label\nWho?,thought,safe\n", 2, "judged.*'request', 'reply' or 'action'"),
+        ('query,before,label\nWho?,"[1, 2]",safe\n', 2, "not a text or a list of turns"),
         ("query,context,label,intended\nWho?,a,safe,maybe\n", 2, "'intended' is 'maybe'"),
         (b"query,label\nWho\xe9?,safe\n", 2, "not UTF-8"),
         (codecs.BOM_UTF16_LE + "query".encode("utf-16-le"), None, "is UTF-16; save it as CSV"),

@@ -83,7 +83,7 @@ def line_of(text, number, change):
             lambda line: line.replace('"safe"', '"maybe"').replace('"unsafe"', '"maybe"'),
             "'verdict' is",
         ),
-        ("ratings.jsonl", lambda line: line.replace('"verdict"', '"Verdict"'), "'verdict': Field required"),
+        ("ratings.jsonl", lambda line: line.replace('"verdict"', '"Verdict"'), "'Verdict' is 'safe': Extra inputs"),
         ("ratings.jsonl", lambda line: line[: len(line) // 2] + "\n", "not JSON"),
         (
             "ratings.jsonl",

@@ -180,12 +180,15 @@ def test_the_same_item_twice_is_an_error(tmp_path):
         read_published(write(tmp_path / "bad.json", [*rows, rows[0]]))
 
 
-def test_one_query_in_two_categories_is_an_error(tmp_path):
+def test_items_of_one_query_may_have_categories_of_their_own(tmp_path):
     rows = released_rows(2)
     rows[1]["category"] = "terrorism"
 
-    with pytest.raises(DataError, match=r"bad\.json:\d+: row 2: this query is 'terrorism' here"):
-        read_published(write(tmp_path / "bad.json", rows))
+    found = read_published(write(tmp_path / "two.json", rows))
+
+    assert [found.category_of(item) for item in found.items] == [found.queries[0].category, "terrorism"]
+    write_published(found, tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == rows
 
 
 def test_rates_that_count_the_intent_in_some_rows_only_are_an_error(tmp_path):

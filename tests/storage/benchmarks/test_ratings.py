@@ -18,7 +18,8 @@ ratings = st.lists(
         item_id=st.sampled_from(["i_a", "i_b", "i_ü", "i_c\tx"]),
         annotator_id=st.sampled_from([None, "p1", "p2", "ä", ""]),
         position=st.none() | st.integers(0, 3),
-        verdict=st.sampled_from(["safe", "unsafe"]),
+        verdict=st.sampled_from(["safe", "unsafe", "unsure"]),
+        value=st.none() | st.floats(-100, 100),
         seconds=st.none() | st.floats(0, 100),
         at=st.none() | st.datetimes(timezones=st.just(UTC)),
     ),
@@ -39,7 +40,12 @@ def test_ratings_in_columns_equal_the_ratings(given):
 
 @given(ratings)
 def test_the_lines_of_a_digest_are_the_keys_in_order(given):
-    expected = sorted((*rating.key, rating.verdict) for rating in given)
+    stated = pl.Series([rating.value for rating in given], dtype=pl.Float64).cast(pl.String)
+    keys = [
+        (*one.key, one.verdict or "", *([] if value is None else [value]))
+        for one, value in zip(given, stated, strict=True)
+    ]
+    expected = sorted(keys)
 
     assert "".join(RatingColumns.of(given).lines()) == "".join("\t".join(key) + "\n" for key in expected)
 
@@ -65,12 +71,15 @@ def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
 
-    safe, total = RatingColumns.of(given).counts(items)
+    counts, means = RatingColumns.of(given).counts(items), RatingColumns.of(given).means(items)
 
-    assert total.tolist() == [sum(rating.item_id == item for rating in given) for item in items]
-    assert safe.tolist() == [
-        sum((rating.item_id, rating.verdict) == (item, "safe") for rating in given) for item in items
-    ]
+    votes = [[rating.verdict for rating in given if rating.item_id == item] for item in items]
+    assert counts.total.tolist() == [len(some) - some.count("unsure") for some in votes]
+    assert counts.safe.tolist() == [some.count("safe") for some in votes]
+    assert counts.unsure.tolist() == [some.count("unsure") for some in votes]
+    values = [[one.value for one in given if one.item_id == item and one.value is not None] for item in items]
+    assert means.n.tolist() == [len(some) for some in values]
+    assert means.mean == pytest.approx([np.mean(some) if some else np.nan for some in values], nan_ok=True)
 
 
 def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
@@ -97,7 +106,9 @@ def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):
         write_jsonl(path, given)
         found = RatingColumns.plainly_written(path)
 
-    odd = any(one.at or "\t" in one.item_id or "e" in repr(one.seconds or 0.0) for one in given)
+    odd = any(
+        one.at or "\t" in one.item_id or "e" in f"{one.seconds!r}{one.value!r}".replace("None", "") for one in given
+    )
     assert found == (None if odd else RatingColumns.of(given))
 
 
