@@ -5,7 +5,7 @@
 Crowds and judges are simulated whose truth is known, and each number is computed by the function that the reports call.
 A row says what was tried, in which setting, how often it came out so (with the simulation's own error), and what is
 wanted. Without a section all are run; `--quick` takes fewer studies; `--write` puts each section's summary into its place
-in `docs/statistics.md`. What is simulated stands in `benchmarks/covered/`.
+in `docs/reference/coverage.md`. What is simulated stands in `benchmarks/covered/`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SECTIONS: tuple[Section, ...] = (
     *flags.SECTIONS,
 )
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "coverage.md"
 
 
 def simulated(name: str, *, quick: bool) -> tuple[list[Row], float]:
@@ -62,7 +62,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("sections", nargs="*", metavar="SECTION")
     words.add_argument("--quick", action="store_true", help="fewer studies")
-    words.add_argument("--write", action="store_true", help="put summaries into docs/statistics.md")
+    words.add_argument("--write", action="store_true", help="put summaries into docs/reference/coverage.md")
     words.add_argument("--workers", type=int, default=1, help="processes, each with a section at a time")
     asked = words.parse_args()
     chosen = [section for section in SECTIONS if not asked.sections or section.name in asked.sections]

@@ -58,7 +58,7 @@ class Section:
     covers
         The names that the product prints which have their rows here; `tests/docs/test_coverage.py` asks for all of them.
     tried
-        The settings, in words for `docs/statistics.md`.
+        The settings, in words for `docs/reference/coverage.md`.
     run
         From how many studies a setting gets, to rows.
     quick, full

@@ -30,26 +30,26 @@ from typing import TypeVar
 
 
 class ExitCode(IntEnum):
-    """What a command ends with. `docs/exit-codes.md` is this table in words."""
+    """The codes with which commands end. `scripts/write_reference.py` makes a page of them."""
 
     DONE = 0
-    """It was done."""
+    """The command succeeded."""
     NO = 1
-    """A check said no: `gate`, `audit --fail-on`; or Prolific did: `prolific reconcile`."""
+    """A check failed: `gate`, `audit --fail-on`; or Prolific refused a step of `prolific reconcile`."""
     USAGE = 2
-    """Bad input, a bad option, or a service that cannot be used as it was asked to be."""
+    """Bad input, a bad option, or a service that cannot be used as requested."""
     CANNOT_TELL = 3
-    """A check cannot tell: too few items, or a run that did not finish its plan."""
+    """`gate` cannot decide: too few items, or a run that did not finish its plan."""
     STOPPED = 4
-    """Stopped early, by Ctrl-C, a signal or a limit; the same command goes on."""
+    """Stopped early by Ctrl-C, SIGTERM or a limit, or batch jobs are still out. The same command resumes."""
     NOTHING_SCORED = 5
-    """It was done, and not one item has a verdict."""
+    """The command finished, and no item has a verdict or a value."""
     INTERNAL = 70
-    """A bug of casewise's own."""
+    """A bug in casewise. `CASEWISE_DEBUG=1` shows where."""
     INTERRUPTED = 130
-    """Interrupted at once, by a second Ctrl-C or where nothing can be finished first."""
+    """Interrupted at once by a second Ctrl-C, or where no step can finish first."""
     PIPE_CLOSED = 141
-    """Nobody read the output to its end, as with `| head`."""
+    """The reader of the output closed it early, as `| head` does."""
 
 
 class CasewiseError(Exception):

@@ -1,4 +1,4 @@
-"""One table of exit codes for all commands: in `errors.py`, in the docs, and here."""
+"""One table of exit codes for all commands."""
 
 import os
 import pty
@@ -17,8 +17,6 @@ import casewise
 from casewise import errors
 from casewise.errors import CasewiseError, ExitCode
 
-PAGE = Path(__file__).parents[2] / "docs" / "exit-codes.md"
-
 SILENT = """
 from casewise import read_reply
 
@@ -31,12 +29,6 @@ def silent(query, context):
 def program(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     return Command(monkeypatch, capsys)
-
-
-def test_the_page_has_the_table_that_the_code_has():
-    rows = re.findall(r"^\| (\d+) \| (\w+) \| .+ \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-
-    assert rows == [(str(code.value), code.name) for code in ExitCode]
 
 
 def test_every_error_ends_with_a_code_of_the_table():

@@ -1,4 +1,4 @@
-"""What names in a report's tables mean: said once, for every page and for docs/metrics.md."""
+"""What names in a report's tables mean: said once, for every page and for the reference."""
 
 from __future__ import annotations
 

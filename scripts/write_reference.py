@@ -1,0 +1,113 @@
+"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, endpoints and exit codes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+from casewise.audits.subject import kinds
+from casewise.errors import ExitCode
+from casewise.models.batch import COMPATIBLE, TERMS, Terms
+from casewise.models.endpoints import ENDPOINTS
+from casewise.reports.terms import meanings
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its file's name."""
+    return {
+        "names-in-reports.md": _names(),
+        "audit-findings.md": _findings(),
+        "endpoints.md": _endpoints(),
+        "exit-codes.md": _exit_codes(),
+    }
+
+
+def _names() -> str:
+    rows = []
+    for key, meaning in meanings().items():
+        table, _, name = key.rpartition("/")
+        rows.append((f"{name} (table `{table}`)" if table else name, meaning))
+    return _page(
+        "Names in reports",
+        "Each report explains its names under its tables, in \u201cAbout these numbers\u201d. This page lists all of them.",
+        _table(("name", "meaning"), rows),
+    )
+
+
+def _findings() -> str:
+    rows = [(f"`{code}`", kind.says, kind.when, kind.advice) for code, kind in kinds().items()]
+    return _page(
+        "Audit findings",
+        "`casewise audit` prints these codes. `--fail-on` takes a code, its first part, or `any`. "
+        "[What a benchmark hides](../explanation/benchmark-limits.md) explains the most important ones.",
+        _table(("code", "finding", "reported when", "advice"), rows),
+    )
+
+
+def _endpoints() -> str:
+    endpoints = [
+        (
+            f"`{endpoint.name}/`",
+            f"`{endpoint.key_variable}`" + (", optional" if endpoint.key_optional else ""),
+            f"`{endpoint.base_url}`",
+        )
+        for endpoint in ENDPOINTS.values()
+    ]
+    terms = [(f"`{name}/`", *_limits(terms)) for name, terms in TERMS.items()]
+    return _page(
+        "Endpoints and batch limits",
+        "The prefix of a model's name chooses its endpoint. `--base-url` overrides the address. "
+        "[Providers and local models](../how-to/providers.md) shows how to use them.",
+        _table(("prefix", "key", "address"), endpoints),
+        "## Batch interfaces",
+        "casewise cuts a run into batches within these limits. A discount counts only where it holds for every model of the "
+        "provider. [Batches](../how-to/batches.md) shows how to use them.",
+        _table(
+            ("prefix", "requests", "size", "expires after", "discount", "source", "not verified"),
+            [*terms, ("a server of your own", *_limits(COMPATIBLE))],
+        ),
+    )
+
+
+def _limits(terms: Terms) -> tuple[str, ...]:
+    return (
+        f"{terms.most_requests:,}",
+        f"{terms.most_bytes // 1_000_000} MB",
+        f"{terms.hours} h",
+        f"{terms.discount:.0%}" if terms.discount else "none",
+        f"[documentation]({terms.source})" if terms.source else "–",
+        terms.unverified or "–",
+    )
+
+
+def _exit_codes() -> str:
+    body = ast.parse(inspect.getsource(ExitCode)).body[0].body  # type: ignore[attr-defined]  # a class
+    rows = [
+        (str(int(ExitCode[member.targets[0].id])), f"`{member.targets[0].id}`", text.value.value)
+        for member, text in zip(body, body[1:], strict=False)
+        if isinstance(member, ast.Assign)
+    ]
+    return _page(
+        "Exit codes",
+        "Every command ends with one of these codes (`casewise.errors.ExitCode`). A script can continue after 0, should read the "
+        "output after 3 and 5, and can repeat the same command after 4.",
+        _table(("code", "name", "meaning"), rows),
+    )
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "\n".join(f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"wrote {name}")
