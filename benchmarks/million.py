@@ -42,7 +42,7 @@ OTHERS = {
         "'export', str(folder / 'bench'), '--to', 'published', '--out', str(folder / 'published.json')"
     ),
 }
-"""Walked by hand over a million items before they stood here, see `docs/performance.md`."""
+"""Walked by hand over a million items before they stood here, see `benchmarks/README.md`."""
 
 GO_ON = """
 import asyncio

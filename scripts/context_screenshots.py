@@ -1,4 +1,4 @@
-"""Takes the pictures in docs/contexts.md anew, from the real app in a real browser: python scripts/context_screenshots.py"""
+"""Takes the pictures in docs/how-to/review-contexts.md anew, from the real app in a real browser: python scripts/context_screenshots.py"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, endpoints and exit codes."""
+"""Writes the reference pages whose facts stand in the code: names in reports, audit findings, study.toml, endpoints, exit codes."""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
+from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 from casewise.audits.subject import kinds
@@ -11,6 +14,7 @@ from casewise.errors import ExitCode
 from casewise.models.batch import COMPATIBLE, TERMS, Terms
 from casewise.models.endpoints import ENDPOINTS
 from casewise.reports.terms import meanings
+from casewise.studies.design import DIFFERENCES, study_toml
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -20,6 +24,7 @@ def pages() -> dict[str, str]:
     return {
         "names-in-reports.md": _names(),
         "audit-findings.md": _findings(),
+        "study-toml.md": _study_toml(),
         "endpoints.md": _endpoints(),
         "exit-codes.md": _exit_codes(),
     }
@@ -45,6 +50,44 @@ def _findings() -> str:
         "[What a benchmark hides](../explanation/benchmark-limits.md) explains the most important ones.",
         _table(("code", "finding", "reported when", "advice"), rows),
     )
+
+
+def _study_toml() -> str:
+    text = study_toml(
+        "prolific",
+        name="demo",
+        benchmark="demo",
+        conditions=["no_context", "safe_revised", "unsafe_revised"],
+        today=date(2027, 1, 1),
+    )
+    text = re.sub(r'^(\w+_code) = ".*"', r'\1 = "DRAWN_ANEW"', text, flags=re.MULTILINE)
+    shown = {
+        "ratings of an item": "per_item",
+        "items of a person": "per_annotator",
+        "attempts at the quiz": "attempts",
+        "failed checks allowed": "may_fail",
+        "failed checks remove": "void",
+        "pay for a batch": "per_batch",
+        "pay for a screen-out": "screen_out",
+        "currency": "currency",
+        "hourly floor": "hourly_floor",
+        "fee in %": "fee_percent",
+    }
+    rows = [(title, *(_cell(vars(preset)[field]) for preset in DIFFERENCES.values())) for title, field in shown.items()]
+    return _page(
+        "study.toml",
+        "`casewise study init BENCHMARK --preset PRESET` writes this file with a comment on every line. "
+        "[Recruit people and run a study](../how-to/run-a-study.md) shows how to use it.",
+        "## Presets",
+        _table(("setting", *(f"`{name}`" for name in DIFFERENCES)), rows),
+        "## The file",
+        "The preset `prolific` on the demo. Sections marked (frozen) are fixed by `casewise study check --freeze`.",
+        f"```toml\n{text.strip()}\n```",
+    )
+
+
+def _cell(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value}"
 
 
 def _endpoints() -> str:
@@ -87,7 +130,7 @@ def _exit_codes() -> str:
     body = ast.parse(inspect.getsource(ExitCode)).body[0].body  # type: ignore[attr-defined]  # a class
     rows = [
         (str(int(ExitCode[member.targets[0].id])), f"`{member.targets[0].id}`", text.value.value)
-        for member, text in zip(body, body[1:], strict=False)
+        for member, text in pairwise(body)
         if isinstance(member, ast.Assign)
     ]
     return _page(
@@ -100,7 +143,9 @@ def _exit_codes() -> str:
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [heads, tuple("---" for _ in heads), *rows]
-    return "\n".join(f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(
+        f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+    )
 
 
 def _page(title: str, *parts: str) -> str:

@@ -2,12 +2,10 @@
 
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from tests.support.command import Command

@@ -1,4 +1,4 @@
-"""The numbers on docs/metrics.md are those that the code gives on the published outputs."""
+"""The numbers on docs/reference/metrics.md are those that the code gives on the published outputs."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ from casewise.stats.pairs import find_pairs, pair_results
 from casewise.stats.sample import judged
 from casewise.storage.published import read_output
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 
 
 def sample_of(shared, model, mode):
@@ -78,9 +78,3 @@ def test_what_is_said_of_mixtrals_probabilities_is_so(shared, name, written):
 
     assert written.endswith(f"{found[name]:.2f}" if name == "cross_entropy" else f"{found[name]:.3f}")
     assert written in PAGE.read_text(encoding="utf-8")
-
-
-def test_the_page_has_the_reports_own_words_for_their_names():
-    from scripts import write_terms
-
-    assert PAGE.read_text(encoding="utf-8").endswith(write_terms.section()), "python scripts/write_terms.py"

@@ -1,4 +1,4 @@
-"""What docs/python.md shows of a client of one's own works against a server."""
+"""What docs/how-to/python.md shows of a client of one's own works against a server."""
 
 import asyncio
 import gc
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.fault_server import FaultServer
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "python.md"
 
 
 @pytest.fixture

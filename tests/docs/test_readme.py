@@ -1,4 +1,4 @@
-"""Every command is documented, and no page names a developer's folder."""
+"""Every command is documented, generated pages are current, and no page names a developer's folder."""
 
 from __future__ import annotations
 
@@ -6,26 +6,43 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts.write_commands import leaves, reference
+from scripts import write_reference
+from scripts.write_commands import FOLDER, leaves, reference
 
 from casewise.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("command", [" ".join(("casewise", *names)) for names in leaves(app)])
-def test_every_command_is_in_the_command_reference(command):
-    reference = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-
-    assert f"## `{command}`" in reference
+@pytest.fixture(scope="module")
+def commands() -> dict[str, str]:
+    return reference()
 
 
-def test_the_command_reference_is_what_the_commands_say():
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == reference(), (
-        "run: python scripts/write_commands.py"
-    )
+@pytest.mark.parametrize("names", leaves(app), ids=" ".join)
+def test_every_command_is_in_the_command_reference(names, commands):
+    assert f"Usage: casewise {' '.join(names)} " in commands[f"{names[0]}.md"]
+
+
+def test_the_command_reference_is_what_the_commands_say(commands):
+    written = {page.name: page.read_text(encoding="utf-8") for page in FOLDER.glob("*.md")}
+
+    assert written == commands, "run: python scripts/write_commands.py"
+
+
+@pytest.mark.parametrize("name", write_reference.pages())
+def test_a_page_of_facts_is_what_the_code_says(name):
+    written = (write_reference.FOLDER / name).read_text(encoding="utf-8")
+
+    assert written == write_reference.pages()[name], "run: python scripts/write_reference.py"
 
 
 def test_no_page_names_a_folder_of_a_developers_machine():
-    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
         assert not re.search(r"/(work|root|home)/\w", page.read_text(encoding="utf-8")), page
+
+
+def test_links_between_the_files_of_the_repository_lead_somewhere():
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
+        for link in re.findall(r"\]\(([^)\s#]+)(?:#[\w-]*)?\)", page.read_text(encoding="utf-8")):
+            assert re.match(r"[a-z]+:", link) or (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"

@@ -136,7 +136,7 @@ def default_prompts() -> PromptSet:
 
 def read_prompts(path: Path) -> PromptSet:
     """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
-    `with_context` and perhaps `without_context` and a `version` of its own; `docs/live.md` shows one.
+    `with_context` and perhaps `without_context` and a `version` of its own; `docs/how-to/prompts-and-arms.md` shows one.
 
     Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
     """

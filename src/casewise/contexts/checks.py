@@ -146,7 +146,7 @@ def find_alike(wordings: Mapping[str, Wording], *, threshold: float = ALIKE) -> 
 # ("wants to learn how to recognise phishing emails") or to put conditions on the answer ("without giving details"). That
 # was the main reason for revising contexts by hand in CASE-Bench (section 4.2). The rules here look for the words in
 # which it is done. Each signal has a weight; a context has drifted when the weights of what is found reach 1. How well
-# that works is measured on contexts labelled beforehand: see `docs/contexts.md`.
+# that works is measured on contexts labelled beforehand: see `docs/explanation/verified.md`.
 
 
 DRIFTED = 1.0

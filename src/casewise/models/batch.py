@@ -26,7 +26,7 @@ else:
     aiohttp = lazy_loader.load("aiohttp")
 
 
-# What each provider's batch interface takes and what it costs. `docs/batches.md` is this table in words.
+# What each provider's batch interface takes and what it costs. `scripts/write_reference.py` makes a page of it.
 
 
 Shape = Literal["openai", "together", "mistral", "anthropic", "gemini", "openrouter"]

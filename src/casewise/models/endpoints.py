@@ -15,7 +15,7 @@ from casewise.options import Parameter
 
 # Where the models are: what the prefix in `openai/gpt-4o` stands for; the keys to them.
 #
-# An endpoint speaks the chat-completions protocol of OpenAI. `docs/providers.md` says which of these were tested how. A key is read
+# An endpoint speaks the chat-completions protocol of OpenAI. `docs/explanation/verified.md` says how these were tested. A key is read
 # from the environment when a model is made, and never written anywhere.
 
 

@@ -98,7 +98,7 @@ class CallableGrader(Costless):
 
         Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
-        about, how = repr(what.query[:60]), "f(query, reply), with two texts; see docs/replies.md"
+        about, how = repr(what.query[:60]), "f(query, reply), with two texts; see docs/how-to/grade-replies.md"
         return await self.own.first_alone(lambda: self._tried(what), about=about, called_as=how)
 
     async def _tried(self, what: ToGrade) -> Tried[Graded]:

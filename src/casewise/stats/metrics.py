@@ -457,7 +457,7 @@ METRICS: tuple[Metric, ...] = (
         better="lower",
     ),
 )
-"""In the order of every table. `docs/metrics.md` says which to quote."""
+"""In the order of every table. `docs/explanation/which-number.md` says which to quote."""
 
 FLOORS: tuple[Metric, ...] = (
     Metric(

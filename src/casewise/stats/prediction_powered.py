@@ -83,7 +83,7 @@ def prediction_powered_rate(
     Returns PredictionPowered. For a grader of at most three values the interval is that of the strata, each at an effective
     number of labels: fewer where the items of a cluster go together. For other graders it is the score interval at the effective
     sample size :math:`p(1-p)/v`, with Student's *t* on one less than the labelled clusters; the variance is cluster-robust and
-    the weight the one that makes it least, kept within [0, 1]. Both cover 93 % or more (docs/statistics.md).
+    the weight the one that makes it least, kept within [0, 1]. Both cover 93 % or more (docs/reference/coverage.md).
 
     Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
     """

@@ -1,7 +1,7 @@
 """The drift check on contexts that were labelled before it was written.
 
 Half of them, by query, were never looked at while it was tuned; what it reached there is the measurement, and
-docs/contexts.md states it. A change to the check that moves these numbers needs new cases, not new numbers.
+docs/explanation/verified.md states it. A change to the check that moves these numbers needs new cases, not new numbers.
 """
 
 import json
