@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterable
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -127,11 +128,12 @@ def _limits(terms: Terms) -> tuple[str, ...]:
 
 
 def _exit_codes() -> str:
-    body = ast.parse(inspect.getsource(ExitCode)).body[0].body  # type: ignore[attr-defined]  # a class
+    (codes,) = ast.parse(inspect.getsource(ExitCode)).body
     rows = [
-        (str(int(ExitCode[member.targets[0].id])), f"`{member.targets[0].id}`", text.value.value)
-        for member, text in pairwise(body)
-        if isinstance(member, ast.Assign)
+        (str(int(ExitCode[target.id])), f"`{target.id}`", text.value.value)
+        for member, text in pairwise(codes.body if isinstance(codes, ast.ClassDef) else ())
+        if isinstance(member, ast.Assign) and isinstance(target := member.targets[0], ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     ]
     return _page(
         "Exit codes",
@@ -141,7 +143,7 @@ def _exit_codes() -> str:
     )
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [heads, tuple("---" for _ in heads), *rows]
     return "\n".join(
         f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in line)} |" for line in lines
