@@ -127,17 +127,19 @@ def choose_options(**values: object) -> ChosenOptions:
         A value is none of those that there are; the message lists them.
     """
     for name, kind in CHOICES.items():
-        value, there = values.get(name), get_args(kind)
+        value, allowed = values.get(name), get_args(kind)
         wrong = [
-            one for one in (value if isinstance(value, tuple) else (value,)) if one is not None and one not in there
+            unknown
+            for unknown in (value if isinstance(value, tuple) else (value,))
+            if unknown is not None and unknown not in allowed
         ]
         if wrong:
-            raise ConfigurationError(f"--{name} is {wrong[0]!r}; it can be {', '.join(there)}")
+            raise ConfigurationError(f"--{name} is {wrong[0]!r}; it can be {', '.join(allowed)}")
     return cast(ChosenOptions, {name: value for name, value in values.items() if value is not None})
 
 
 def settle(
-    wanted: ChosenOptions, planned: Mapping[str, Any], *, frozen: bool
+    chosen: ChosenOptions, planned: Mapping[str, Any], *, frozen: bool
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
     """The options that hold, and where `wanted` departs from what was frozen.
 
@@ -146,11 +148,11 @@ def settle(
 
     Raises StatisticsError: an option lies outside its range.
     """
-    options = AnalysisOptions(**{**planned, **wanted})
-    asked = {name: value for name, value in wanted.items() if name in planned and value != planned[name]}
+    options = AnalysisOptions(**{**planned, **chosen})
+    changed = {name: value for name, value in chosen.items() if name in planned and value != planned[name]}
     if not frozen:
         return options, ()
-    return options, tuple(Departure(f"analysis.{name}", planned[name], value) for name, value in asked.items())
+    return options, tuple(Departure(f"analysis.{name}", planned[name], value) for name, value in changed.items())
 
 
 def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -178,7 +180,7 @@ NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p", "l
 
 def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """The first condition (no context, where there is one) against each other; the paper does not list its four."""
-    return tuple((conditions[0], other) for other in conditions[1:])
+    return tuple((conditions[0], condition) for condition in conditions[1:])
 
 
 def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
@@ -204,17 +206,17 @@ def condition_table(ratings: CodedRatings, *, level: float) -> pl.DataFrame:
 
 
 def share_limits(
-    given: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
+    chosen: BoolArray, query: IntArray, annotator: IntArray | None, *, level: float
 ) -> dict[str, float | None]:
     """`ci_low` and `ci_high` of a share of votes, or of answers: Korn and Graubard's, over queries and known annotators."""
-    n, share, queries = len(given), float(given.mean()), np.unique(query, return_inverse=True)[1]
+    n, share, queries = len(chosen), float(chosen.mean()), np.unique(query, return_inverse=True)[1]
     clusters = int(queries.max()) + 1
     if clusters < 2:
         return {"ci_low": None, "ci_high": None}
-    variance = cluster_variance((given - share) / n, queries)
+    variance = cluster_variance((chosen - share) / n, queries)
     if annotator is not None:
         own = np.full(clusters, 1 / n)
-        variance += annotators_variance((1 - share) * own, -share * own, Raters(queries, annotator, given))
+        variance += annotators_variance((1 - share) * own, -share * own, Raters(queries, annotator, chosen))
         clusters = max(2, min(clusters, len(np.unique(annotator))))
     limits = korn_graubard(share, variance, n=n, clusters=clusters, level=level)
     return {"ci_low": float(limits.low), "ci_high": float(limits.high)}
@@ -253,9 +255,9 @@ def _corrected(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]
 
 def corrected(p: pl.Series, options: AnalysisOptions) -> pl.Series:
     """The p values of a family of contrasts, corrected as the options say; one that is null stays out of it."""
-    known = p.is_not_null()
+    tested = p.is_not_null()
     method: Correction = "benjamini_hochberg" if options.correction == "benjamini-hochberg" else options.correction
-    return pl.Series(adjust(p.fill_null(1.0).to_numpy(), method, where=known.to_numpy())).set(~known, None)
+    return pl.Series(adjust(p.fill_null(1.0).to_numpy(), method, where=tested.to_numpy())).set(~tested, None)
 
 
 def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dict[str, Any]:
@@ -315,12 +317,12 @@ def _flat(clustered: ClusteredContrast | None) -> dict[str, Any]:
 
 def _equivalence(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Series]:
     prefix = "like" if table["like_error"].is_not_null().all() else "query"
-    known = table.select(pl.col(f"{prefix}_estimate", f"{prefix}_error", f"{prefix}_df")).rows()
-    found = [
+    estimates = table.select(pl.col(f"{prefix}_estimate", f"{prefix}_error", f"{prefix}_df")).rows()
+    tests = [
         None if error is None else float(equivalence(difference, error, margin=options.margin, df=df).p)
-        for difference, error, df in known
+        for difference, error, df in estimates
     ]
-    p = pl.Series("equivalent_p", found, dtype=pl.Float64)
+    p = pl.Series("equivalent_p", tests, dtype=pl.Float64)
     adjusted = corrected(p, options).alias("equivalent_p_corrected")
     return [p, adjusted, (adjusted <= options.alpha).alias("equivalent")]
 
@@ -370,13 +372,13 @@ def own_questions(
     """
     if ratings.annotator is None:
         return ()
-    kept = {
-        (ratings.item.names[item], ratings.annotator.names[who])
-        for item, who in zip(ratings.item.codes, ratings.annotator.codes, strict=True)
+    counted_ratings = {
+        (ratings.item.names[item], ratings.annotator.names[annotator])
+        for item, annotator in zip(ratings.item.codes, ratings.annotator.codes, strict=True)
     }
-    counted = [line for line in lines if (line["item_id"], line["annotator_id"]) in kept]
-    found = (found_of(ratings, question, counted, level=level) for question in questions)
-    return tuple(one for one in found if one is not None)
+    counted = [line for line in lines if (line["item_id"], line["annotator_id"]) in counted_ratings]
+    answers_by_question = (found_of(ratings, question, counted, level=level) for question in questions)
+    return tuple(answers for answers in answers_by_question if answers is not None)
 
 
 def found_of(
@@ -409,17 +411,19 @@ def share_rows(
 ) -> Iterator[dict[str, Any]]:
     condition, query = ratings.item_condition[answers.item], ratings.item_query[answers.item]
     for option in question.offered:
-        given = np.array([chose(value, option) for value in answers.values])
+        chosen = np.array([chose(value, option) for value in answers.values])
         for index, name in enumerate(ratings.condition.names):
-            here = condition == index
-            if here.any():
+            in_condition = condition == index
+            if in_condition.any():
                 yield {
                     "condition": name,
                     "answer": option,
-                    "answers": int(given[here].sum()),
-                    "of": int(here.sum()),
-                    "share": float(given[here].mean()),
-                    **share_limits(given[here], query[here], answers.annotator[here], level=level),
+                    "answers": int(chosen[in_condition].sum()),
+                    "of": int(in_condition.sum()),
+                    "share": float(chosen[in_condition].mean()),
+                    **share_limits(
+                        chosen[in_condition], query[in_condition], answers.annotator[in_condition], level=level
+                    ),
                 }
 
 
@@ -444,9 +448,11 @@ def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -
         return
     yield from attempt("all", ratings, answers, question.offered, level)
     for index, name in enumerate(ratings.condition.names):
-        here = np.flatnonzero(ratings.item_condition[answers.item] == index)
-        some = Answers(answers.item[here], answers.annotator[here], [answers.values[place] for place in here])
-        yield from attempt(name, ratings, some, question.offered, level)
+        places = np.flatnonzero(ratings.item_condition[answers.item] == index)
+        answers_here = Answers(
+            answers.item[places], answers.annotator[places], [answers.values[place] for place in places]
+        )
+        yield from attempt(name, ratings, answers_here, question.offered, level)
 
 
 def attempt(
@@ -494,8 +500,8 @@ def group_table(
         answers = np.array([traits.get(name, {}).get(trait, "") for name in names], dtype=object)
         offered = sorted(set(answers) - {""})
         for place, answer in enumerate(offered):
-            group, known = answers == answer, answers != ""
-            rows.append(_group_row(ratings, trait, answer, group, known, level=options.level))
+            group, answered = answers == answer, answers != ""
+            rows.append(_group_row(ratings, trait, answer, group, answered, level=options.level))
             if place and len(offered) == 2:
                 rows[-1] |= dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p"))
                 rows[-1]["why"] = "the comparison of the row above, from the other side"
@@ -519,33 +525,33 @@ def group_table(
 
 
 def _group_row(
-    ratings: CodedRatings, trait: str, answer: str, group: BoolArray, known: BoolArray, *, level: float
+    ratings: CodedRatings, trait: str, answer: str, group: BoolArray, answered: BoolArray, *, level: float
 ) -> dict[str, Any]:
     """`group` and `known`: by annotator, who gave the answer, and who gave any."""
     assert ratings.annotator is not None
-    who = ratings.annotator.codes
-    inside, used = group[who], known[who]
-    people, others = int(group.sum()), int((known & ~group).sum())
+    annotator_codes = ratings.annotator.codes
+    inside, used = group[annotator_codes], answered[annotator_codes]
+    people, n_others = int(group.sum()), int((answered & ~group).sum())
     row: dict[str, Any] = {
         "trait": trait,
         "answer": answer,
         "people": people,
-        "others": others,
+        "others": n_others,
         "ratings": int(inside.sum()),
         "safe_rate": float(ratings.safe[inside].mean()),
         **dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p", "why")),
     }
-    if min(people, others) < FEWEST_IN_GROUP:
+    if min(people, n_others) < FEWEST_IN_GROUP:
         return row | {"why": f"fewer than {FEWEST_IN_GROUP} people on one side"}
-    columns = {"item": ratings.item.codes, "query": ratings.query.codes, "annotator": who}
+    columns = {"item": ratings.item.codes, "query": ratings.query.codes, "annotator": annotator_codes}
     try:
-        found = group_difference(
+        difference = group_difference(
             ratings.safe[used], inside[used], **{name: codes[used] for name, codes in columns.items()}, level=level
         )
     except StatisticsError as error:
         return row | {"why": str(error)}
-    values = {"difference": found.estimate, "error": found.error, "df": found.df, "p": found.p}
-    return row | values | {"ci_low": found.ci_low, "ci_high": found.ci_high}
+    values = {"difference": difference.estimate, "error": difference.error, "df": difference.df, "p": difference.p}
+    return row | values | {"ci_low": difference.ci_low, "ci_high": difference.ci_high}
 
 
 # Task by task: Kruskal-Wallis, Dunn, categories, and each query's share of "respond" under each condition.
@@ -577,24 +583,26 @@ def task_tests(
 ) -> TaskTests | None:
     """Every test of the task-by-task part; None where no query has ratings under two conditions."""
     counts = ratings.by_task
-    kept = np.flatnonzero((counts.sizes > 0).sum(1) >= 2)
-    if not len(kept):
+    testable = np.flatnonzero((counts.sizes > 0).sum(1) >= 2)
+    if not len(testable):
         return None
-    some = Counts(counts.successes[kept], counts.sizes[kept])
-    result = kruskal_wallis(some.successes, some.sizes, exact=True, rng=rng)
-    post_hoc = _post_hoc(ratings, some, kept, result)
+    testable_counts = Counts(counts.successes[testable], counts.sizes[testable])
+    result = kruskal_wallis(testable_counts.successes, testable_counts.sizes, exact=True, rng=rng)
+    post_hoc = _post_hoc(ratings, testable_counts, testable, result)
     draws, categories = None, None
     if ratings.category is not None:
-        draws, categories = _categories(ratings, some, kept, result, levels=(alpha, paper_level), rng=rng)
+        draws, categories = _categories(
+            ratings, testable_counts, testable, result, levels=(alpha, paper_level), rng=rng
+        )
     return TaskTests(
-        tasks=_tasks(ratings, some, kept, result),
+        tasks=_tasks(ratings, testable_counts, testable, result),
         post_hoc=post_hoc,
         pairs=_pairs(post_hoc, alpha),
         categories=categories,
         shares=_shares(ratings),
         exact_method=_method(result),
         category_draws=draws,
-        left_out=len(counts.sizes) - len(kept),
+        left_out=len(counts.sizes) - len(testable),
     )
 
 
@@ -605,22 +613,22 @@ def _method(result: KruskalWallis) -> str:
     return f"exact, but for {tasks:,} tasks by {draws:,} random shuffles each"
 
 
-def _names(ratings: CodedRatings, kept: IntArray) -> dict[str, list[str]]:
-    columns = {"query": [ratings.query.names[i] for i in kept]}
+def _names(ratings: CodedRatings, testable: IntArray) -> dict[str, list[str]]:
+    columns = {"query": [ratings.query.names[i] for i in testable]}
     if ratings.category is not None:
-        columns["category"] = [ratings.category.names[c] for c in ratings.category.codes[kept]]
+        columns["category"] = [ratings.category.names[c] for c in ratings.category.codes[testable]]
     return columns
 
 
-def _tasks(ratings: CodedRatings, counts: Counts, kept: IntArray, result: KruskalWallis) -> pl.DataFrame:
+def _tasks(ratings: CodedRatings, counts: Counts, testable: IntArray, result: KruskalWallis) -> pl.DataFrame:
     exact = result.p if result.exact is None else result.exact.p
     return pl.DataFrame(
         {
-            **_names(ratings, kept),
+            **_names(ratings, testable),
             "ratings": counts.sizes.sum(1),
             "safe": counts.successes.sum(1),
             "h": result.h,
-            "df": np.broadcast_to(result.df, len(kept)),
+            "df": np.broadcast_to(result.df, len(testable)),
             "p": result.p,
             "log_p": result.log_p,
             "p_exact": exact,
@@ -631,12 +639,12 @@ def _tasks(ratings: CodedRatings, counts: Counts, kept: IntArray, result: Kruska
     )
 
 
-def _post_hoc(ratings: CodedRatings, counts: Counts, kept: IntArray, result: KruskalWallis) -> pl.DataFrame:
+def _post_hoc(ratings: CodedRatings, counts: Counts, testable: IntArray, result: KruskalWallis) -> pl.DataFrame:
     rows = np.flatnonzero(np.atleast_1d(result.testable))
     ranks = dunn(counts.successes[rows], counts.sizes[rows])
     shares = pairwise_proportions(counts.successes[rows], counts.sizes[rows])
     names, pairs = ratings.condition.names, ranks.pairs
-    queries = [ratings.query.names[i] for i in kept[rows]]
+    queries = [ratings.query.names[i] for i in testable[rows]]
     return pl.DataFrame(
         {
             "query": np.repeat(np.array(queries, dtype=object), len(pairs)).tolist(),
@@ -671,47 +679,47 @@ def _pairs(post_hoc: pl.DataFrame, alpha: float) -> pl.DataFrame:
 def _categories(
     ratings: CodedRatings,
     counts: Counts,
-    kept: IntArray,
+    testable: IntArray,
     result: KruskalWallis,
     *,
     levels: tuple[float, float],
     rng: np.random.Generator,
 ) -> tuple[str, pl.DataFrame]:
     assert ratings.category is not None
-    present, codes = np.unique(ratings.category.codes[kept], return_inverse=True)
-    people = _people(ratings, kept)
-    found = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1], people=people)
+    present, codes = np.unique(ratings.category.codes[testable], return_inverse=True)
+    people = _people(ratings, testable)
+    tests = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1], people=people)
     table = pl.DataFrame(
         {
             "category": [ratings.category.names[i] for i in present],
-            "queries": found.queries,
-            "testable": found.testable,
-            "mean_h": found.mean_h,
-            "p": found.p,
-            "p_at_floor": found.p <= 1 / (1 + found.draws),
-            "p_benjamini_hochberg": benjamini_hochberg(found.p),
-            "significant_after_correction": found.share_after_correction,
-            "significant_at_paper_level": found.share_at_paper_level,
+            "queries": tests.queries,
+            "testable": tests.testable,
+            "mean_h": tests.mean_h,
+            "p": tests.p,
+            "p_at_floor": tests.p <= 1 / (1 + tests.draws),
+            "p_benjamini_hochberg": benjamini_hochberg(tests.p),
+            "significant_after_correction": tests.share_after_correction,
+            "significant_at_paper_level": tests.share_at_paper_level,
         }
     )
     shuffled = "shuffles within tasks" if people is None else "shuffles of people over the conditions"
-    return f"{found.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
+    return f"{tests.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
 
 
-def _people(ratings: CodedRatings, kept: IntArray) -> PeopleOfTasks | None:
+def _people(ratings: CodedRatings, testable: IntArray) -> PeopleOfTasks | None:
     """Who rated the kept tasks; None where votes are anonymous or somebody rated under several conditions."""
     if ratings.annotator is None:
         return None
     place = np.full(len(ratings.query), -1)
-    place[kept] = np.arange(len(kept))
-    here = place[ratings.query.codes] >= 0
-    who, condition = ratings.annotator.codes[here], ratings.condition.codes[here]
-    people, person = np.unique(who, return_inverse=True)
+    place[testable] = np.arange(len(testable))
+    in_testable = place[ratings.query.codes] >= 0
+    annotators, condition = ratings.annotator.codes[in_testable], ratings.condition.codes[in_testable]
+    people, person = np.unique(annotators, return_inverse=True)
     assigned = np.zeros(len(people), dtype=np.int64)
     assigned[person] = condition
     if not np.array_equal(assigned[person], condition):
         return None
-    return PeopleOfTasks(place[ratings.query.codes[here]], person, ratings.safe[here], assigned)
+    return PeopleOfTasks(place[ratings.query.codes[in_testable]], person, ratings.safe[in_testable], assigned)
 
 
 def _shares(ratings: CodedRatings) -> pl.DataFrame:
@@ -826,7 +834,7 @@ def analyse(
             why[name] = f"not available: {error}"
             return None
 
-    known, finished = ratings.annotator is not None, ratings.completers()
+    with_annotators, finished = ratings.annotator is not None, ratings.completers()
     return StudyAnalysis(
         options=options,
         ratings=ratings,
@@ -847,7 +855,7 @@ def analyse(
                 *counts, clusters=clusters, reference_size=options.reference_size, raters=ratings.raters
             ),
         ),
-        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if known else None,
+        annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if with_annotators else None,
         attrition=None if options.flow is None else attrition(options.flow),
         own=own(ratings),
         groups=group_table(ratings, traits or {}, options),
@@ -884,12 +892,12 @@ def _with_left_out(ratings: CodedRatings, options: AnalysisOptions, reasons: Map
 
 
 def _agreement(ratings: CodedRatings) -> dict[str, Agreement]:
-    counts, found = ratings.by_item, {}
+    counts, by_condition = ratings.by_item, {}
     parts = {"all": np.ones(len(ratings.item), dtype=bool)}
     parts |= {name: ratings.item_condition == index for index, name in enumerate(ratings.condition.names)}
     for name, chosen in parts.items():
         try:
-            found[name] = agreement_of_votes(
+            by_condition[name] = agreement_of_votes(
                 counts.successes[chosen],
                 counts.sizes[chosen],
                 clusters=ratings.item_query[chosen],
@@ -897,7 +905,7 @@ def _agreement(ratings: CodedRatings) -> dict[str, Agreement]:
             )
         except StatisticsError:
             continue
-    return found
+    return by_condition
 
 
 INTENT = {"safe": True, "unsafe": False}

@@ -132,12 +132,12 @@ def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown 
     row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
-    done = Progress.of({state: getattr(row, state) for state in COUNTED})
+    progress = Progress.of({state: getattr(row, state) for state in COUNTED})
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
         context = situation_of_check(connection, study, annotator_id)
-        return Shown(row.position, row.revision, text, context, done)
-    return Shown(row.position, row.revision, row.shown["query"], row.shown["context"], done)
+        return Shown(row.position, row.revision, text, context, progress)
+    return Shown(row.position, row.revision, row.shown["query"], row.shown["context"], progress)
 
 
 CHECK_SITUATION = {
@@ -162,10 +162,10 @@ def situation_of_check(connection: Connection, study: Round, annotator_id: str) 
         PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
     )
     shown = connection.scalars(query.where(mine).order_by(PAGES.c.position).limit(1)).first()
-    other = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
+    situation = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
-        return study.speech(CHECK_SITUATION.get(name, other))
+        return study.speech(CHECK_SITUATION.get(name, situation))
 
     return {
         group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)
@@ -178,7 +178,7 @@ def progress(connection: Connection, annotator_id: str) -> Progress:
     return Progress.of({row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})})
 
 
-def take_answer(connection: Connection, study: Round, annotator_id: str, given: Given, *, now: datetime) -> Taken:
+def take_answer(connection: Connection, study: Round, annotator_id: str, answer: Given, *, now: datetime) -> Taken:
     """Take an answer, once.
 
     Returns what became of it, "rated", "skipped" or "surplus"; "again" where the page was answered before, or undone
@@ -189,12 +189,12 @@ def take_answer(connection: Connection, study: Round, annotator_id: str, given: 
         return "over"
     taken: Taken = "rated"
     # Nearly all answer a page that still waits for it, and whose slot is held already.
-    at = {"who": annotator_id, "place": given.position, "as_shown": given.revision}
-    if given.decision == "skip" or not connection.execute(TAKE_IN_TIME, at | said_in(given, now=now)).rowcount:
-        page = connection.execute(PAGE_AT, {"who": annotator_id, "place": given.position}).first()
-        if page is None or page.revision != given.revision or page.state not in {"waiting", "lapsed"}:
+    at = {"who": annotator_id, "place": answer.position, "as_shown": answer.revision}
+    if answer.decision == "skip" or not connection.execute(TAKE_IN_TIME, at | said_in(answer, now=now)).rowcount:
+        page = connection.execute(PAGE_AT, {"who": annotator_id, "place": answer.position}).first()
+        if page is None or page.revision != answer.revision or page.state not in {"waiting", "lapsed"}:
             return "again"
-        taken = record(connection, study, page, given, now=now)
+        taken = record(connection, study, page, answer, now=now)
     if taken == "skipped":
         counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
         if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
@@ -208,13 +208,13 @@ def take_answer(connection: Connection, study: Round, annotator_id: str, given: 
     return taken
 
 
-def said_in(given: Given, *, now: datetime) -> dict[str, Any]:
+def said_in(answer: Given, *, now: datetime) -> dict[str, Any]:
     values = (
-        VERDICTS[given.decision],
-        given.seconds,
-        given.scripted,
-        given.sight,
-        given.own or None,
+        VERDICTS[answer.decision],
+        answer.seconds,
+        answer.scripted,
+        answer.sight,
+        answer.own or None,
         now,
     )
     return dict(zip(SAID, values, strict=True))
@@ -228,19 +228,19 @@ def skip_of(page: Row[Any]) -> dict[str, Any]:
     return {"item_id": page.item_id, "condition": page.condition}
 
 
-def record(connection: Connection, study: Round, page: Row[Any], given: Given, *, now: datetime) -> Taken:
+def record(connection: Connection, study: Round, page: Row[Any], answer: Given, *, now: datetime) -> Taken:
     """A skip, or an answer to a page whose slot went when the lease ran out."""
-    if given.decision == "skip":
+    if answer.decision == "skip":
         change(connection, page, state="skipped", slot_id=None, answered_at=now)
         if page.slot_id is not None:
             slots = tables.slots
             connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
-        who = page.annotator_id
-        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=who, detail=skip_of(page))
+        annotator_id = page.annotator_id
+        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(page))
         return "skipped"
     slot_id = take_slot(connection, page)
     taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-    change(connection, page, state=taken, slot_id=slot_id, **said_in(given, now=now))
+    change(connection, page, state=taken, slot_id=slot_id, **said_in(answer, now=now))
     return taken
 
 
@@ -293,7 +293,7 @@ def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[
 def words_in(shown: Any) -> int:
     """How many words a page shows: in its request, and in whatever its situation states."""
     if isinstance(shown, Mapping):
-        return sum(words_in(said) for said in shown.values())
+        return sum(words_in(statement) for statement in shown.values())
     return len(shown.split()) if isinstance(shown, str) else 0
 
 
@@ -438,17 +438,17 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
         EVENTS.c.study_id == study_id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
     )
     rows = connection.execute(query.order_by(EVENTS.c.id)).all()
-    ends = {(kind, said.get("payment")) for _, kind, said in rows}
+    ends = {(kind, detail.get("payment")) for _, kind, detail in rows}
     return [
         Bonus(
-            who,
-            said.get("payment", ""),
-            float(said["amount"]),
-            ("bonus paid", said.get("payment")) in ends,
-            said.get("for") == INSTEAD,
+            payee,
+            detail.get("payment", ""),
+            float(detail["amount"]),
+            ("bonus paid", detail.get("payment")) in ends,
+            detail.get("for") == INSTEAD,
         )
-        for who, kind, said in rows
-        if kind == "bonus begun" and ("bonus refused", said.get("payment")) not in ends
+        for payee, kind, detail in rows
+        if kind == "bonus begun" and ("bonus refused", detail.get("payment")) not in ends
     ]
 
 
@@ -460,13 +460,13 @@ def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
     begun = begun_bonuses(connection, study.id, annotator_id)
     if not begun:
         return
-    said = f"{annotator_id} was paid a bonus before"
-    if not all(one.paid for one in begun):
-        said = (
+    problem = f"{annotator_id} was paid a bonus before"
+    if not all(bonus.paid for bonus in begun):
+        problem = (
             "a bonus was begun before; see at Prolific whether it was paid, and say so: casewise study person "
             f"{annotator_id} --settle paid (or not-paid)"
         )
-    raise StudyError(f"{said}; for another, say --again")
+    raise StudyError(f"{problem}; for another, say --again")
 
 
 def settle_bonus(
@@ -476,16 +476,16 @@ def settle_bonus(
 
     Raises StudyError: none is in doubt, or more than one.
     """
-    doubtful = [one for one in begun_bonuses(connection, study_id, annotator_id) if not one.paid]
-    found = [one for one in doubtful if payment in (None, one.payment)]
-    if len(found) != 1:
-        several = ", ".join(f"{one.payment} ({one.amount:.2f})" for one in doubtful)
-        said = f"in doubt are {several}: name one with --payment" if several else "no bonus is in doubt"
-        raise StudyError(f"{annotator_id}: {said}")
+    doubtful = [bonus for bonus in begun_bonuses(connection, study_id, annotator_id) if not bonus.paid]
+    matching = [bonus for bonus in doubtful if payment in (None, bonus.payment)]
+    if len(matching) != 1:
+        several = ", ".join(f"{bonus.payment} ({bonus.amount:.2f})" for bonus in doubtful)
+        problem = f"in doubt are {several}: name one with --payment" if several else "no bonus is in doubt"
+        raise StudyError(f"{annotator_id}: {problem}")
     kind = "bonus paid" if paid else "bonus refused"
-    detail = {"amount": found[0].amount, "payment": found[0].payment, "looked_up": True}
+    detail = {"amount": matching[0].amount, "payment": matching[0].payment, "looked_up": True}
     note(connection, study_id, kind, at=at, by="owner", annotator_id=annotator_id, detail=detail)
-    return found[0].amount
+    return matching[0].amount
 
 
 def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
@@ -493,12 +493,12 @@ def bonuses(connection: Connection, study_id: str, annotator_id: str | None = No
     return sum(bonus.amount for bonus in begun_bonuses(connection, study_id, annotator_id) if not bonus.instead)
 
 
-def cost_of(connection: Connection, study: Round, who: Row[Any]) -> float:
+def cost_of(connection: Connection, study: Round, annotator: Row[Any]) -> float:
     """What an annotator has cost so far."""
-    pay, besides = study.design.pay, bonuses(connection, study.id, who.id)
-    if who.outcome in PAID_IN_FULL:
+    pay, besides = study.design.pay, bonuses(connection, study.id, annotator.id)
+    if annotator.outcome in PAID_IN_FULL:
         return besides + pay.per_batch
-    return besides + (pay.screen_out if who.outcome in PAID_AS_SCREEN_OUT else 0.0)
+    return besides + (pay.screen_out if annotator.outcome in PAID_AS_SCREEN_OUT else 0.0)
 
 
 def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
@@ -515,7 +515,7 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
 def cost_of_withdrawn(connection: Connection, study_id: str) -> float:
     """What people had cost who withdrew."""
     query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study_id, EVENTS.c.kind == WITHDRAWN)
-    return sum(float(said["cost"]) for said in connection.scalars(query))
+    return sum(float(detail["cost"]) for detail in connection.scalars(query))
 
 
 # Answers to the owner's own questions: read from a form, and no other than those that were offered.
@@ -528,8 +528,8 @@ def field_of(question: OwnQuestion) -> str:
 
 def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:
     """The answers in `form`, by the names of their questions; what was not offered is none."""
-    found = {question.name: read_answer(question, form) for question in questions}
-    return {name: answer for name, answer in found.items() if answer is not None}
+    answers = {question.name: read_answer(question, form) for question in questions}
+    return {name: answer for name, answer in answers.items() if answer is not None}
 
 
 def read_answer(question: OwnQuestion, form: Mapping[str, str]) -> OwnAnswer | None:
@@ -542,9 +542,9 @@ def read_answer(question: OwnQuestion, form: Mapping[str, str]) -> OwnAnswer | N
     return place if place in offered else None
 
 
-def missing_answers(questions: Sequence[OwnQuestion], given: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
+def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
     """The names of questions that need an answer and have none."""
-    return tuple(question.name for question in questions if question.required and question.name not in given)
+    return tuple(question.name for question in questions if question.required and question.name not in answers)
 
 
 def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
@@ -572,10 +572,10 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
     Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
     paid as that.
     """
-    who = connection.execute(
+    annotator = connection.execute(
         select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
     ).first()
-    if who is None or who.voided_at is None:
+    if annotator is None or annotator.voided_at is None:
         return 0
     query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == "void")
     counted = surplus = 0
@@ -584,7 +584,7 @@ def restore(connection: Connection, study: Round, annotator_id: str, *, why: str
         counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
         change(connection, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}
-    if who.outcome in ENDED.values():
+    if annotator.outcome in ENDED.values():
         dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
         values["outcome"] = "completed" if connection.execute(dropped).first() is None else "stopped"
     connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))

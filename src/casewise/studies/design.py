@@ -39,8 +39,8 @@ def messages_in(language: LanguageCode) -> Mapping[str, str]:
     """English words and those of `language`; none for English itself."""
     if language == "en":
         return MappingProxyType({})
-    found = files("casewise.studies").joinpath("texts", language, "messages.toml").read_text(encoding="utf-8")
-    return MappingProxyType({said["en"]: said["is"] for said in tomllib.loads(found)["message"]})
+    text = files("casewise.studies").joinpath("texts", language, "messages.toml").read_text(encoding="utf-8")
+    return MappingProxyType({message["en"]: message["is"] for message in tomllib.loads(text)["message"]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Speech:
 
     def __call__(self, english: str, **values: object) -> str:
         """`english` in this language, its `{places}` filled in once. Words that nobody translated stay as they are."""
-        said = messages_in(self.language).get(english, english)
-        return PLACE.sub(lambda place: str(values.get(place[1], place[0])), said) if values else said
+        translated = messages_in(self.language).get(english, english)
+        return PLACE.sub(lambda place: str(values.get(place[1], place[0])), translated) if values else translated
 
     def day(self, day: date) -> str:
         """A date in words."""
@@ -86,14 +86,14 @@ RETIRED = frozenset(
 """Settings that are read past."""
 
 
-def without_retired(said: Any) -> Any:
+def without_retired(values: Any) -> Any:
     """A study's settings without those that are retired.
 
     Raises ValueError: one of them decided what people do.
     """
-    if not isinstance(said, dict):
-        return said
-    match said:
+    if not isinstance(values, dict):
+        return values
+    match values:
         case {"recruiter": {"kind": "form"}}:
             raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
         case {"ratings": {"most_batches": int(most)}} if most > 1:
@@ -103,12 +103,12 @@ def without_retired(said: Any) -> Any:
                 "a study has one language: name it as `language`, and make a second study for a second language"
             )
         case {"languages": [language]}:
-            said = said | {"language": language}
+            values = values | {"language": language}
     return {
-        name: {key: kept for key, kept in value.items() if f"{name}.{key}" not in RETIRED}
+        name: {key: setting for key, setting in value.items() if f"{name}.{key}" not in RETIRED}
         if isinstance(value, dict)
         else value
-        for name, value in said.items()
+        for name, value in values.items()
         if name not in RETIRED
     }
 
@@ -164,8 +164,8 @@ class OwnQuestion(DesignSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _reads_older_files(cls, said: Any) -> Any:
-        return question_of_today(said)
+    def _reads_older_files(cls, values: Any) -> Any:
+        return question_of_today(values)
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
@@ -193,19 +193,19 @@ CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "ent
 """What the retired kind `confidence` said where its owner said nothing."""
 
 
-def question_of_today(said: Any) -> Any:
+def question_of_today(values: Any) -> Any:
     """An own question of a kind that is retired, as the scale or the choice that it was.
 
     Raises ValueError: it was neither.
     """
-    match said:
+    match values:
         case {"kind": "confidence"}:
-            return CONFIDENCE | {name: value for name, value in said.items() if value} | {"kind": "scale"}
+            return CONFIDENCE | {name: value for name, value in values.items() if value} | {"kind": "scale"}
         case {"kind": "reasons"}:
-            return {**said, "kind": "choice", "many": True}
+            return {**values, "kind": "choice", "many": True}
         case {"kind": "text" | "parameter" as kind}:
             raise ValueError(f"questions of the kind {kind!r} are retired; ask a scale or a choice")
-    return said
+    return values
 
 
 class Demographic(DesignSection):
@@ -268,13 +268,17 @@ def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies:
     Raises ValueError: its pages do not begin with the one question, or may leave it out, or somebody would read too
     many replies.
     """
-    wanted, first = REPLY_QUESTION, questions[0] if questions else None
-    if first is None or (first.name, first.kind, len(first.options)) != (wanted.name, wanted.kind, len(OUTCOMES)):
+    reply_question, first = REPLY_QUESTION, questions[0] if questions else None
+    if first is None or (first.name, first.kind, len(first.options)) != (
+        reply_question.name,
+        reply_question.kind,
+        len(OUTCOMES),
+    ):
         raise ValueError(
-            f"a study of replies begins its `questions` with a choice named {wanted.name!r} of three options"
+            f"a study of replies begins its `questions` with a choice named {reply_question.name!r} of three options"
         )
     if not first.required:
-        raise ValueError(f"the question {wanted.name!r} is all that a page asks; leave out `required = false`")
+        raise ValueError(f"the question {reply_question.name!r} is all that a page asks; leave out `required = false`")
     if most > most_replies:
         raise ValueError(
             f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
@@ -289,8 +293,8 @@ Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
 
 
 def known_recruiter(kind: str) -> str:
-    if kind not in (known := (*REQUIRED_TO_FINISH, *plugin_names("recruiters"))):
-        raise ValueError(f"it can be {', '.join(known)}{did_you_mean(kind, known)}")
+    if kind not in (kinds := (*REQUIRED_TO_FINISH, *plugin_names("recruiters"))):
+        raise ValueError(f"it can be {', '.join(kinds)}{did_you_mean(kind, kinds)}")
     return kind
 
 
@@ -594,8 +598,8 @@ class Design(DesignSection):
 
     @model_validator(mode="before")
     @classmethod
-    def _reads_older_files(cls, said: Any) -> Any:
-        return without_retired(said)
+    def _reads_older_files(cls, values: Any) -> Any:
+        return without_retired(values)
 
     @model_validator(mode="after")
     def _conditions_are_distinct(self) -> Self:
@@ -619,10 +623,10 @@ class Design(DesignSection):
 
     @model_validator(mode="after")
     def _groups_are_asked(self) -> Self:
-        asked = [question.name for question in self.demographics]
-        if unknown := [name for name in self.analysis.groups if name not in asked]:
+        names = [question.name for question in self.demographics]
+        if unknown := [name for name in self.analysis.groups if name not in names]:
             raise ValueError(
-                f"analysis.groups names {unknown[0]!r}; the demographics asked are {', '.join(asked) or 'none'}"
+                f"analysis.groups names {unknown[0]!r}; the demographics asked are {', '.join(names) or 'none'}"
             )
         return self
 
@@ -776,14 +780,14 @@ def codes() -> dict[str, str]:
 
 def contrasts(conditions: Sequence[str]) -> list[list[str]]:
     """Safe against unsafe of one origin, then each against no context."""
-    found = [
-        [condition, other]
+    pairs = [
+        [condition, opposite]
         for condition in conditions
-        if condition.startswith("safe_") and (other := "un" + condition) in conditions
+        if condition.startswith("safe_") and (opposite := "un" + condition) in conditions
     ]
     if "no_context" in conditions:
-        found += [["no_context", condition] for condition in conditions if condition != "no_context"]
-    return found
+        pairs += [["no_context", condition] for condition in conditions if condition != "no_context"]
+    return pairs
 
 
 def toml(value: Any) -> str:

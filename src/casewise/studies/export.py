@@ -92,22 +92,22 @@ def export(
     else:
         write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
     left_out = excluded(connection, study, rated)
-    seen = overview(connection, study)
+    counts = overview(connection, study)
     write_lines(folder / "excluded.jsonl", left_out)
     write_lines(folder / "own_answers.jsonl", own_lines(study, rated))
     write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
     write_lines(folder / "events.jsonl", read_events(connection, study.id))
     write_lines(folder / "timing.jsonl", timing_lines(connection, study))
-    about = about_study(connection, study, design, seen)
+    about = about_study(connection, study, design, counts)
     (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return Exported(folder, len(counted), len(left_out), seen.exact)
+    return Exported(folder, len(counted), len(left_out), counts.exact)
 
 
 def own_lines(study: Round, rated: list[Row[Any]]) -> Iterator[dict[str, Any]]:
     """Answers to the owner's own questions on pages that count, a line a page."""
-    asked = {question.name: question for question in study.design.questions}
+    questions = {question.name: question for question in study.design.questions}
     for row in sorted(rated, key=lambda row: (row.annotator_id, row.position)):
-        answers = {name: asked[name].said(answer) for name, answer in (row.own or {}).items() if name in asked}
+        answers = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
         if answers and row.state == "rated" and row.item_id is not None:
             yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": answers}
 
@@ -119,12 +119,12 @@ def rating(row: Row[Any]) -> Rating:
 def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, shown: set[str]) -> Benchmark:
     """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
     items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
-    kept = benchmark.keeping(item for item in benchmark.items if item.id in shown)
+    rated = benchmark.keeping(item for item in benchmark.items if item.id in shown)
     queries = {item.query_id for item in items}
     order = {item.id: place for place, item in enumerate(items)}
     synthetic = "rated by a rehearsal's simulated people, not by people" if study.phase == "rehearsal" else None
     return replace(
-        kept,
+        rated,
         about=About(
             name=study.name,
             version=study.version,
@@ -138,7 +138,7 @@ def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, s
         ),
         queries=tuple(query for query in benchmark.queries if query.id in queries),
         items=items,
-        ratings=tuple(sorted(ratings, key=lambda one: (order[one.item_id], one.annotator_id or ""))),
+        ratings=tuple(sorted(ratings, key=lambda rating: (order[rating.item_id], rating.annotator_id or ""))),
         revisions=(),
     )
 
@@ -177,7 +177,7 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
     ]
 
 
-def about_study(connection: Connection, study: Round, design: Design, seen: Overview) -> dict[str, Any]:
+def about_study(connection: Connection, study: Round, design: Design, counts: Overview) -> dict[str, Any]:
     frozen = read_frozen(study.frozen, source="the database") if study.frozen else None
     return {
         "name": study.name,
@@ -188,12 +188,13 @@ def about_study(connection: Connection, study: Round, design: Design, seen: Over
         "frozen": study.frozen,
         "departures": departed(connection, study, design, frozen) if frozen else None,
         "amendments": [
-            {"why": said["why"], "changes": said["changes"]} for _, said in amendments(connection, study.id)
+            {"why": amendment["why"], "changes": amendment["changes"]}
+            for _, amendment in amendments(connection, study.id)
         ],
-        "exact": seen.exact,
-        "conditions": [asdict(condition) for condition in seen.conditions],
-        "stages": dict(sorted(seen.stages.items())),
-        "median_seconds": seen.median_seconds,
+        "exact": counts.exact,
+        "conditions": [asdict(condition) for condition in counts.conditions],
+        "stages": dict(sorted(counts.stages.items())),
+        "median_seconds": counts.median_seconds,
         "demographics": demographics(connection, study.id),
     }
 
@@ -234,12 +235,12 @@ def departed(connection: Connection, study: Round, design: Design, frozen: Froze
 def traits_of_people(connection: Connection, study: Round) -> dict[str, dict[str, str]]:
     """What each annotator said of themselves, of `analysis.groups` alone and where enough people said the same."""
     query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
-    said = {row.id: row.demographics or {} for row in connection.execute(query)}
+    demographics = {row.id: row.demographics or {} for row in connection.execute(query)}
     groups = study.design.analysis.groups
-    alike = Counter((name, answers[name]) for answers in said.values() for name in groups if name in answers)
+    alike = Counter((name, answers[name]) for answers in demographics.values() for name in groups if name in answers)
     return {
         annotator: {name: answers[name] for name in groups if alike[name, answers.get(name)] >= FEWEST_ALIKE}
-        for annotator, answers in said.items()
+        for annotator, answers in demographics.items()
     }
 
 
@@ -290,15 +291,15 @@ def deposit(plan: StudyPlan, target: Path) -> Path:
     """
     if target.exists():
         raise ConfigurationError(f"{target} exists; choose another place")
-    found = deposit_files(plan)
-    sums = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(found.items()))
-    found["SHA256SUMS"] = sums
+    contents = deposit_files(plan)
+    sums = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(contents.items()))
+    contents["SHA256SUMS"] = sums
     if target.suffix == ".zip":
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, text in sorted(found.items()):
+            for name, text in sorted(contents.items()):
                 archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", FIRST), text)
         return target
-    for name, text in found.items():
+    for name, text in contents.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -314,12 +315,12 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
         raise StudyError(
             f"{plan.path} is not frozen; fix what you promise first: casewise study check --freeze {plan.path}"
         )
-    known = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
+    values = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {
         "README.md": readme(plan),
-        "preregistration.md": rendered("preregistration", known | {"departures": plan.departures}),
-        "codebook.md": rendered("codebook", known),
+        "preregistration.md": rendered("preregistration", values | {"departures": plan.departures}),
+        "codebook.md": rendered("codebook", values),
         "design.json": written(without_codes(plan.design)),
         "study.frozen.json": written(plain(plan.frozen)),
         "analyse.py": ANALYSE.format(version=version("casewise"), digest=plan.frozen.digest),
@@ -331,12 +332,12 @@ def written(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def rendered(name: str, known: dict[str, Any]) -> str:
+def rendered(name: str, values: dict[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
     source = files("casewise.studies").joinpath("texts", f"{name}.md.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(known)
+    return environment.from_string(source).render(values)
 
 
 def pages(wording: StudyWording) -> dict[str, str]:
@@ -345,7 +346,10 @@ def pages(wording: StudyWording) -> dict[str, str]:
         "\n".join(
             (
                 f"## {question.text}",
-                *(f"- [{'x' if place == question.right else ' '}] {one}" for place, one in enumerate(question.options)),
+                *(
+                    f"- [{'x' if place == question.right else ' '}] {option}"
+                    for place, option in enumerate(question.options)
+                ),
                 *([f"> {question.explanation}"] if question.explanation else []),
             )
         )

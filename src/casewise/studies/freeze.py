@@ -61,8 +61,8 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
 
     Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
     """
-    known = values(design, Speech(design.language))
-    texts = {page: fill(source(design, page, folder), known) for page in PAGES}
+    placeholders = values(design, Speech(design.language))
+    texts = {page: fill(source(design, page, folder), placeholders) for page in PAGES}
     checks = read_checks(texts.pop("checks"), source=place(design, "checks"))
     if len(checks) < design.attention.checks_per_batch:
         raise ConfigurationError(
@@ -73,16 +73,18 @@ def read_wording(design: Design, folder: Path) -> StudyWording:
     return StudyWording(**texts, quiz=quiz, checks=checks)
 
 
-def fill(text: str, known: dict[str, str]) -> str:
+def fill(text: str, placeholders: dict[str, str]) -> str:
     """Replace each `{{ name }}` once; what is filled in is never filled again.
 
     Raises ConfigurationError: a name is not known; the message lists those that are.
     """
 
     def value(match: re.Match[str]) -> str:
-        if match[1] not in known:
-            raise ConfigurationError(f"no placeholder is called {match[1]!r}; there are: {', '.join(sorted(known))}")
-        return known[match[1]]
+        if match[1] not in placeholders:
+            raise ConfigurationError(
+                f"no placeholder is called {match[1]!r}; there are: {', '.join(sorted(placeholders))}"
+            )
+        return placeholders[match[1]]
 
     return PLACEHOLDER.sub(value, text)
 
@@ -128,18 +130,18 @@ FEWEST_ALIKE = 5
 
 def about_you(design: Design, t: Speech) -> str:
     """What the consent page says of questions about the annotator; empty where none are asked."""
-    asked = {question.name: t(question.ask) for question in design.demographics}
+    questions = {question.name: t(question.ask) for question in design.demographics}
     if not design.analysis.groups:
-        return t(ABOUT_YOU) if asked else ""
-    return t(IN_GROUPS, names=", ".join(asked[name] for name in design.analysis.groups))
+        return t(ABOUT_YOU) if questions else ""
+    return t(IN_GROUPS, names=", ".join(questions[name] for name in design.analysis.groups))
 
 
 def own_questions(design: Design, t: Speech) -> str:
     """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
     if not design.questions:
         return ""
-    asked = " ".join(f"*{t(question.ask)}*" for question in design.questions)
-    return t(" Each page also asks: {questions}", questions=asked)
+    questions = " ".join(f"*{t(question.ask)}*" for question in design.questions)
+    return t(" Each page also asks: {questions}", questions=questions)
 
 
 def place(design: Design, page: str) -> str:
@@ -151,8 +153,8 @@ def source(design: Design, page: str, folder: Path) -> str:
     if name is None:
         ours = files("casewise.studies").joinpath("texts", design.language)
         special = ours.joinpath("replies", f"{page}.md")
-        found = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
-        return found.read_text(encoding="utf-8")
+        file = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
+        return file.read_text(encoding="utf-8")
     try:
         return read_text(folder / name)
     except DataError as error:
@@ -411,32 +413,34 @@ class Material:
 
 def collect(design: Design, benchmark: Benchmark) -> Material:
     """What of a benchmark the design shows. Raises StudyError: a condition of the design has no item."""
-    wanted = rated_items(design, benchmark)
-    kept = [item for item in wanted if design.sensitive.child_related or not is_child_related(item, benchmark)]
+    candidates = rated_items(design, benchmark)
+    items = [item for item in candidates if design.sensitive.child_related or not is_child_related(item, benchmark)]
     for condition in design.conditions:
-        if not any(item.condition == condition for item in kept):
-            there = ", ".join(sorted({item.condition for item in benchmark.items}))
-            raise StudyError(f"conditions names {condition!r}, but the benchmark has no item in it; it has: {there}")
-    met = {benchmark.query[item.query_id].category for item in kept}
+        if not any(item.condition == condition for item in items):
+            conditions = ", ".join(sorted({item.condition for item in benchmark.items}))
+            raise StudyError(
+                f"conditions names {condition!r}, but the benchmark has no item in it; it has: {conditions}"
+            )
+    met = {benchmark.query[item.query_id].category for item in items}
     return Material(
-        items=tuple(study_item(item, benchmark) for item in kept),
+        items=tuple(study_item(item, benchmark) for item in items),
         categories=tuple(described(benchmark.taxonomy, met)),
         benchmark={"name": benchmark.name, "version": benchmark.about.version, "digest": benchmark.digest},
-        left_out=len(wanted) - len(kept),
+        left_out=len(candidates) - len(items),
     )
 
 
 def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
     """The items of the design's conditions; a query without an item that shows no context is given one, if needed."""
-    found = [item for item in benchmark.items if item.condition in design.conditions]
+    items = [item for item in benchmark.items if item.condition in design.conditions]
     if NO_CONTEXT_CONDITION in design.conditions:
-        have = {item.query_id for item in found if item.condition == NO_CONTEXT_CONDITION}
-        found += [
+        have = {item.query_id for item in items if item.condition == NO_CONTEXT_CONDITION}
+        items += [
             Item(query_id=query.id, condition=NO_CONTEXT_CONDITION)
             for query in benchmark.queries
             if query.id not in have
         ]
-    return tuple(found)
+    return tuple(items)
 
 
 def is_child_related(item: Item, benchmark: Benchmark) -> bool:
@@ -446,9 +450,9 @@ def is_child_related(item: Item, benchmark: Benchmark) -> bool:
 
 
 def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
-    known = [(category.name, category.risks or "") for category in taxonomy.categories if category.name in met]
-    names = {name for name, _ in known}
-    return known + [(name, "") for name in sorted(met - names)]
+    categories = [(category.name, category.risks or "") for category in taxonomy.categories if category.name in met]
+    names = {name for name, _ in categories}
+    return categories + [(name, "") for name in sorted(met - names)]
 
 
 def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
@@ -469,11 +473,11 @@ def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[s
     panel: dict[str, dict[str, str] | str] = {}
     for group in groups(shown):
         texts = {
-            called(f"{group.name}.{name}" if name else group.name, titles): as_text(said)
-            for name, said in group.statements
+            called(f"{group.name}.{name}" if name else group.name, titles): as_text(statements)
+            for name, statements in group.statements
         }
-        one = called(group.name, titles)
-        panel[one] = texts[one] if group.name in OPTIONAL else texts
+        title = called(group.name, titles)
+        panel[title] = texts[title] if group.name in OPTIONAL else texts
     return panel
 
 
@@ -486,8 +490,8 @@ def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) 
     """The same number of random queries, in all their conditions: a small round of the whole design."""
     ids = sorted({item.query_id for item in material.items})
     chosen = {ids[index] for index in rng.permutation(len(ids))[:queries]}
-    kept = tuple(item for item in material.items if item.query_id in chosen)
-    return Material(kept, material.categories, material.benchmark, material.left_out)
+    items = tuple(item for item in material.items if item.query_id in chosen)
+    return Material(items, material.categories, material.benchmark, material.left_out)
 
 
 # What a study needs and costs, before anyone is asked: people, hours, money.

@@ -108,15 +108,15 @@ class Monitor:
 
 def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
     """How the round goes; changes nothing."""
-    seen = overview(connection, study)
+    counts = overview(connection, study)
     since = max(now - RECENT, study.created_at)
     hours = max((now - since).total_seconds() / 3600, 1 / 60)
     lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
-    pace, missing = lately.since / hours, seen.promised - seen.valid
+    pace, missing = lately.since / hours, counts.promised - counts.valid
     going = round_state(connection, study.id) != "closed"
     waiting = waiting_people(connection, study, now=now)
     return Monitor(
-        overview=seen,
+        overview=counts,
         valid_last_hour=lately.in_hour,
         valid_per_hour=pace,
         ends_at=now + timedelta(hours=missing / pace) if pace and missing and going else None,
@@ -124,16 +124,16 @@ def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
         median_minutes_before=minutes_before(connection, study.id),
         money=money_of(
             study.design.pay,
-            seen,
+            counts,
             under_way=waiting + rating_people(connection, study.id),
             people=people_needed(connection, study, now=now) if going else 0,
             besides=bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
         ),
-        funnel=funnel(connection, study, seen),
+        funnel=funnel(connection, study, counts),
         last_outcomes=last_outcomes(connection, study.id),
         amendments=tuple(
-            f"{at:%Y-%m-%d}: {'; '.join(said['changes'])} ({said['why']})"
-            for at, said in amendments(connection, study.id)
+            f"{at:%Y-%m-%d}: {'; '.join(amendment['changes'])} ({amendment['why']})"
+            for at, amendment in amendments(connection, study.id)
         ),
     )
 
@@ -167,16 +167,16 @@ def minutes_before(connection: Connection, study_id: str) -> float | None:
 
 def rating_people(connection: Connection, study_id: str) -> int:
     """Those in a batch whose lease has not ended."""
-    here = (ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
-    return int(connection.scalars(select(func.count()).where(*here)).one())
+    conditions = (ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
+    return int(connection.scalars(select(func.count()).where(*conditions)).one())
 
 
-def money_of(pay: Pay, seen: Overview, *, under_way: int, people: int, besides: float) -> Money:
+def money_of(pay: Pay, counts: Overview, *, under_way: int, people: int, besides: float) -> Money:
     """What a round has cost, and will by those under way and by `people` who are yet to come.
 
     `besides`: in bonuses, and on who withdrew.
     """
-    fee, stages = 1 + pay.fee_percent / 100, seen.stages
+    fee, stages = 1 + pay.fee_percent / 100, counts.stages
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
     partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
     return Money(
@@ -194,7 +194,7 @@ def arrivals(connection: Connection, study_id: str) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def funnel(connection: Connection, study: Round, seen: Overview) -> Funnel:
+def funnel(connection: Connection, study: Round, counts: Overview) -> Funnel:
     counted = arrivals(connection, study.id)
     tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
         EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
@@ -204,14 +204,14 @@ def funnel(connection: Connection, study: Round, seen: Overview) -> Funnel:
         .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded")))
         .group_by(ANNOTATORS.c.condition)
     )
-    done: dict[str, int] = {row[0]: row[1] for row in connection.execute(finished)}
+    finished_by: dict[str, int] = {row[0]: row[1] for row in connection.execute(finished)}
     return Funnel(
         arrived=counted.get("arrived", 0),
         turned_away=counted.get("turned away", 0),
-        consented=sum(seen.stages.values()),
+        consented=sum(counts.stages.values()),
         quiz=int(connection.scalars(tried).one()),
-        batch={condition.condition: condition.people for condition in seen.conditions},
-        finished={name: done.get(name, 0) for name in study.design.conditions},
+        batch={condition.condition: condition.people for condition in counts.conditions},
+        finished={name: finished_by.get(name, 0) for name in study.design.conditions},
     )
 
 
@@ -222,8 +222,8 @@ def last_outcomes(connection: Connection, study_id: str) -> tuple[str, ...]:
         .order_by(ANNOTATORS.c.finished_at.desc())
         .limit(20)
     )
-    found: Sequence[str] = connection.scalars(query).all()
-    return tuple(found)
+    outcomes: Sequence[str] = connection.scalars(query).all()
+    return tuple(outcomes)
 
 
 # People of a round as their owner looks for them: found by id, condition, outcome and flag; sorted; a page at a
@@ -266,21 +266,21 @@ class FoundPeople:
 
 
 def find_people(
-    connection: Connection, study: Round, wanted: PeopleQuery, *, limit: int, offset: int = 0
+    connection: Connection, study: Round, filters: PeopleQuery, *, limit: int, offset: int = 0
 ) -> FoundPeople:
     """The people who fit `wanted`, `limit` of them from `offset` on; the last `limit` or fewer where that is beyond them."""
-    search = "".join(wanted.search.split()).lower()
-    found = [
+    search = "".join(filters.search.split()).lower()
+    matches = [
         person
         for person in people_states(connection, study)
         if person.id.startswith(search)
-        and wanted.condition in ("", person.condition)
-        and (person.voided_at is not None if wanted.status == "left out" else wanted.status in ("", person.status))
-        and (not wanted.flag or any(wanted.flag in ("any", flag.kind) for flag in person.flags))
+        and filters.condition in ("", person.condition)
+        and (person.voided_at is not None if filters.status == "left out" else filters.status in ("", person.status))
+        and (not filters.flag or any(filters.flag in ("any", flag.kind) for flag in person.flags))
     ]
-    offset = min(offset, max(0, len(found) - 1) // limit * limit)
-    people = sorted(found, key=SORTS[wanted.sort])[offset : offset + limit]
-    return FoundPeople(tuple(people), len(found), offset)
+    offset = min(offset, max(0, len(matches) - 1) // limit * limit)
+    people = sorted(matches, key=SORTS[filters.sort])[offset : offset + limit]
+    return FoundPeople(tuple(people), len(matches), offset)
 
 
 def look_up(
@@ -307,7 +307,7 @@ def with_submission(connection: Connection, study: Round, submission: str, *, va
     )
     rows = connection.execute(query)
     opened = ((row.id, vault.open(row.sealed, row.wrapped)) for row in rows)
-    return next((who for who, ids in opened if ids.session == submission or ids.person == person), None)
+    return next((annotator for annotator, ids in opened if ids.session == submission or ids.person == person), None)
 
 
 # What a round needs done while nobody looks: leases that end, dates of deletion.
@@ -324,8 +324,8 @@ def keep_up(connection: Connection, study: Round, *, now: datetime) -> None:
 
 def add_tally(connection: Connection, study_id: str, kind: str, count: int) -> None:
     """Count `count` more of a kind."""
-    known = select(tables.studies.c.id).where(tables.studies.c.id == study_id)
-    if connection.execute(known).first() is None:
+    study_row = select(tables.studies.c.id).where(tables.studies.c.id == study_id)
+    if connection.execute(study_row).first() is None:
         return
     if insert_if_absent(connection, TALLIES, {"study_id": study_id, "kind": kind, "count": count}):
         return
@@ -352,49 +352,56 @@ class Alert:
     said: str
 
 
-def alerts(seen: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...]:
+def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...]:
     """What holds now of an open round, in a fixed order."""
-    found = (stalled(seen, study, now=now), lagging(seen, study), failing(seen, study), budget(seen, study))
-    return tuple(alert for alert in found if alert is not None)
+    checks = (
+        stalled(monitor, study, now=now),
+        lagging(monitor, study),
+        failing(monitor, study),
+        budget(monitor, study),
+    )
+    return tuple(alert for alert in checks if alert is not None)
 
 
-def stalled(seen: Monitor, study: Round, *, now: datetime) -> Alert | None:
+def stalled(monitor: Monitor, study: Round, *, now: datetime) -> Alert | None:
     patience = timedelta(minutes=study.design.alerts.stalled_minutes)
-    last = max(study.created_at, seen.last_valid_at or study.created_at)
-    missing = seen.overview.promised - seen.overview.valid
+    last = max(study.created_at, monitor.last_valid_at or study.created_at)
+    missing = monitor.overview.promised - monitor.overview.valid
     if not missing or now - last <= patience:
         return None
     minutes = (now - last).total_seconds() / 60
     return Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing")
 
 
-def lagging(seen: Monitor, study: Round) -> Alert | None:
-    shares = {c.condition: (c.valid + c.reserved) / c.promised for c in seen.overview.conditions if c.promised}
+def lagging(monitor: Monitor, study: Round) -> Alert | None:
+    shares = {c.condition: (c.valid + c.reserved) / c.promised for c in monitor.overview.conditions if c.promised}
     if len(shares) < 2:
         return None
     name = min(shares, key=lambda condition: shares[condition])
-    others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
-    behind = others - shares[name]
-    promised = next(c.promised for c in seen.overview.conditions if c.condition == name)
+    mean_of_others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
+    behind = mean_of_others - shares[name]
+    promised = next(c.promised for c in monitor.overview.conditions if c.condition == name)
     if behind <= study.design.alerts.lagging_share or behind * promised <= 2 * study.design.ratings.per_annotator:
         return None  # a batch apart is what random assignment makes of small rounds
-    return Alert("lagging", f"{name} has {shares[name]:.0%} of its ratings given or held, the others {others:.0%}")
+    return Alert(
+        "lagging", f"{name} has {shares[name]:.0%} of its ratings given or held, the others {mean_of_others:.0%}"
+    )
 
 
-def failing(seen: Monitor, study: Round) -> Alert | None:
-    failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in seen.last_outcomes)
-    of = len(seen.last_outcomes)
+def failing(monitor: Monitor, study: Round) -> Alert | None:
+    failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
+    of = len(monitor.last_outcomes)
     if of < ENOUGH_ENDED or failed <= study.design.alerts.failing_share * of:
         return None
     return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or were left out by the rules")
 
 
-def budget(seen: Monitor, study: Round) -> Alert | None:
-    share, pay = seen.money.budget_share, study.design.pay
+def budget(monitor: Monitor, study: Round) -> Alert | None:
+    share, pay = monitor.money.budget_share, study.design.pay
     if share is None or share <= study.design.alerts.budget_share:
         return None
-    spent = seen.money.spent + seen.money.promised
+    spent = monitor.money.spent + monitor.money.promised
     return Alert(
         "budget",
-        f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; {seen.money.to_come:,.2f} are to come",
+        f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; {monitor.money.to_come:,.2f} are to come",
     )

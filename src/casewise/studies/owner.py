@@ -135,10 +135,10 @@ def slot_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[
         .where(SLOTS.c.study_id == study_id)
         .group_by(SLOTS.c.condition)
     )
-    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for condition, promised, still_open, items in connection.execute(query):
-        found[condition] = {"promised": promised, "open": int(still_open), "items": items}
-    return found
+        by_item[condition] = {"promised": promised, "open": int(still_open), "items": items}
+    return by_item
 
 
 def page_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
@@ -147,13 +147,13 @@ def page_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[
         .where(PAGES.c.study_id == study_id, PAGES.c.kind == "item")
         .group_by(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict)
     )
-    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for condition, state, verdict, count in connection.execute(query):
-        counts = found[condition]
+        counts = by_item[condition]
         counts[state] = counts.get(state, 0) + count
         if state == "rated" and verdict == "safe":
             counts["safe"] = count
-    return found
+    return by_item
 
 
 def people_counts(connection: Connection, study_id: str) -> dict[str, int]:
@@ -171,8 +171,8 @@ def median_seconds(connection: Connection, study_id: str) -> float | None:
     if not count:
         return None
     query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).offset(count // 2).limit(1)
-    found: float | None = connection.scalars(query).one()
-    return found
+    median: float | None = connection.scalars(query).one()
+    return median
 
 
 def people_states(connection: Connection, study: Round) -> list[PersonState]:
@@ -182,9 +182,9 @@ def people_states(connection: Connection, study: Round) -> list[PersonState]:
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id)
     people = []
     for row in connection.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
-        rated = {one.item_id: one for one in answers[row.id] if not one.is_check}
-        times = [one.seconds for one in rated.values() if one.seconds is not None]
-        own = {item: one.verdict for item, one in rated.items() if one.verdict is not None}
+        rated = {answer.item_id: answer for answer in answers[row.id] if not answer.is_check}
+        times = [answer.seconds for answer in rated.values() if answer.seconds is not None]
+        own = {item: answer.verdict for item, answer in rated.items() if answer.verdict is not None}
         person = PersonState(
             id=row.id,
             condition=row.condition,
@@ -253,9 +253,9 @@ def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, 
     expected = {check.name: check.expected for check in study.wording.checks}
     answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
     votes: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
-    wanted = ("annotator_id", "item_id", "check_name", "verdict", "seconds", "scripted")
+    columns = ("annotator_id", "item_id", "check_name", "verdict", "seconds", "scripted")
     query = (
-        select(*(PAGES.c[name] for name in wanted))
+        select(*(PAGES.c[name] for name in columns))
         .where(PAGES.c.study_id == study.id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.annotator_id, PAGES.c.position)
     )
@@ -272,10 +272,10 @@ def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, S
         .where(PAGES.c.study_id == study_id)
         .group_by(PAGES.c.annotator_id)
     )
-    found: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
+    skips: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
     for annotator_id, skipped, pages in connection.execute(query):
-        found[annotator_id] = Skips(int(skipped), pages)
-    return found
+        skips[annotator_id] = Skips(int(skipped), pages)
+    return skips
 
 
 Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
@@ -343,7 +343,7 @@ def known_here(
     return names, people, bonuses, all_known
 
 
-def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: str, now: datetime) -> bool:
+def forget(connection: Connection, study: Round, annotator_id: str, *, vault: Vault, by: str, now: datetime) -> bool:
     """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
 
     The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
@@ -351,14 +351,17 @@ def forget(connection: Connection, study: Round, who: str, *, vault: Vault, by: 
     it the ratings stay, and nothing is left that could join them to a person but the hash against returners. Raises
     StudyError: nobody of that id is in this round.
     """
-    fingerprint = vault.fingerprint(study.name, known_as(who, study.design.recruiter))
+    fingerprint = vault.fingerprint(study.name, known_as(annotator_id, study.design.recruiter))
     row = connection.execute(
         select(ANNOTATORS)
-        .where(ANNOTATORS.c.study_id == study.id, (ANNOTATORS.c.id == who) | (ANNOTATORS.c.fingerprint == fingerprint))
+        .where(
+            ANNOTATORS.c.study_id == study.id,
+            (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint),
+        )
         .with_for_update(key_share=True)
     ).first()
     if row is None:
-        raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {who!r}")
+        raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
     withdraws = now.date() <= study.design.privacy.withdraw_until
     if withdraws:
         if cost := cost_of(connection, study, row):
@@ -502,10 +505,10 @@ def refuse_what_cannot(study: Round, plan: StudyPlan, items: Sequence[StudyItem]
     ratings = plan.design.ratings.model_copy(update={"per_item": before})
     same = plan.design.model_copy(update={"ratings": ratings, "benchmark": study.design.benchmark})
     old, new = study.design.model_dump(mode="json"), same.model_dump(mode="json")
-    other = [name for name in new if old[name] != new[name]]
-    if other:
+    frozen = [name for name in new if old[name] != new[name]]
+    if frozen:
         raise StudyError(
-            f"{', '.join(other)} cannot change while people rate, only ratings.per_item can; "
+            f"{', '.join(frozen)} cannot change while people rate, only ratings.per_item can; "
             "take that back, or give `version` a new value for another study"
         )
     if {item.item_id: item.shown for item in plan.material.items} != {item.item_id: item.shown for item in items}:
@@ -529,7 +532,7 @@ def power_changes(
     for first, second in study.design.contrasts:
         chosen = [row for row in rows if row.condition in {first, second}]
         try:
-            found = variance_of(
+            variance = variance_of(
                 PilotRatings(
                     [row.verdict == "safe" for row in chosen],
                     [row.condition == second for row in chosen],
@@ -540,9 +543,9 @@ def power_changes(
         except StatisticsError:
             continue
         ratings = study.design.ratings
-        each = [
+        contrast = [
             study_power(
-                found,
+                variance,
                 FOUND,
                 queries=queries,
                 per_item=many,
@@ -551,16 +554,16 @@ def power_changes(
             )
             for many in per_item
         ]
-        yield PowerChange((first, second), each[0], each[1])
+        yield PowerChange((first, second), contrast[0], contrast[1])
 
 
-def amend(connection: Connection, study: Round, wanted: Amendment, *, why: str, by: str, now: datetime) -> None:
+def amend(connection: Connection, study: Round, amendment: Amendment, *, why: str, by: str, now: datetime) -> None:
     """Have the round go on as amended: the same link, the same people, and all that was rated.
 
     Raises StudyError: the round is not paused.
     """
     refuse_while_open(connection, study)
-    before, after = wanted.per_item
+    before, after = amendment.per_item
     slots = tables.slots
     last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
     numbers = range(last + 1, last + 1 + after - before)
@@ -568,4 +571,4 @@ def amend(connection: Connection, study: Round, wanted: Amendment, *, why: str, 
     ratings = study.design.ratings.model_copy(update={"per_item": after})
     design = study.design.model_copy(update={"ratings": ratings}).model_dump(mode="json")
     connection.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
-    note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": [wanted.said]})
+    note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": [amendment.said]})

@@ -169,14 +169,14 @@ def leave_before_batch(connection: Connection, study: Round, annotator_id: str, 
         end(connection, study, annotator_id, outcome="left_early", now=now)
 
 
-def halt(connection: Connection, study: Round, who: Annotator, *, now: datetime) -> bool:
+def halt(connection: Connection, study: Round, annotator: Annotator, *, now: datetime) -> bool:
     """Whether somebody without a batch has to wait, because the round is paused.
 
     In a closed round they never get one: they end here, and are paid as those who found no item left.
     """
     state = round_state(connection, study.id)
     if state == "closed":
-        end(connection, study, who.id, outcome="no_room", now=now)
+        end(connection, study, annotator.id, outcome="no_room", now=now)
     return state == "paused"
 
 
@@ -254,21 +254,21 @@ def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
     is given takes them. What moves on while this is read is counted twice rather than not at all, for slots go from expired
     to open to held, and people out of those who wait: only with the study held is the answer yes a promise.
     """
-    each = study.design.ratings.per_annotator
-    whole_batches = waiting_people(connection, study, now=now) * each
+    batch_size = study.design.ratings.per_annotator
+    whole_batches = waiting_people(connection, study, now=now) * batch_size
     is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
     if counted(connection, is_open, most=whole_batches + 1) > whole_batches:
         return True
     free = expired_slots(connection, study, now=now) + open_slots_by_query(connection, study)
     waiting = waiting_people(connection, study, now=now)
-    return free.total() > most_taken(by_condition(free), people=waiting, size=each)
+    return free.total() > most_taken(by_condition(free), people=waiting, size=batch_size)
 
 
 def by_condition(free: Mapping[tuple[str, str], int]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for (condition, _), slots in free.items():
-        found.setdefault(condition, []).append(slots)
-    return found
+        places.setdefault(condition, []).append(slots)
+    return places
 
 
 def people_needed(
@@ -355,9 +355,9 @@ def admit(
     None when the person took part in another round of this study.
     """
     fingerprint = vault.fingerprint(study.name, person.person)
-    known = find_returner(connection, study, fingerprint)
-    if known is not None:
-        return known
+    returner = find_returner(connection, study, fingerprint)
+    if returner is not None:
+        return returner
     if took_part(connection, study, fingerprint, now=now):
         return None
     annotator_id = f"a{secrets.token_hex(12)}"

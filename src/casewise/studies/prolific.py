@@ -96,9 +96,9 @@ def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, An
 
 def to_set_by_hand(design: Design) -> str | None:
     """Eligibility that has to be chosen on Prolific's page: its filters take numbers of its own for these."""
-    wanted = {"countries": design.eligibility.countries, "languages": design.eligibility.languages}
-    said = [f"{name} {', '.join(values)}" for name, values in wanted.items() if values]
-    return " and ".join(said) or None
+    filters = {"countries": design.eligibility.countries, "languages": design.eligibility.languages}
+    lines = [f"{name} {', '.join(values)}" for name, values in filters.items() if values]
+    return " and ".join(lines) or None
 
 
 def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
@@ -201,10 +201,10 @@ class ProlificClient:
 
         Raises StudyError: prolific does not say so.
         """
-        said = await self._call("GET", f"/studies/{study}/")
+        answer = await self._call("GET", f"/studies/{study}/")
         try:
-            total, taken = int(said["total_available_places"]), int(said["places_taken"])
-            return Places(total, taken, paused=said.get("status") == "PAUSED")
+            total, taken = int(answer["total_available_places"]), int(answer["places_taken"])
+            return Places(total, taken, paused=answer.get("status") == "PAUSED")
         except (KeyError, TypeError, ValueError):
             raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
 
@@ -255,8 +255,8 @@ class ProlificClient:
         projects = {str(row["id"]): row.get("title") for row in await self.listed(f"/workspaces/{workspace}/projects/")}
         if project in projects or (project is None and len(projects) == 1):
             return project or next(iter(projects))
-        there = ", ".join(f"{name} ({title})" for name, title in projects.items()) or "none"
-        raise StudyError(f"name a project of the workspace {workspace} with --project: {there}")
+        names = ", ".join(f"{name} ({title})" for name, title in projects.items()) or "none"
+        raise StudyError(f"name a project of the workspace {workspace} with --project: {names}")
 
     async def submission_status(self, submission: str) -> str:
         """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
@@ -319,12 +319,12 @@ class ProlificClient:
             raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
         if status == 401:
             raise ConfigurationError("Prolific did not accept the token; set CASEWISE_PROLIFIC_TOKEN anew")
-        said = f"Prolific answered {status} to {method} {path}: {text[:500]}"
+        problem = f"Prolific answered {status} to {method} {path}: {text[:500]}"
         if status >= 500:
-            raise StudyError(f"{said}; {advice}")
+            raise StudyError(f"{problem}; {advice}")
         if status >= 400:
             busy = "; wait a minute and try again" if status == BUSY else ""
-            raise RecruiterRefused(said + busy, status=status)
+            raise RecruiterRefused(problem + busy, status=status)
         return read_object(text)
 
 
@@ -359,21 +359,21 @@ class FittedPlaces:
 async def fit_study(prolific: ProlificClient, study: str, needed: int) -> FittedPlaces:
     """Give a study there places for those taken and `needed` more; see `FittedPlaces` for where it cannot be."""
     places = await prolific.places(study)
-    wanted = places.taken + needed
-    found = FittedPlaces(places.total, places.taken, needed, wanted, paused=False)
+    total = places.taken + needed
+    fitted = FittedPlaces(places.total, places.taken, needed, total, paused=False)
     try:
-        if wanted != places.total:
-            await prolific.set_places(study, wanted)
+        if total != places.total:
+            await prolific.set_places(study, total)
     except RecruiterRefused as error:
-        if wanted > places.total or error.status == BUSY:
+        if total > places.total or error.status == BUSY:
             raise
         if not needed:
             await prolific.pause(study)
-        found = replace(found, after=places.total, paused=not needed, why=str(error))
+        fitted = replace(fitted, after=places.total, paused=not needed, why=str(error))
     if places.paused and needed:
         await prolific.start(study)
-        found = replace(found, started=True)
-    return found
+        fitted = replace(fitted, started=True)
+    return fitted
 
 
 # Reconciliation: their submissions against our people, and what is to be done about each.
@@ -424,19 +424,19 @@ def reconcile(
     matched: dict[str, list[Submission]] = {}
     lines = []
     for submission in submissions:
-        known = by_session.get(submission.id) or by_person.get(submission.person.lower())
-        if known is None:
+        annotator = by_session.get(submission.id) or by_person.get(submission.person.lower())
+        if annotator is None:
             finished = submission.code == design.recruiter.completion_code
             lines.append(of_nobody(submission, all_known=all_known, finished=finished))
         else:
-            matched.setdefault(known.annotator, []).append(submission)
+            matched.setdefault(annotator.annotator, []).append(submission)
     for person in people:
         own = sorted(matched.get(person.annotator, ()), key=liveliness)
         lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
-        for other in own[1:]:
+        for duplicate in own[1:]:
             advice = f"another submission of {person.annotator}, who is paid by {own[0].id}"
-            action: Action | None = "ask return" if other.status == "AWAITING REVIEW" else None
-            lines.append(Reconciled(other, person, advice, action))
+            action: Action | None = "ask return" if duplicate.status == "AWAITING REVIEW" else None
+            lines.append(Reconciled(duplicate, person, advice, action))
     return lines
 
 
@@ -523,17 +523,17 @@ def of_person(person: Standing, submission: Submission | None, design: Design, *
 def read_object(text: str) -> dict[str, Any]:
     """What a request that was taken is answered with; nothing where that is no JSON object, for it was taken."""
     try:
-        said = loads(text)
+        value = loads(text)
     except ValueError:
-        said = None
-    return said if isinstance(said, dict) else {}
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
-def told(said: Mapping[str, Any], name: str) -> str:
+def told(answer: Mapping[str, Any], name: str) -> str:
     """What Prolific has to say of what it made.
 
     Raises StudyError: it does not.
     """
-    if name not in said:
+    if name not in answer:
         raise StudyError(f"Prolific took the request and did not say the {name!r}; {MAYBE_DONE}")
-    return str(said[name])
+    return str(answer[name])

@@ -76,7 +76,7 @@ class Dissent:
 
 def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Skips(0, 0)) -> tuple[Flag, ...]:
     """The flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
-    found = (
+    raised = (
         failed_checks(answers, design.attention),
         many_skips(skips, design.attention),
         too_fast(answers, design),
@@ -84,7 +84,7 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Ski
         scripted_input(answers, design),
         even_timing(answers, design),
     )
-    return tuple(flag for flag in found if flag is not None)
+    return tuple(flag for flag in raised if flag is not None)
 
 
 def reason_to_void(answers: Sequence[AnsweredPage], design: Design) -> str | None:
@@ -173,7 +173,7 @@ def disagreement(own: Mapping[str, Verdict], votes: Mapping[str, Counter[Verdict
     differs = compared = 0
     for item_id, verdict in own.items():
         same = votes[item_id][verdict] - 1
-        other = votes[item_id].total() - 1 - same
-        compared += same != other
-        differs += other > same
+        different = votes[item_id].total() - 1 - same
+        compared += same != different
+        differs += different > same
     return Dissent(differs, compared)

@@ -89,7 +89,9 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
         excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
-        amendments=tuple(f"{'; '.join(one['changes'])} ({one['why']})" for one in about.get("amendments", ())),
+        amendments=tuple(
+            f"{'; '.join(amendment['changes'])} ({amendment['why']})" for amendment in about.get("amendments", ())
+        ),
         questions=tuple(
             OwnQuestion.model_validate(question)
             for question in design.get("questions", ())
@@ -132,7 +134,7 @@ def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | N
         conditions,
         {
             "consented": (len(people),),
-            "passed": (sum(bool(one.get("condition")) or one.get("outcome") == "no_room" for one in people),),
+            "passed": (sum(bool(entry.get("condition")) or entry.get("outcome") == "no_room" for entry in people),),
             "assigned": by_condition(assigned),
             "finished": by_condition([person for person in assigned if person.get("outcome") in RATED_ALL]),
             "void": by_condition([person for person in assigned if person.get("voided")]),
@@ -186,8 +188,8 @@ class RatingsSource:
         excluded = "failed_checks" in exclude
         dropped = self.frame.filter(failed & excluded).with_columns(reason=pl.lit(FAILED_CHECKS))
         back = (pl.col("reason") == FAILED_CHECKS) & (not excluded)
-        kept = pl.concat([self.frame.filter(~(failed & excluded)), self.voided.filter(back).drop("reason")])
-        return kept, pl.concat([dropped, self.voided.filter(~back)])
+        remaining = pl.concat([self.frame.filter(~(failed & excluded)), self.voided.filter(back).drop("reason")])
+        return remaining, pl.concat([dropped, self.voided.filter(~back)])
 
 
 def read_ratings(path: Path | str) -> RatingsSource:
@@ -242,13 +244,13 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
     long = frame.explode("vote").with_columns(
         verdict=pl.when(pl.col("vote") == "1").then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
     )
-    kept = [name for name in ("item_id", "query_id", "category", "condition", "verdict") if name in long.columns]
+    columns = [name for name in ("item_id", "query_id", "category", "condition", "verdict") if name in long.columns]
     notes = [
         "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
     ]
     if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
         notes.append("Rows 2i and 2i+1 are taken for the two contexts of one query, as in the published release.")
-    return RatingsSource(long.select(kept), path.name, tuple(notes))
+    return RatingsSource(long.select(columns), path.name, tuple(notes))
 
 
 def _condition(frame: pl.DataFrame, path: Path) -> pl.Series | pl.Expr:

@@ -106,11 +106,11 @@ class ParameterRecruiter:
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         code = code_of(outcome, self.settings)
-        known = {"code": code} | (
+        values = {"code": code} | (
             {"person": person.person, "study": person.study, "session": person.session} if person else {}
         )
         target = self.settings.completed if outcome == "completed" else getattr(self.settings, outcome)
-        encoded = {name: quote(value, safe="") for name, value in known.items()}
+        encoded = {name: quote(value, safe="") for name, value in values.items()}
         return Finish(url=placed(target, encoded), code=code)
 
 
@@ -119,15 +119,15 @@ def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> R
 
     Raises StudyError: an id is missing, or is not made of the characters that ids are made of.
     """
-    found = {}
+    ids = {}
     for part in ("person", "study", "session"):
         name = getattr(settings, part)
-        found[part] = parameters.get(name, "") if name else ""
-        if name and not ID.fullmatch(found[part]):
+        ids[part] = parameters.get(name, "") if name else ""
+        if name and not ID.fullmatch(ids[part]):
             raise StudyError(
                 f"The link you followed lacks your {name}. Please start again from the page where you found the study."
             )
-    return RecruiterIds(**found)
+    return RecruiterIds(**ids)
 
 
 def code_of(outcome: Outcome, settings: RecruiterSettings) -> str:
@@ -141,8 +141,8 @@ def code_of(outcome: Outcome, settings: RecruiterSettings) -> str:
     return codes[outcome] or ""
 
 
-def placed(template: str, known: Mapping[str, str]) -> str:
-    return PLACEHOLDER.sub(lambda match: known.get(match[1], ""), template)
+def placed(template: str, values: Mapping[str, str]) -> str:
+    return PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
 
 
 # Prolific: its three URL parameters, and its completion links.
@@ -163,8 +163,8 @@ class Prolific:
     settings: RecruiterSettings
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        found = read_person(parameters, self.settings.model_copy(update=PARAMETERS))
-        return replace(found, person=found.person.lower())  # its ids are: another case would be another person
+        ids = read_person(parameters, self.settings.model_copy(update=PARAMETERS))
+        return replace(ids, person=ids.person.lower())  # its ids are: another case would be another person
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         del person

@@ -81,43 +81,43 @@ AT_RECRUITER = "at recruiter"
 
 
 def note_at_recruiter(
-    connection: Connection, study_id: str, what: str, state: str, made: str = "", *, at: datetime
+    connection: Connection, study_id: str, kind: str, state: str, object_id: str = "", *, at: datetime
 ) -> None:
     """Put on record that `what` is begun there, refused, or made with the id `made`."""
-    note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": what, "state": state, "id": made})
+    note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": kind, "state": state, "id": object_id})
 
 
-def all_made_at_recruiter(connection: Connection, study_id: str, what: str) -> list[str]:
+def all_made_at_recruiter(connection: Connection, study_id: str, kind: str) -> list[str]:
     """The ids of every `what` made there, in order; empty for one that was begun and nothing said of what became of it."""
     table = tables.events
-    made: list[str] = []
+    ids: list[str] = []
     query = select(table.c.detail).where(table.c.study_id == study_id, table.c.kind == AT_RECRUITER)
     for detail in connection.scalars(query.order_by(table.c.id)):
-        if detail["what"] == what:
+        if detail["what"] == kind:
             if detail["state"] != "begun":
-                made.pop()
+                ids.pop()
             if detail["state"] != "refused":
-                made.append(detail["id"])
-    return made
+                ids.append(detail["id"])
+    return ids
 
 
-def made_at_recruiter(connection: Connection, study_id: str, what: str) -> str | None:
+def made_at_recruiter(connection: Connection, study_id: str, kind: str) -> str | None:
     """The id of the last `what` made there; empty where nothing was said of what became of it, None for none."""
-    return next(reversed(all_made_at_recruiter(connection, study_id, what)), None)
+    return next(reversed(all_made_at_recruiter(connection, study_id, kind)), None)
 
 
-def none_made(connection: Connection, study_id: str, what: str, *, again: bool) -> None:
+def none_made(connection: Connection, study_id: str, kind: str, *, again: bool) -> None:
     """Nothing, unless `what` was made there before, or begun.
 
     Raises StudyError: it was, and not `again`.
     """
-    before = made_at_recruiter(connection, study_id, what)
+    before = made_at_recruiter(connection, study_id, kind)
     if before is None or again:
         return
     if before:
-        raise StudyError(f"this round has the {what} {before} at the recruiter already; for another, say --again")
+        raise StudyError(f"this round has the {kind} {before} at the recruiter already; for another, say --again")
     raise StudyError(
-        f"a {what} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
+        f"a {kind} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
         "if there is none"
     )
 
@@ -152,11 +152,11 @@ def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:
         {
             "order": order,
             "after_s": None
-            if (who := row.annotator_id) is None
-            else round((row.at - began.setdefault(who, row.at)).total_seconds()),
+            if (annotator_id := row.annotator_id) is None
+            else round((row.at - began.setdefault(annotator_id, row.at)).total_seconds()),
             "by": row.by if row.by in ACTORS else "owner",
             "kind": row.kind,
-            "annotator_id": who,
+            "annotator_id": annotator_id,
             "detail": row.detail,
         }
         for order, row in enumerate(rows, start=1)
@@ -400,10 +400,10 @@ def init_study(
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load_benchmark(source)
-    there = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
-    conditions = [name for name in CONDITIONS if name in there] + sorted(there - set(CONDITIONS))
+    present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
+    conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
     if preset == "paper-rest":
-        if missing := set(UNRELEASED) - there:
+        if missing := set(UNRELEASED) - present:
             raise StudyError(
                 f"{source} has no items in {' and '.join(sorted(missing))}; generate contexts for its queries "
                 "(casewise contexts select, generate, release --unreviewed) and name that release"
@@ -549,13 +549,13 @@ def read_sight(sent: str) -> dict[str, float] | None:
     if not sent or len(sent) > LONGEST:
         return None
     try:
-        found = json.loads(sent)
+        values = json.loads(sent)
     except ValueError:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         return None
-    kept = {name: float(found[name]) for name in SIGHT if can_be(found.get(name))}
-    return kept or None
+    valid = {name: float(values[name]) for name in SIGHT if can_be(values.get(name))}
+    return valid or None
 
 
 def can_be(value: object) -> bool:

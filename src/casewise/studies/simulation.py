@@ -91,7 +91,7 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
         **_known(CrowdDesign, defaults | simulation, "simulation"),
     )
     planned = tuple((str(a), str(b)) for a, b in read.get("contrasts", ()))
-    contrasts = planned or tuple((conditions[0], other) for other in conditions[1:])
+    contrasts = planned or tuple((conditions[0], condition) for condition in conditions[1:])
     unknown = [name for pair in contrasts for name in pair if name not in conditions]
     if unknown:
         raise ConfigurationError(f"contrasts name {unknown[0]!r}, which is not one of the conditions")
@@ -189,12 +189,12 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     rng = np.random.default_rng(seed)
     studies = [_one(plan, rng) for _ in range(repeats)]
     p, low, high = (np.stack([getattr(study, name) for study in studies]) for name in ("p", "low", "high"))
-    here = np.stack([study.truth_here for study in studies])
-    kind = here.mean(0)
+    truths = np.stack([study.truth_here for study in studies])
+    kind = truths.mean(0)
     rows: list[dict[str, Any]] = []
     for c, (first, second) in enumerate(plan.contrasts):
         for a, (name, title) in enumerate(ANALYSES.items()):
-            truth = here[:, c] if name == "annotator" else kind[c]
+            truth = truths[:, c] if name == "annotator" else kind[c]
             covered = (low[:, c, a] <= truth) & (truth <= high[:, c, a])
             rejected = int((p[:, c, a] <= plan.alpha).sum())
             limits = wilson(rejected, repeats)
@@ -233,22 +233,22 @@ def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:
     crowd = simulate_ratings(plan.crowd, plan.design, rng=rng)
     true = _true_rates(plan, crowd)
     shape = (len(plan.contrasts), len(ANALYSES))
-    p, low, high, here = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), []
+    p, low, high, truths = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), []
     for c, (first, second) in enumerate(plan.contrasts):
         i, j = plan.conditions.index(first), plan.conditions.index(second)
-        here.append(float(true[i] - true[j]))
-        for a, found in enumerate(_answers(crowd, i, j)):
-            if found is not None:
-                p[c, a], low[c, a], high[c, a] = found
-    return _Study(p, low, high, np.array(here), _tasks(plan, crowd))
+        truths.append(float(true[i] - true[j]))
+        for a, answer in enumerate(_answers(crowd, i, j)):
+            if answer is not None:
+                p[c, a], low[c, a], high[c, a] = answer
+    return _Study(p, low, high, np.array(truths), _tasks(plan, crowd))
 
 
 def _answers(crowd: CrowdRatings, i: int, j: int) -> Sequence[tuple[float, float, float] | None]:
     chosen = (crowd.condition == i) | (crowd.condition == j)
     safe, second = crowd.safe[chosen], crowd.condition[chosen] == j
     z = two_proportion_z(safe[~second].sum(), (~second).sum(), safe[second].sum(), second.sum())
-    found = clustered_contrast(safe, second, query=crowd.query[chosen], annotator=crowd.annotator[chosen])
-    parts = (found.by_item, found.by_query, found.queries_like_these, found.these_queries)
+    contrast = clustered_contrast(safe, second, query=crowd.query[chosen], annotator=crowd.annotator[chosen])
+    parts = (contrast.by_item, contrast.by_query, contrast.queries_like_these, contrast.these_queries)
     return [(float(z.p), float(z.ci_low), float(z.ci_high)), *(_answer(part) for part in parts)]
 
 
@@ -281,8 +281,8 @@ def _tasks(plan: SimulationPlan, crowd: CrowdRatings) -> tuple[float, float, flo
     cell = crowd.query * k + crowd.condition
     sizes = np.bincount(cell, minlength=n).reshape(-1, k)
     successes = np.bincount(cell[crowd.safe], minlength=n).reshape(-1, k)
-    kept = (sizes > 0).sum(1) >= 2
-    result = kruskal_wallis(successes[kept], sizes[kept], exact=True)
+    testable = (sizes > 0).sum(1) >= 2
+    result = kruskal_wallis(successes[testable], sizes[testable], exact=True)
     exact = result.p if result.exact is None else result.exact.p
     corrected = benjamini_hochberg(exact, where=result.testable)
     first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, exact, corrected))

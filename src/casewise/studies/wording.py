@@ -35,13 +35,13 @@ class Check:
 
 def sections(text: str) -> list[tuple[str, list[str]]]:
     """The level-two headings of `text`, each with the lines below it; what comes before the first is for the owner."""
-    found: list[tuple[str, list[str]]] = []
+    parts: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if line.startswith("## "):
-            found.append((line[3:].strip(), []))
-        elif found:
-            found[-1][1].append(line.strip())
-    return found
+            parts.append((line[3:].strip(), []))
+        elif parts:
+            parts[-1][1].append(line.strip())
+    return parts
 
 
 def read_quiz(text: str, *, source: str) -> tuple[Question, ...]:
