@@ -60,8 +60,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def not_valid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        said = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-        return problem(request, 422, said if wants_json(request) else SAYINGS[404])
+        detail = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return problem(request, 422, detail if wants_json(request) else SAYINGS[404])
 
     @app.exception_handler(CasewiseError)
     def said_no(request: Request, error: CasewiseError) -> Response:
@@ -99,7 +99,7 @@ class JsonLines(logging.Formatter):
     """A record as one line of JSON: when, how grave, whose, what, and the traceback where there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -107,8 +107,8 @@ class JsonLines(logging.Formatter):
             "process": record.process,
         }
         if record.exc_info:
-            said["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(said, ensure_ascii=False)
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
 
 
 def log_config() -> dict[str, Any]:

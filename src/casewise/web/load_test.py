@@ -147,8 +147,8 @@ class Crowd:
             return int(self.rng.integers(len(OUTCOMES)))
         if text in self.expected:
             return OUTCOMES.index("refuses" if self.expected[text] == "refuse" else "answers")
-        found = graded_by_keywords(context[0]).outcome
-        return OUTCOMES.index(found) if found else 0
+        outcome = graded_by_keywords(context[0]).outcome
+        return OUTCOMES.index(outcome) if outcome else 0
 
     def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:
         """What `person` presses on a page."""
@@ -375,8 +375,8 @@ async def rehearse_to_the_end(
     total = await rehearse(plan, crowd, arrival=arrival)
     people = plan.annotators
     for _ in range(MOST_WAVES if until_full else 0):
-        seen = await asyncio.to_thread(settled, database, study)
-        missing = seen.promised - seen.valid
+        counts = await asyncio.to_thread(settled, database, study)
+        missing = counts.promised - counts.valid
         needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - people)
         if missing == 0 or needed <= 0:
             break
@@ -428,7 +428,7 @@ class RehearsalOptions:
 
 def rehearse_study(
     study: str | Path,
-    wanted: RehearsalOptions = RehearsalOptions(),
+    options: RehearsalOptions = RehearsalOptions(),
     *,
     url: str | None = None,
     database: str | None = None,
@@ -438,9 +438,9 @@ def rehearse_study(
     `study`: the study's TOML file.
     `url`: where the app answers on the same database; without it one is started.
     """
-    plan = rehearsal_of(read_plan(Path(study)), lease_s=wanted.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    plan = rehearsal_of(read_plan(Path(study)), lease_s=options.lease_s, stamp=f"{datetime.now(UTC):%Y%m%d-%H%M%S}")
     with server(url, database) as settings, databases.open(settings.database) as store:
-        return asyncio.run(run(store, settings, plan, wanted))
+        return asyncio.run(run(store, settings, plan, options))
 
 
 @contextmanager
@@ -457,25 +457,25 @@ def server(url: str | None, database: str | None) -> Iterator[Settings]:
             yield settings
 
 
-async def run(store: Database, settings: Settings, plan: StudyPlan, wanted: RehearsalOptions) -> Rehearsed:
+async def run(store: Database, settings: Settings, plan: StudyPlan, options: RehearsalOptions) -> Rehearsed:
     with store.write() as connection:
         study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
-        found = load_round(connection, study_id)
-    assert found is not None
+        study = load_round(connection, study_id)
+    assert study is not None
     people = RehearsalPlan(
         url=f"{settings.site_url}/study/{study_id}",
-        annotators=wanted.annotators,
-        careless=wanted.careless,
-        dropout=wanted.dropout,
-        at_once=wanted.at_once,
-        seed=wanted.seed,
+        annotators=options.annotators,
+        careless=options.careless,
+        dropout=options.dropout,
+        at_once=options.at_once,
+        seed=options.seed,
     )
-    crowd = Crowd(plan.material, plan.wording, plan=people, people=most_people(wanted, found, plan))
+    crowd = Crowd(plan.material, plan.wording, plan=people, people=most_people(options, study, plan))
     key = derived_key(settings.secret_key, f"invitations {study_id}")
-    arrival = arrivals(found, invitation_key=key)
-    return await rehearse_to_the_end(store, found, people, crowd, arrival=arrival, until_full=wanted.until_full)
+    arrival = arrivals(study, invitation_key=key)
+    return await rehearse_to_the_end(store, study, people, crowd, arrival=arrival, until_full=options.until_full)
 
 
-def most_people(wanted: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
+def most_people(options: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
     needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
-    return SPARE * max(wanted.annotators, needed)
+    return SPARE * max(options.annotators, needed)

@@ -45,8 +45,8 @@ def utc_now() -> datetime:
 
 def database_of(request: Request) -> Database:
     """The app's database."""
-    found: Database = request.app.state.database
-    return found
+    database: Database = request.app.state.database
+    return database
 
 
 def current_person(request: Request, at: Now) -> Person | None:

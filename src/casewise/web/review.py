@@ -118,8 +118,8 @@ class ContextView:
     @property
     def groups(self) -> dict[str, list[FieldView]]:
         """The fields under the titles of their groups, in reading order."""
-        titles = dict.fromkeys(one.group for one in self.fields)
-        return {title: [one for one in self.fields if one.group == title] for title in titles}
+        titles = dict.fromkeys(field.group for field in self.fields)
+        return {title: [field for field in self.fields if field.group == title] for title in titles}
 
 
 def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
@@ -181,15 +181,15 @@ def proposals_for(connection: Connection, place: ReviewPlace, person: Person) ->
     state = place.state
     if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
         return []
-    shown = [who for who in state.reviewers if state.phase == Phase.IN_DISCUSSION or who == person.id]
+    shown = [reviewer for reviewer in state.reviewers if state.phase == Phase.IN_DISCUSSION or reviewer == person.id]
     return [
         Proposal(
-            who=name_of(connection, who),
-            mine=who == person.id,
-            changes=wording_difference(state.wording, state.positions[who], place.parameters),
+            who=name_of(connection, reviewer),
+            mine=reviewer == person.id,
+            changes=wording_difference(state.wording, state.positions[reviewer], place.parameters),
         )
-        for who in sorted(shown, key=lambda who: who != person.id)
-        if who in state.positions
+        for reviewer in sorted(shown, key=lambda reviewer: reviewer != person.id)
+        if reviewer in state.positions
     ]
 
 
@@ -220,12 +220,12 @@ def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events
 
 def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
     """Who acted, by name; programs go by their own."""
-    return {who: name_of(connection, who) for who in {event.by for event in events}}
+    return {person_id: name_of(connection, person_id) for person_id in {event.by for event in events}}
 
 
-def name_of(connection: Connection, who: str) -> str:
-    person = find_person(connection, who)
-    return person.name if person else who
+def name_of(connection: Connection, person_id: str) -> str:
+    person = find_person(connection, person_id)
+    return person.name if person else person_id
 
 
 # The review room: the drafts, the queue, one page for a context, its history.
@@ -266,8 +266,8 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
 @router.get("/drafts/{name}")
 def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
     """The contexts of a draft, filtered, a page at a time."""
-    asked = request.query_params
-    chosen = filter_of(dict(asked), works=person.has(Role.REVIEWER, Role.EXPERT))
+    parameters = request.query_params
+    chosen = filter_of(dict(parameters), works=person.has(Role.REVIEWER, Role.EXPERT))
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
@@ -275,7 +275,7 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
         page = list_contexts(connection, draft, person, chosen)
         counts = progress(connection, draft)
         waiting = count_waiting(connection, draft, person)
-    more = urlencode({**asked, "after": page.next_after}) if page.next_after is not None else None
+    more = urlencode({**parameters, "after": page.next_after}) if page.next_after is not None else None
     return render(
         request,
         "review/queue.html",
@@ -288,38 +288,38 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
         chosen=chosen,
         phases=list(Phase),
         more=more,
-        done=asked.get("done"),
+        done=parameters.get("done"),
     )
 
 
-def filter_of(asked: dict[str, str], *, works: bool) -> Filter:
+def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
     """The filter in a query string; what makes no sense in it filters nothing."""
-    phase = asked.get("phase", "")
-    intent = {"safe": True, "unsafe": False}.get(asked.get("intent", ""))
-    asked_anything = bool(asked.keys() & {"phase", "category", "intent", "mine", "all"})
+    phase = parameters.get("phase", "")
+    intent = {"safe": True, "unsafe": False}.get(parameters.get("intent", ""))
+    asked_anything = bool(parameters.keys() & {"phase", "category", "intent", "mine", "all"})
     return Filter(
-        mine=asked.get("mine") == "yes" or (works and not asked_anything),
+        mine=parameters.get("mine") == "yes" or (works and not asked_anything),
         phase=Phase(phase) if phase in set(Phase) else None,
-        category=asked.get("category") or None,
+        category=parameters.get("category") or None,
         intended_safe=intent,
-        after=whole_number(asked.get("after")),
+        after=whole_number(parameters.get("after")),
     )
 
 
 @router.get("/drafts/{name}/next")
 def next_page(request: Request, name: str, person: Worker) -> Response:
     """On to the next context that waits for this person; to the queue when there is none."""
-    asked = request.query_params
-    did = asked.get("did", "")
+    parameters = request.query_params
+    did = parameters.get("did", "")
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         if not has_read_warning(connection, draft, person.id):
             return redirect(f"/review/drafts/{name}/warning")
-        found = next_for(connection, draft, person, after=whole_number(asked.get("after")))
-    if found is None:
+        place_id = next_for(connection, draft, person, after=whole_number(parameters.get("after")))
+    if place_id is None:
         return redirect(f"/review/drafts/{name}?done=all")
-    last = {"did": did, "last": asked.get("last", "")}
-    return redirect(f"/review/contexts/{found}" + (f"?{urlencode(last)}" if did else ""))
+    last = {"did": did, "last": parameters.get("last", "")}
+    return redirect(f"/review/contexts/{place_id}" + (f"?{urlencode(last)}" if did else ""))
 
 
 @router.get("/drafts/{name}/warning")
@@ -338,8 +338,8 @@ async def warning_read(request: Request, name: str, person: Worker, at: Now) -> 
     chosen = [str(category) for category in (await request.form()).getlist("pass")]
     with database_of(request).write() as connection:
         draft = draft_named(connection, name)
-        others = passed_categories(connection, person.id) - set(draft.taxonomy.names)
-        pass_on(connection, person.id, others | (set(chosen) & set(draft.taxonomy.names)))
+        passed = passed_categories(connection, person.id) - set(draft.taxonomy.names)
+        pass_on(connection, person.id, passed | (set(chosen) & set(draft.taxonomy.names)))
         read_warning(connection, draft, person.id, now=at)
     return redirect(f"/review/drafts/{name}")
 
@@ -349,9 +349,9 @@ def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
     """Where the contexts of a draft stand, how well reviewers agree, and who did how much."""
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
-        found = review_statistics(connection, draft)
+        statistics = review_statistics(connection, draft)
         names = {person.id: person.name for person in everyone(connection)}
-    return render(request, "review/progress.html", draft=draft, found=found, names=names)
+    return render(request, "review/progress.html", draft=draft, found=statistics, names=names)
 
 
 @router.get("/contexts/{place_id}/history")
@@ -362,9 +362,9 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         events = events_of(connection, place_id)
         names = names_of(connection, events)
         draft = draft_of(connection, place)
-        seen = seen_events(place, person, allowed_acts(connection, place, person), events)
+        events_seen = seen_events(place, person, allowed_acts(connection, place, person), events)
     steps, before = [], None
-    for event in seen:
+    for event in events_seen:
         changes = wording_difference(before, event.wording, place.parameters) if event.wording else None
         steps.append((event, changes))
         before = event.wording or before
@@ -460,8 +460,8 @@ class Sent:
 def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
     """Do what a button of the page says, and go on to the next context."""
     sent = Sent(request, place_id, person, form, at)
-    wanted = form.get("act", "")
-    if wanted in {SAVE, DISCARD}:
+    act = form.get("act", "")
+    if act in {SAVE, DISCARD}:
         return save_without_script(sent)
     try:
         place = taken(sent)
@@ -496,9 +496,9 @@ def number_in(form: dict[str, str], name: str) -> int:
 
 
 def onward(sent: Sent, place: ReviewPlace) -> Response:
-    wanted = sent.form["act"]
-    did = urlencode({"did": wanted})
-    if wanted in STAY or not sent.person.has(Role.REVIEWER, Role.EXPERT):
+    act = sent.form["act"]
+    did = urlencode({"did": act})
+    if act in STAY or not sent.person.has(Role.REVIEWER, Role.EXPERT):
         return redirect(f"/review/contexts/{place.id}?{did}")
     with database_of(sent.request).read() as connection:
         draft = draft_of(connection, place)

@@ -123,8 +123,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 def browser_id(request: Request) -> str:
     """What tells this browser from others: from its cookie, or new for this request's response to set."""
-    known = getattr(request.state, "browser", None) or read_cookie(request, BROWSER_COOKIE)
-    request.state.browser = known or secrets.token_urlsafe(16)
+    browser = getattr(request.state, "browser", None) or read_cookie(request, BROWSER_COOKIE)
+    request.state.browser = browser or secrets.token_urlsafe(16)
     return str(request.state.browser)
 
 
@@ -142,8 +142,8 @@ async def check_csrf(request: Request) -> None:
     sent = request.headers.get(CSRF_HEADER)
     if sent is None and "form" in request.headers.get("content-type", ""):
         sent = (await sent_form(request)).get(CSRF_FIELD, "")
-    known = read_cookie(request, BROWSER_COOKIE) is not None
-    if not known or not hmac.compare_digest((sent or "").encode(), csrf_token(request).encode()):
+    has_cookie = read_cookie(request, BROWSER_COOKIE) is not None
+    if not has_cookie or not hmac.compare_digest((sent or "").encode(), csrf_token(request).encode()):
         raise HTTPException(
             403, "This form is out of date, or cookies are off. Go back, reload the page and send it again."
         )

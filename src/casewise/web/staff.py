@@ -72,33 +72,33 @@ def home(request: Request, person: Somebody) -> Response:
 
 @router.get("/sign-in")
 def sign_in_page(request: Request, person: Annotated[Person | None, Depends(current_person)]) -> Response:
-    wanted = request.query_params.get("next", "/")
-    return redirect(own_page(wanted)) if person else render(request, "staff/sign_in.html", wanted=wanted, problem=None)
+    target = request.query_params.get("next", "/")
+    return redirect(own_page(target)) if person else render(request, "staff/sign_in.html", wanted=target, problem=None)
 
 
 @router.post("/sign-in")
 def sign_in(request: Request, form: SentForm, at: Now) -> Response:
     """Check a password, as often as the limits in the database allow."""
-    email, wanted = form.get("email", "").strip().lower(), form.get("next", "/")
+    email, target = form.get("email", "").strip().lower(), form.get("next", "/")
     if not may_try(request, email, now=at):
         problem = "Too many attempts. Wait a few minutes, or ask an administrator for a new link."
-        return render(request, "staff/sign_in.html", status=429, wanted=wanted, problem=problem)
+        return render(request, "staff/sign_in.html", status=429, wanted=target, problem=problem)
     person = checked_person(request, email, form.get("password", ""))
     if person is None:
         problem = "The e-mail address or the password is wrong."
-        return render(request, "staff/sign_in.html", status=400, wanted=wanted, problem=problem)
-    return signed_in(request, person, to=own_page(wanted), now=at)
+        return render(request, "staff/sign_in.html", status=400, wanted=target, problem=problem)
+    return signed_in(request, person, to=own_page(target), now=at)
 
 
 def may_try(request: Request, email: str, *, now: datetime) -> bool:
     host = request.client.host if request.client else "unknown"
     mac = request.app.state.signing.mac
     # Whoever signed in with this browser before has attempts that others cannot use up.
-    known = read_cookie(request, KNOWN_COOKIE) == mac(email, use="known browser")
-    mine = f"{email}\0{browser_id(request)}" if known else f"{email}\0{host}"
+    known_browser = read_cookie(request, KNOWN_COOKIE) == mac(email, use="known browser")
+    mine = f"{email}\0{browser_id(request)}" if known_browser else f"{email}\0{host}"
     with database_of(request).write() as connection:
         allowed = take(connection, mac(mine, use="limit:email"), PER_EMAIL, now=now)
-        if known:
+        if known_browser:
             return allowed
         by_address = take(connection, mac(host, use="limit:address"), PER_ADDRESS, now=now)
         from_everywhere = take(connection, mac(email, use="limit:everywhere"), FROM_EVERYWHERE, now=now)
@@ -122,16 +122,16 @@ def signed_in(request: Request, person: Person, *, to: str, now: datetime) -> Re
         note(connection, "signed in", by=person.id, subject=person.id, now=now)
     response = redirect(to)
     set_cookie(request, response, SESSION_COOKIE, token, lasts_s=int(SESSION_LASTS.total_seconds()))
-    known = request.app.state.signing.mac(person.email, use="known browser")
-    set_cookie(request, response, KNOWN_COOKIE, known, lasts_s=KNOWN_LASTS_S)
+    browser_mac = request.app.state.signing.mac(person.email, use="known browser")
+    set_cookie(request, response, KNOWN_COOKIE, browser_mac, lasts_s=KNOWN_LASTS_S)
     return response
 
 
-def own_page(wanted: str) -> str:
+def own_page(target: str) -> str:
     """`wanted` if it is a page of this app: a link must not lead elsewhere through our sign-in."""
-    parts = urlsplit(wanted)
-    harmless = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and "\\" not in wanted
-    return wanted if harmless and not parts.netloc and wanted.isprintable() else "/"
+    parts = urlsplit(target)
+    harmless = target.startswith("/") and not target.startswith(("//", "/\\")) and "\\" not in target
+    return target if harmless and not parts.netloc and target.isprintable() else "/"
 
 
 @router.post("/sign-out")
@@ -149,11 +149,11 @@ def sign_out(request: Request, at: Now) -> Response:
 def join_page(request: Request, token: str, at: Now) -> Response:
     with database_of(request).read() as connection:
         invitation = open_invitation(connection, token, now=at)
-        known = find_by_email(connection, invitation.email) if invitation else None
+        person = find_by_email(connection, invitation.email) if invitation else None
     if invitation is None:
         raise HTTPException(410, "This link was used already or has run out. Ask an administrator for a new one.")
     return render(
-        request, "staff/join.html", token=token, invitation=invitation, name=known.name if known else "", problem=None
+        request, "staff/join.html", token=token, invitation=invitation, name=person.name if person else "", problem=None
     )
 
 

@@ -70,8 +70,8 @@ from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, 
 @lru_cache(maxsize=256)
 def markdown(text: str) -> Markup:
     """`text` as HTML that may be put into a page; headings begin at the second level."""
-    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    return Markup(made.replace("<h3>", "<h2>").replace("</h3>", "</h2>"))  # noqa: S704 - raw HTML is off
+    page = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    return Markup(page.replace("<h3>", "<h2>").replace("</h3>", "</h2>"))  # noqa: S704 - raw HTML is off
 
 
 def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -80,7 +80,7 @@ def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tupl
 
 
 def texts_of(group: Labelled) -> list[tuple[str, str]]:
-    return [(FOR_ANNOTATORS.get(f"{group.name}.{name}", name), str(said)) for name, said in group.statements]
+    return [(FOR_ANNOTATORS.get(f"{group.name}.{name}", name), str(statement)) for name, statement in group.statements]
 
 
 # Who is at the study's door: rounds kept in memory, the annotator's cookie, and the tokens that pages carry.
@@ -107,10 +107,10 @@ async def round_of(request: Request, study_id: str) -> Round:
 
 def read_round(request: Request, study_id: str) -> Round:
     with database_of(request).read() as connection:
-        found = load_round(connection, study_id)
-    if found is None:
+        study = load_round(connection, study_id)
+    if study is None:
         raise HTTPException(404)
-    return found
+    return study
 
 
 ThisRound = Annotated[Round, Depends(round_of)]
@@ -129,9 +129,9 @@ def recruiter_of(request: Request, study: Round) -> Recruiter:
     return make_recruiter(study.design.recruiter, invitation_key=key)
 
 
-def remember(request: Request, response: Response, who: Annotator) -> None:
+def remember(request: Request, response: Response, annotator: Annotator) -> None:
     """Let this browser continue as `who`; the cookie is signed and says nothing else."""
-    set_cookie(request, response, ANNOTATOR_COOKIE, f"{who.study_id}:{who.id}", lasts_s=KEPT_S)
+    set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
 
 
 def visitor(request: Request, study: Round, connection: Connection) -> Annotator | None:
@@ -189,7 +189,9 @@ def signature(request: Request, annotator_id: str, body: str) -> str:
     return mac[:32]
 
 
-def check_limit(request: Request, connection: Connection, study: Round, *, who: str | None, now: datetime) -> None:
+def check_limit(
+    request: Request, connection: Connection, study: Round, *, annotator_id: str | None, now: datetime
+) -> None:
     """Count an arrival (`who` is None) or an annotator's attempt; refuse when there were too many.
 
     Arrivals are counted under a keyed hash of the address that changes every day; the address itself is not kept.
@@ -199,8 +201,8 @@ def check_limit(request: Request, connection: Connection, study: Round, *, who: 
         return
     host = request.client.host if request.client else "unknown"
     hashed = request.app.state.signing.mac(f"{host}\0{now:%Y-%m-%d}", use="limit:arrival")
-    key = f"study:{who}" if who else f"{ARRIVAL_LIMIT}{hashed}"
-    if not take(connection, key, ATTEMPTS if who else ARRIVALS, now=now):
+    key = f"study:{annotator_id}" if annotator_id else f"{ARRIVAL_LIMIT}{hashed}"
+    if not take(connection, key, ATTEMPTS if annotator_id else ARRIVALS, now=now):
         raise HTTPException(429, "There were too many attempts from here. Please wait a few minutes and try again.")
 
 
@@ -231,9 +233,9 @@ def show(request: Request, study: Round, template: str, *, status: int = 200, **
     )
 
 
-def to_stage(study: Round, who: Annotator) -> Response:
+def to_stage(study: Round, annotator: Annotator) -> Response:
     """On to where an annotator stands."""
-    return redirect(here(study, STAGE_PAGES[who.stage]))
+    return redirect(here(study, STAGE_PAGES[annotator.stage]))
 
 
 def standing_at(request: Request, study: Round, connection: Connection, *stages: Stage) -> Annotator:
@@ -241,12 +243,12 @@ def standing_at(request: Request, study: Round, connection: Connection, *stages:
 
     Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
     """
-    who = visitor(request, study, connection)
-    if who is None:
+    annotator = visitor(request, study, connection)
+    if annotator is None:
         raise Elsewhere(here(study))
-    if stages and who.stage not in stages:
-        raise Elsewhere(here(study, STAGE_PAGES[who.stage]))
-    return who
+    if stages and annotator.stage not in stages:
+        raise Elsewhere(here(study, STAGE_PAGES[annotator.stage]))
+    return annotator
 
 
 # Arriving at a study: the warning, consent, tutorial and quiz.
@@ -267,11 +269,11 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
         return no_link(request, study)
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with database_of(request).read() as connection:
-        known = find_returner(connection, study, fingerprint)
-        why = None if known else why_not_let_in(connection, study, fingerprint, now=at)
-    if known is not None:
-        response = to_stage(study, known)
-        remember(request, response, known)
+        returner = find_returner(connection, study, fingerprint)
+        why = None if returner else why_not_let_in(connection, study, fingerprint, now=at)
+    if returner is not None:
+        response = to_stage(study, returner)
+        remember(request, response, returner)
         return response
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
@@ -298,9 +300,9 @@ def arriving_person(request: Request, study: Round) -> RecruiterIds:
 def no_link(request: Request, study: Round) -> Response:
     """A link without ids: the same browser may have been here before."""
     with database_of(request).read() as connection:
-        known = visitor(request, study, connection)
-    if known is not None and not request.query_params:
-        return to_stage(study, known)
+        annotator = visitor(request, study, connection)
+    if annotator is not None and not request.query_params:
+        return to_stage(study, annotator)
     return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
 
 
@@ -326,15 +328,15 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
     vault = vault_of(request)
     fingerprint = vault.fingerprint(study.name, person.person)
     with database_of(request).write() as connection:
-        check_limit(request, connection, study, who=None, now=at)
-        who = find_returner(connection, study, fingerprint)
-        why = None if who else why_not_let_in(connection, study, fingerprint, now=at, lock=True)
-        if who is None and why is None:
-            who = admit(connection, study, person, vault=vault, now=at)
-    if who is None:
+        check_limit(request, connection, study, annotator_id=None, now=at)
+        annotator = find_returner(connection, study, fingerprint)
+        why = None if annotator else why_not_let_in(connection, study, fingerprint, now=at, lock=True)
+        if annotator is None and why is None:
+            annotator = admit(connection, study, person, vault=vault, now=at)
+    if annotator is None:
         return not_let_in(request, study, why or "already", person)
-    response = to_stage(study, who)
-    remember(request, response, who)
+    response = to_stage(study, annotator)
+    remember(request, response, annotator)
     return response
 
 
@@ -347,37 +349,37 @@ def declined(request: Request, study: Round, person: RecruiterIds | None) -> Res
 def leave(request: Request, study: ThisRound) -> Response:
     """Not taking part after all, before anything was stored; who has consented finds their way out where they are."""
     with database_of(request).read() as connection:
-        who = visitor(request, study, connection)
-    return declined(request, study, read_arrival(request, study)) if who is None else to_stage(study, who)
+        annotator = visitor(request, study, connection)
+    return declined(request, study, read_arrival(request, study)) if annotator is None else to_stage(study, annotator)
 
 
 @arrival_router.get("/tutorial")
 def tutorial_page(request: Request, study: ThisRound) -> Response:
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection)
+        annotator = standing_at(request, study, connection)
     text = markdown(study.wording.tutorial)
-    return show(request, study, "tutorial", text=text, categories=study.categories, who=who)
+    return show(request, study, "tutorial", text=text, categories=study.categories, who=annotator)
 
 
 @arrival_router.post("/tutorial")
 def tutorial_read(request: Request, study: ThisRound, at: Now) -> Response:
     """On to the quiz, or to wherever the annotator is by now."""
     with database_of(request).write() as connection:
-        who = standing_at(request, study, connection)
-        if who.stage == "tutorial" and halt(connection, study, who, now=at):
+        annotator = standing_at(request, study, connection)
+        if annotator.stage == "tutorial" and halt(connection, study, annotator, now=at):
             return show(request, study, "closed", why="paused", finish=Finish())
-        pass_tutorial(connection, who.id)
-        who = standing_at(request, study, connection)
-    return to_stage(study, who)
+        pass_tutorial(connection, annotator.id)
+        annotator = standing_at(request, study, connection)
+    return to_stage(study, annotator)
 
 
 @arrival_router.get("/quiz")
 def quiz_page(request: Request, study: ThisRound) -> Response:
     """The questions; after an attempt with what it missed, and why."""
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection, "quiz")
-        missed = missed_before(connection, who.id)
-    left = study.design.quiz.attempts - who.quiz_attempts
+        annotator = standing_at(request, study, connection, "quiz")
+        missed = missed_before(connection, annotator.id)
+    left = study.design.quiz.attempts - annotator.quiz_attempts
     return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
 
 
@@ -386,13 +388,13 @@ def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Respons
     """Count an attempt, and go on to wherever it leads."""
     chosen = [whole_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
     with database_of(request).write() as connection:
-        who = standing_at(request, study, connection)
-        check_limit(request, connection, study, who=who.id, now=at)
-        if who.stage == "quiz" and halt(connection, study, who, now=at):
+        annotator = standing_at(request, study, connection)
+        check_limit(request, connection, study, annotator_id=annotator.id, now=at)
+        if annotator.stage == "quiz" and halt(connection, study, annotator, now=at):
             return show(request, study, "closed", why="paused", finish=Finish())
-        answer_quiz(connection, study, who.id, chosen, now=at)
-        who = standing_at(request, study, connection)
-    return to_stage(study, who)
+        answer_quiz(connection, study, annotator.id, chosen, now=at)
+        annotator = standing_at(request, study, connection)
+    return to_stage(study, annotator)
 
 
 # Rating: one item a page, pause, stop, a few questions, and the end.
@@ -425,19 +427,19 @@ SCRIPT_HEADER = "X-Casewise-Script"
 def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
     """The next item. Somebody whose lease ran out gets back what is still open."""
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection, "rating")
-        if not who.lapsed:
-            return rating(request, study, who, connection, now=at)
+        annotator = standing_at(request, study, connection, "rating")
+        if not annotator.lapsed:
+            return rating(request, study, annotator, connection, now=at)
     with database_of(request).write() as connection:
-        resume(connection, study, who.id, now=at)
-        return rating(request, study, who, connection, now=at)
+        resume(connection, study, annotator.id, now=at)
+        return rating(request, study, annotator, connection, now=at)
 
 
-def rating(request: Request, study: Round, who: Annotator, connection: Connection, *, now: datetime) -> Response:
-    page = next_page(connection, study, who.id)
+def rating(request: Request, study: Round, annotator: Annotator, connection: Connection, *, now: datetime) -> Response:
+    page = next_page(connection, study, annotator.id)
     if page is None:
         return redirect(here(study, "questions"))
-    return show_item(request, study, who.id, page, now=now)
+    return show_item(request, study, annotator.id, page, now=now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,10 +498,10 @@ async def rate(request: Request) -> Response:
         by_script=SCRIPT_HEADER in request.headers,
         at=at,
     )
-    found = await asyncio.wrap_future(database_of(request).write_together(answer.taken))
-    if found is None:
+    taken = await asyncio.wrap_future(database_of(request).write_together(answer.taken))
+    if taken is None:
         return redirect(here(study, "rate"))
-    page, before = (found.page, found) if isinstance(found, Unfinished) else (found, None)
+    page, before = (taken.page, taken) if isinstance(taken, Unfinished) else (taken, None)
     return show_item(request, study, annotator_id, page, now=at, before=before)
 
 
@@ -519,22 +521,22 @@ class SentAnswer:
 
     def taken(self, connection: Connection) -> Shown | Unfinished | None:
         """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on."""
-        study, who, given = self.study, self.annotator_id, self.given
-        if given is not None and (lacks := unfinished(connection, study, who, given, self.token)):
+        study, annotator_id, answer = self.study, self.annotator_id, self.given
+        if answer is not None and (lacks := unfinished(connection, study, annotator_id, answer, self.token)):
             return lacks
-        taken = "again" if given is None else take_answer(connection, study, who, given, now=self.at)
-        return next_page(connection, study, who) if taken != "over" and self.by_script else None
+        taken = "again" if answer is None else take_answer(connection, study, annotator_id, answer, now=self.at)
+        return next_page(connection, study, annotator_id) if taken != "over" and self.by_script else None
 
 
-def unfinished(connection: Connection, study: Round, annotator_id: str, given: Given, token: str) -> Unfinished | None:
+def unfinished(connection: Connection, study: Round, annotator_id: str, answer: Given, token: str) -> Unfinished | None:
     """The page that `given` is about, where an answer is still missing on it."""
-    if given.decision == "skip" or not study.design.questions:
+    if answer.decision == "skip" or not study.design.questions:
         return None
-    page, own = next_page(connection, study, annotator_id), given.own or {}
-    if page is None or (page.position, page.revision) != (given.position, given.revision):
+    page, own = next_page(connection, study, annotator_id), answer.own or {}
+    if page is None or (page.position, page.revision) != (answer.position, answer.revision):
         return None
     missing = missing_answers(study.design.questions, own)
-    return Unfinished(page, token, given.decision, own, missing) if missing else None
+    return Unfinished(page, token, answer.decision, own, missing) if missing else None
 
 
 def given_answer(
@@ -542,7 +544,7 @@ def given_answer(
 ) -> Given | None:
     """The answer in a form; None when it is none, or the page was another annotator's."""
     token = read_token(request, annotator_id, form.get("page", ""))
-    decision = next((known for known in DECISIONS if known == form.get("decision")), None)
+    decision = next((choice for choice in DECISIONS if choice == form.get("decision")), None)
     if token is None or decision is None:
         return None
     seconds = max(0.0, (now - token.shown_at).total_seconds())
@@ -566,9 +568,9 @@ def given_answer(
 def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the last item again."""
     with database_of(request).write() as connection:
-        who = standing_at(request, study, connection)
-        check_limit(request, connection, study, who=who.id, now=at)
-        undo(connection, study, who.id, now=at)
+        annotator = standing_at(request, study, connection)
+        check_limit(request, connection, study, annotator_id=annotator.id, now=at)
+        undo(connection, study, annotator.id, now=at)
     return redirect(here(study, "rate"))
 
 
@@ -576,18 +578,18 @@ def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
 def pause_page(request: Request, study: ThisRound) -> Response:
     """A page without an item on it."""
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection, "rating")
-        nothing = not answered_items(connection, who.id)
-        return show(request, study, "pause", progress=progress(connection, who.id), nothing=nothing)
+        annotator = standing_at(request, study, connection, "rating")
+        nothing = not answered_items(connection, annotator.id)
+        return show(request, study, "pause", progress=progress(connection, annotator.id), nothing=nothing)
 
 
 @rating_router.post("/stop")
 def stop(request: Request, study: ThisRound, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
     with database_of(request).write() as connection:
-        who = standing_at(request, study, connection)
-        leave_before_batch(connection, study, who.id, now=at)
-        finish_batch(connection, study, who.id, outcome="stopped", now=at)
+        annotator = standing_at(request, study, connection)
+        leave_before_batch(connection, study, annotator.id, now=at)
+        finish_batch(connection, study, annotator.id, outcome="stopped", now=at)
     return redirect(here(study, "end"))
 
 
@@ -595,27 +597,27 @@ def stop(request: Request, study: ThisRound, at: Now) -> Response:
 def questions_page(request: Request, study: ThisRound) -> Response:
     """Nothing is left to answer: a few questions and the end."""
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection, "rating")
-        if who.lapsed or next_page(connection, study, who.id) is not None:
+        annotator = standing_at(request, study, connection, "rating")
+        if annotator.lapsed or next_page(connection, study, annotator.id) is not None:
             return redirect(here(study, "rate"))
-        lost = progress(connection, who.id).lost
-        nothing = not answered_items(connection, who.id)
-    asked = () if nothing else study.design.demographics
+        lost = progress(connection, annotator.id).lost
+        nothing = not answered_items(connection, annotator.id)
+    questions_asked = () if nothing else study.design.demographics
     remarks = study.phase in {"pilot", "preview"}
-    return show(request, study, "questions", questions=asked, remarks=remarks, lost=lost, nothing=nothing)
+    return show(request, study, "questions", questions=questions_asked, remarks=remarks, lost=lost, nothing=nothing)
 
 
 @rating_router.post("/questions")
 def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Keep what was chosen to be said, and end."""
     with database_of(request).write() as connection:
-        who = standing_at(request, study, connection, "rating")
-        if next_page(connection, study, who.id) is not None:
+        annotator = standing_at(request, study, connection, "rating")
+        if next_page(connection, study, annotator.id) is not None:
             return redirect(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
-        keep_questions(connection, who.id, demographics=about, feedback=remarks)
-        finish_batch(connection, study, who.id, now=at)
+        keep_questions(connection, annotator.id, demographics=about, feedback=remarks)
+        finish_batch(connection, study, annotator.id, now=at)
     return redirect(here(study, "end"))
 
 
@@ -623,10 +625,14 @@ def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Re
 def end_page(request: Request, study: ThisRound) -> Response:
     """Thanks, what it was about, and the way back to the recruiter."""
     with database_of(request).read() as connection:
-        who = standing_at(request, study, connection, "done")
-        person = person_of(connection, who.id, vault=vault_of(request))
+        annotator = standing_at(request, study, connection, "done")
+        person = person_of(connection, annotator.id, vault=vault_of(request))
     # Who withdrew has no ids left to be sent back by, and who returned their submission has ended there.
-    back = None if who.outcome in {"withdrawn", "returned"} else CODES.get(who.outcome or "completed", "completed")
+    back = (
+        None
+        if annotator.outcome in {"withdrawn", "returned"}
+        else CODES.get(annotator.outcome or "completed", "completed")
+    )
     finish = recruiter_of(request, study).finish(back, person) if back else Finish()
-    wording = study.wording.screened_out if who.outcome == "screened_out" else study.wording.debriefing
-    return show(request, study, "end", outcome=who.outcome, text=markdown(wording), finish=finish, who=who)
+    wording = study.wording.screened_out if annotator.outcome == "screened_out" else study.wording.debriefing
+    return show(request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, who=annotator)

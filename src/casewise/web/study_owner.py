@@ -78,15 +78,15 @@ def studies(request: Request, _owner: Owner) -> Response:
 def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
     """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
     with database_of(request).read() as connection:
-        state, found = round_state(connection, study.id), monitor(connection, study, now=at)
+        state, numbers = round_state(connection, study.id), monitor(connection, study, now=at)
     values: dict[str, Any] = {
         "study": study,
         "state": state,
-        "monitor": found,
-        "seen": found.overview,
+        "monitor": numbers,
+        "seen": numbers.overview,
         "at": at,
         "tallies_every_s": TALLIES_EVERY_S,
-        "alerts": alerts(found, study, now=at) if state == "open" else (),
+        "alerts": alerts(numbers, study, now=at) if state == "open" else (),
         "link": f"{request.app.state.settings.site_url}/study/{study.id}",
     }
     return render(request, "study/owner_round.html", **values)
@@ -96,17 +96,17 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
 def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """The same numbers for a script: what keeps the dashboard live."""
     with database_of(request).read() as connection:
-        state, seen = round_state(connection, study.id), overview(connection, study)
+        state, counts = round_state(connection, study.id), overview(connection, study)
         arrived = arrivals(connection, study.id)
-    conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in seen.conditions]
+    conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in counts.conditions]
     return JSONResponse(
         {
             "state": state,
             "conditions": conditions,
-            "stages": seen.stages,
+            "stages": counts.stages,
             "arrivals": arrived,
-            "median_seconds": seen.median_seconds,
-            "exact": seen.exact,
+            "median_seconds": counts.median_seconds,
+            "exact": counts.exact,
         }
     )
 
@@ -114,13 +114,13 @@ def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
 @router.post("/{study_id}/state")
 def change_state(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
-    wanted: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
-    if wanted is None:
+    new_state: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
+    if new_state is None:
         raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
     with database_of(request).write() as connection:
-        if wanted == "open" and (wait_s := seconds_to_wait(connection, study.id, now=at)):
+        if new_state == "open" and (wait_s := seconds_to_wait(connection, study.id, now=at)):
             raise HTTPException(409, f"The study was just amended. Open it again in {wait_s:.0f} seconds.")
-        set_state(connection, study.id, wanted, by=owner.id, now=at)
+        set_state(connection, study.id, new_state, by=owner.id, now=at)
     return redirect(f"/studies/{study.id}")
 
 
@@ -156,10 +156,10 @@ def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """Every item; once the round is closed those first on which people disagree most."""
     page = whole_number(request.query_params.get("page", "")[:9]) or 1
     with database_of(request).read() as connection:
-        state, found = round_state(connection, study.id), item_states(connection, study)
-    pages = max(1, ceil(len(found) / ITEMS_A_PAGE))
+        state, states = round_state(connection, study.id), item_states(connection, study)
+    pages = max(1, ceil(len(states) / ITEMS_A_PAGE))
     page = min(page, pages)
-    items = found[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE]
+    items = states[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE]
     values: dict[str, Any] = {"study": study, "items": items, "closed": state == "closed", "page": page, "pages": pages}
     return render(request, "study/owner_items.html", **values)
 
@@ -217,7 +217,7 @@ async def approve_page(request: Request, owner: Owner, study: ThisRound, at: Now
 async def at_prolific(request: Request, study: Round, at: datetime, *, by: str | None = None) -> Response:
     """The page; `by` whom what can be approved is approved first."""
     lines: list[Reconciled] = []
-    done: list[Approval] = []
+    approved: list[Approval] = []
     problem = ""
 
     def ours() -> tuple[list[str], list[Standing], dict[str, float], bool]:
@@ -228,8 +228,8 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
         with database_of(request).write() as connection:
             for approval in approvals:
                 if approval.state == "approved":
-                    who = annotators[approval.submission]
-                    note(connection, study.id, "approved", at=at, by=str(by), annotator_id=who)
+                    annotator_id = annotators[approval.submission]
+                    note(connection, study.id, "approved", at=at, by=str(by), annotator_id=annotator_id)
 
     try:
         async with client() as prolific:
@@ -241,7 +241,7 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
                 )
 
             async def listed() -> list[Reconciled]:
-                submissions = [each for name in names for each in await prolific.submissions(name)]
+                submissions = [submission for name in names for submission in await prolific.submissions(name)]
                 return reconcile(submissions, people, study.design, bonuses=bonuses, all_known=all_known)
 
             lines = await listed()
@@ -250,8 +250,8 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
                 whose = {
                     line.submission.id: line.standing.annotator for line in due if line.submission and line.standing
                 }
-                done = await prolific.approve_each(list(whose))
-                await run_in_threadpool(on_record, done, whose)
+                approved = await prolific.approve_each(list(whose))
+                await run_in_threadpool(on_record, approved, whose)
                 lines = await listed()
     except CasewiseError as error:
         problem = str(error)
@@ -262,7 +262,7 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
         "settled": len(lines) - len(unsettled),
         "due": [line for line in lines if line.action == "approve"],
         "at_once": APPROVED_AT_ONCE,
-        "done": done,
+        "done": approved,
         "problem": problem,
     }
     return render(request, "study/owner_prolific.html", status=400 if problem else 200, **values)
@@ -298,10 +298,10 @@ class Listing:
 
 async def listing(request: Request) -> Listing:
     """What the address asks for; what makes no sense in it asks for nothing."""
-    asked = {name: value.strip()[:LONGEST_WORD] for name, value in request.query_params.items()}
-    words = {name: asked.get(name, "") for name in ("search", "condition", "status", "flag")}
-    sort: Sort = next((known for known in SORTS if known == asked.get("sort")), "flags")
-    return Listing(PeopleQuery(**words, sort=sort), whole_number(asked.get("page", "")[:9]) or 1)
+    query = {name: value.strip()[:LONGEST_WORD] for name, value in request.query_params.items()}
+    words = {name: query.get(name, "") for name in ("search", "condition", "status", "flag")}
+    sort: Sort = next((sort_name for sort_name in SORTS if sort_name == query.get("sort")), "flags")
+    return Listing(PeopleQuery(**words, sort=sort), whole_number(query.get("page", "")[:9]) or 1)
 
 
 Listed = Annotated[Listing, Depends(listing)]
@@ -319,19 +319,19 @@ def shown(
     """The page; where something could not be done, with the reason and with all that was `typed`."""
     with database_of(request).read() as connection:
         offset = (listed.page - 1) * PEOPLE_A_PAGE
-        found = find_people(connection, study, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
+        people = find_people(connection, study, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
         stages = count_stages(connection, study.id)
     values: dict[str, Any] = {
         "study": study,
-        "found": found,
+        "found": people,
         "asked": asdict(listed.query),
         "sorts": tuple(SORTS),
         "flags": FLAGS,
         "stages": sorted((stages.keys() | {listed.query.status}) - {"", "left out"}),
-        "page": found.offset // PEOPLE_A_PAGE + 1,
+        "page": people.offset // PEOPLE_A_PAGE + 1,
         "done": request.query_params.get("done"),
         "slots": request.query_params.get("slots", ""),
-        "pages": max(1, ceil(found.total / PEOPLE_A_PAGE)),
+        "pages": max(1, ceil(people.total / PEOPLE_A_PAGE)),
         "link": listed.link,
         "problem": problem,
         "typed": {"why": "", "submission": "", "ticked": ()} | typed,
@@ -350,12 +350,12 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
     slots = 0
     with database_of(request).write() as connection:
         for annotator_id in chosen:
-            who = annotator(connection, annotator_id)
-            if who is None or who.study_id != study.id:
+            person = annotator(connection, annotator_id)
+            if person is None or person.study_id != study.id:
                 raise HTTPException(404)
             slots += action(connection, study, annotator_id, why=why, by=owner.id, now=at)
-    done = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
-    return redirect(f"/studies/{study.id}/people?{listed.link}&{done}")
+    back = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
+    return redirect(f"/studies/{study.id}/people?{listed.link}&{back}")
 
 
 @people_router.post("/find")
@@ -363,10 +363,10 @@ def find_submission(request: Request, _owner: Owner, study: ThisRound, form: Sen
     """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
     with database_of(request).read() as connection:
-        found = with_submission(connection, study, submission, vault=vault_of(request))
-    if found is None:
+        annotator_id = with_submission(connection, study, submission, vault=vault_of(request))
+    if annotator_id is None:
         return shown(request, study, listed, status=404, problem=UNKNOWN, submission=submission)
-    return redirect(f"/studies/{study.id}/people?search={found}")
+    return redirect(f"/studies/{study.id}/people?search={annotator_id}")
 
 
 @people_router.get("/find")
@@ -380,13 +380,13 @@ def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
 def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id: str, listed: Listed) -> Response:
     """One person's pages, in the order in which they were shown."""
     with database_of(request).read() as connection:
-        who = annotator(connection, annotator_id)
-        if who is None or who.study_id != study.id:
+        person = annotator(connection, annotator_id)
+        if person is None or person.study_id != study.id:
             raise HTTPException(404)
         pages = pages_in_order(connection, annotator_id)
     values: dict[str, Any] = {
         "study": study,
-        "who": who,
+        "who": person,
         "pages": pages,
         "expected": {check.name: check.expected for check in study.wording.checks},
         "own": {question.name: question for question in study.design.questions},
@@ -401,13 +401,19 @@ def recruiter_ids(
 ) -> Response:
     """From the annotator to the recruiter's ids; that somebody looked is put on record."""
     with database_of(request).write() as connection:
-        who = annotator(connection, annotator_id)
-        if who is None or who.study_id != study.id:
+        found_annotator = annotator(connection, annotator_id)
+        if found_annotator is None or found_annotator.study_id != study.id:
             raise HTTPException(404)
         person = look_up(connection, study, annotator_id, vault=vault_of(request), by=owner.id, now=at)
     submission = submission_page(study, person.session) if person else None
     link = f"{listed.link}&page={listed.page}"
-    values: dict[str, Any] = {"study": study, "who": who, "ids": person, "submission": submission, "link": link}
+    values: dict[str, Any] = {
+        "study": study,
+        "who": found_annotator,
+        "ids": person,
+        "submission": submission,
+        "link": link,
+    }
     return render(request, "study/owner_person.html", **values)
 
 

@@ -70,8 +70,8 @@ def each_minute(database: Database, tallies: Tallies, rounds: dict[str, Round]) 
             except Exception:  # the next time tries again; the pages must go on
                 log.exception("upkeep failed")
 
-    kept = ((READ_ANEW_S, keep_up), (TALLIES_EVERY_S, partial(tallies.write, database)))
-    threads = [threading.Thread(target=repeat, args=each, daemon=True, name="casewise upkeep") for each in kept]
+    jobs = ((READ_ANEW_S, keep_up), (TALLIES_EVERY_S, partial(tallies.write, database)))
+    threads = [threading.Thread(target=repeat, args=job, daemon=True, name="casewise upkeep") for job in jobs]
     for thread in threads:
         thread.start()
     try:
@@ -91,9 +91,9 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
     with suppress(RunConflict), only_one(database, "keeping rounds up"):
         with database.read() as connection:
             listed = all_rounds(connection)
-        for one in listed:
+        for listed_database in listed:
             with database.write() as connection:
-                study = load_round(connection, one.id)
+                study = load_round(connection, listed_database.id)
                 assert study is not None
                 keep_up(connection, study, now=now)
         return True
