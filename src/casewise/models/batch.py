@@ -127,13 +127,13 @@ COMPATIBLE = Terms("openai", 50_000, 200 * MB, 24, 0.0, "", "everything: whateve
 
 def terms_of(endpoint: Endpoint) -> Terms:
     """The terms of an endpoint's batch interface. Raises ConfigurationError: it is not known to have one."""
-    found = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
-    if found is None:
+    terms = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
+    if terms is None:
         raise ConfigurationError(
             f"{endpoint.name} is not known to have a batch interface; leave --batch out, or use {', '.join(TERMS)} or a "
             "server of your own (--base-url)"
         )
-    return found
+    return terms
 
 
 # Requests to a batch interface. What may be repeated is repeated; of what may not, it is said whether anybody
@@ -198,12 +198,12 @@ class BatchWire:
                     *whole, rest = (rest + piece).split(b"\n")
                     for line in filter(bytes.strip, whole):
                         try:
-                            found = self._read(line)
+                            record = self._read(line)
                         except Unavailable as error:
                             damaged = error
                         else:
                             good = True
-                            yield found
+                            yield record
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise Unavailable(
                     f"{self.client.endpoint.name}: its results were cut off ({error}); they stay there"
@@ -295,15 +295,15 @@ class BatchWire:
             raise Unavailable(f"{self.client.endpoint.name}: a line of its results is no JSON ({problem})") from problem
 
     def _said(self, error: BaseException) -> str:
-        what = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
-        return self.client.redact(f"{self.client.endpoint.name} at {self.base_url}: {what}")
+        problem = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
+        return self.client.redact(f"{self.client.endpoint.name} at {self.base_url}: {problem}")
 
 
 def form(name: str, content: bytes, fields: Mapping[str, str]) -> aiohttp.FormData:
     """A file with its fields; made anew for every try, since it can be sent once."""
-    made = aiohttp.FormData(dict(fields))
-    made.add_field("file", content, filename=name, content_type="application/jsonl")
-    return made
+    form_data = aiohttp.FormData(dict(fields))
+    form_data.add_field("file", content, filename=name, content_type="application/jsonl")
+    return form_data
 
 
 # What a batch interface is to a run: requests in, an id back, and after hours what came of each request.
@@ -374,17 +374,17 @@ def of_known_shape(provider: str, error: type[Exception] = Unavailable) -> Itera
     try:
         yield
     except OTHER_SHAPE as problem:
-        what = f"{type(problem).__name__}: {problem}"
-        raise error(f"{provider} answered in another shape than its documentation says ({what})") from problem
+        detail = f"{type(problem).__name__}: {problem}"
+        raise error(f"{provider} answered in another shape than its documentation says ({detail})") from problem
 
 
 def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, Any]) -> Landed:
     """What came of one request; where nobody can tell, a fault that another try may cure, so that it costs no other request."""
     try:
-        found = read(line)
+        landed = read(line)
     except OTHER_SHAPE:
         return Landed("", 500, json.dumps(line))
-    return found if 200 <= found.status < 600 else replace(found, status=500)
+    return landed if 200 <= landed.status < 600 else replace(landed, status=500)
 
 
 class BatchInterface(ABC):
@@ -441,8 +441,8 @@ async def found_by_names(
     `results`: what came of a batch's requests.
     """
     perhaps: Literal["perhaps"] | None = None
-    async for batch, size, made in listed:
-        if made is not None and made < job.at - CLOCKS_DIFFER:
+    async for batch, size, made_at in listed:
+        if made_at is not None and made_at < job.at - CLOCKS_DIFFER:
             break
         if batch.id in job.known or size != len(job.names):
             continue
@@ -455,6 +455,6 @@ async def found_by_names(
 
 async def first_name(results: AsyncGenerator[Landed, None]) -> str | None:
     async with aclosing(results) as opened:
-        async for one in opened:
-            return one.name
+        async for landed in opened:
+            return landed.name
     return None

@@ -80,9 +80,9 @@ class OpenAIShape(BatchInterface):
         for _ in range(PAGES):
             listed = await self.wire.get(f"{self.batches}?limit=100{after}")
             page = listed.get("data") or []
-            for one in page:
-                if (one.get("metadata") or {}).get(MARK) == job.mark or job.file in self.files_of(one):
-                    return self.seen(one)
+            for batch in page:
+                if (batch.get("metadata") or {}).get(MARK) == job.mark or job.file in self.files_of(batch):
+                    return self.seen(batch)
             if not page or not listed.get("has_more"):
                 return None
             after = f"&after={page[-1]['id']}"
@@ -155,8 +155,8 @@ class MistralShape(OpenAIShape):
         return [str(file) for file in batch.get("input_files") or ()]
 
     def seen(self, batch: Mapping[str, Any]) -> SeenBatch:
-        found = super().seen(batch)
-        return SeenBatch(found.id, found.state, None, found.words, count(batch.get("succeeded_requests")))
+        status = super().seen(batch)
+        return SeenBatch(status.id, status.state, None, status.words, count(batch.get("succeeded_requests")))
 
     def outputs_of(self, batch: Mapping[str, Any]) -> list[str]:
         return [str(batch[key]) for key in ("output_file", "error_file") if batch.get(key)]
@@ -197,10 +197,10 @@ def moment(value: Any) -> datetime | None:
     try:
         if isinstance(value, (int, float)):
             return datetime.fromtimestamp(value, UTC)
-        found = datetime.fromisoformat(value)
+        parsed_time = datetime.fromisoformat(value)
     except (TypeError, ValueError, OverflowError, OSError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed_time if parsed_time.tzinfo else parsed_time.replace(tzinfo=UTC)
 
 
 class OpenRouterBatches(OpenAIShape):
@@ -221,10 +221,10 @@ class OpenRouterBatches(OpenAIShape):
 
     async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
         async def listed() -> AsyncIterator[tuple[SeenBatch, int, Any]]:
-            for one in (await self.wire.get("batches")).get("data") or ():
-                size = count((one.get("request_counts") or {}).get("total"))
-                made = self.wire.by_our_clock(moment(one.get("created_at")))
-                yield self.seen(one), len(job.names) if size is None else size, made
+            for batch in (await self.wire.get("batches")).get("data") or ():
+                size = count((batch.get("request_counts") or {}).get("total"))
+                made_at = self.wire.by_our_clock(moment(batch.get("created_at")))
+                yield self.seen(batch), len(job.names) if size is None else size, made_at
 
         return await found_by_names(job, listed(), self.results)
 
@@ -238,8 +238,8 @@ class OpenRouterBatches(OpenAIShape):
 
 def inner(batch: Mapping[str, Any]) -> Mapping[str, Any]:
     """The record of a batch, which may stand under `data`."""
-    found = batch.get("data")
-    return found if isinstance(found, Mapping) else batch
+    record = batch.get("data")
+    return record if isinstance(record, Mapping) else batch
 
 
 # Anthropic's Message Batches: requests inline, results as JSON lines, and no place for a mark but the requests'
@@ -277,12 +277,12 @@ class AnthropicBatches(BatchInterface):
             after = ""
             while True:
                 page = await self.wire.get(f"messages/batches?limit=100{after}")
-                for one in page.get("data") or ():
-                    made = self.wire.by_our_clock(moment(one.get("created_at")))
+                for batch in page.get("data") or ():
+                    made_at = self.wire.by_our_clock(moment(batch.get("created_at")))
                     yield (
-                        anthropic_status(one),
-                        sum(count(n) or 0 for n in (one.get("request_counts") or {}).values()),
-                        made,
+                        anthropic_status(batch),
+                        sum(count(n) or 0 for n in (batch.get("request_counts") or {}).values()),
+                        made_at,
                     )
                 if not page.get("has_more"):
                     return
@@ -309,14 +309,14 @@ def as_message(body: Mapping[str, Any]) -> dict[str, Any]:
     turns = [message for message in body["messages"] if message["role"] != "system"]
     system = "\n\n".join(message["content"] for message in body["messages"] if message["role"] == "system")
     most = body.get("max_tokens") or body.get("max_completion_tokens")
-    made: dict[str, Any] = {"model": body["model"], "max_tokens": most, "messages": turns}
+    message_request: dict[str, Any] = {"model": body["model"], "max_tokens": most, "messages": turns}
     if system:
-        made["system"] = system
-    made |= {name: body[name] for name in ("temperature", "top_p", "top_k") if name in body}
+        message_request["system"] = system
+    message_request |= {name: body[name] for name in ("temperature", "top_p", "top_k") if name in body}
     if "response_format" in body:
         schema = body["response_format"]["json_schema"]["schema"]
-        made["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-    return made
+        message_request["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    return message_request
 
 
 def anthropic_status(batch: Mapping[str, Any]) -> SeenBatch:
@@ -400,10 +400,10 @@ class GeminiBatches(BatchInterface):
         token = ""
         while True:
             page = await self.wire.get(f"batches?pageSize=100{token}")
-            for one in page.get("operations") or page.get("batches") or ():
-                about = one.get("metadata") or one
+            for operation in page.get("operations") or page.get("batches") or ():
+                about = operation.get("metadata") or operation
                 if job.mark in (about.get("displayName"), about.get("display_name")):
-                    return gemini_status(one)
+                    return gemini_status(operation)
             if not page.get("nextPageToken"):
                 return None
             token = f"&pageToken={page['nextPageToken']}"
@@ -412,8 +412,8 @@ class GeminiBatches(BatchInterface):
         return gemini_status(await self.wire.get(batch))
 
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
-        for one in answers_in(await self.wire.get(batch)):
-            yield landed_by(gemini_result, one)
+        for answer in answers_in(await self.wire.get(batch)):
+            yield landed_by(gemini_result, answer)
 
 
 def as_generation(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -428,14 +428,14 @@ def as_generation(body: Mapping[str, Any]) -> dict[str, Any]:
         config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
     turns = [message for message in body["messages"] if message["role"] != "system"]
     system = [{"text": message["content"]} for message in body["messages"] if message["role"] == "system"]
-    made: dict[str, Any] = {
+    generation: dict[str, Any] = {
         "contents": [
             {"role": "model" if turn["role"] == "assistant" else "user", "parts": [{"text": turn["content"]}]}
             for turn in turns
         ],
         "generationConfig": config,
     }
-    return made | ({"systemInstruction": {"parts": system}} if system else {})
+    return generation | ({"systemInstruction": {"parts": system}} if system else {})
 
 
 def gemini_status(operation: Mapping[str, Any]) -> SeenBatch:
@@ -456,18 +456,18 @@ def answers_in(operation: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The answers, which stand one or two levels deep, in the response or in the batch's output."""
     about = operation.get("metadata") or {}
     for place in (operation.get("response"), about.get("output"), operation.get("output")):
-        found = (place or {}).get("inlinedResponses")
-        found = found.get("inlinedResponses") if isinstance(found, Mapping) else found
-        if found:
-            return list(found)
+        responses = (place or {}).get("inlinedResponses")
+        responses = responses.get("inlinedResponses") if isinstance(responses, Mapping) else responses
+        if responses:
+            return list(responses)
     return ()
 
 
-def gemini_result(one: Mapping[str, Any]) -> Landed:
-    name = str((one.get("metadata") or {}).get("key"))
-    if one.get("response"):
-        return Landed(name, 200, json.dumps(gemini_completion(one["response"])))
-    error = one.get("error") or {"message": "no response"}
+def gemini_result(answer: Mapping[str, Any]) -> Landed:
+    name = str((answer.get("metadata") or {}).get("key"))
+    if answer.get("response"):
+        return Landed(name, 200, json.dumps(gemini_completion(answer["response"])))
+    error = answer.get("error") or {"message": "no response"}
     return Landed(name, GEMINI_STATUS.get(int(error.get("code") or 0), 500), json.dumps({"error": error}))
 
 
@@ -476,7 +476,7 @@ def gemini_completion(response: Mapping[str, Any]) -> dict[str, Any]:
     candidate = (response.get("candidates") or [{}])[0]
     parts = (candidate.get("content") or {}).get("parts") or []
     usage = response.get("usageMetadata") or {}
-    said = [usage.get(name) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
+    token_counts = [usage.get(name) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
     reason = str(candidate.get("finishReason"))
     blocked = reason in FILTERED or (response.get("promptFeedback") or {}).get("blockReason")
     return {
@@ -491,7 +491,7 @@ def gemini_completion(response: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "usage": {
             "prompt_tokens": usage.get("promptTokenCount"),
-            "completion_tokens": None if said == [None, None] else sum(tokens or 0 for tokens in said),
+            "completion_tokens": None if token_counts == [None, None] else sum(tokens or 0 for tokens in token_counts),
         },
     }
 

@@ -207,20 +207,22 @@ def meaning(
     A `Fault` is tried again; an `Unauthorised` stops the run; a `Rejected` costs this call alone.
     """
     words = f"{error.code} {error.message}"
-    said = f"{endpoint.name} answered {status}: {error.message}"
+    problem = f"{endpoint.name} answered {status}: {error.message}"
     if NO_CREDIT.search(words) and status in (400, 402, 403, 429):
-        return Unauthorised(f"{said}. Top up the account that {endpoint.key_variable} belongs to, then go on.")
+        return Unauthorised(f"{problem}. Top up the account that {endpoint.key_variable} belongs to, then go on.")
     if is_retried(status):
-        return Fault(said, requested_wait_s(headers), overloaded=status in (429, 529))
+        return Fault(problem, requested_wait_s(headers), overloaded=status in (429, 529))
     if FILTERED.search(words):
-        return Rejected("content_filter", said)
+        return Rejected("content_filter", problem)
     if status in {401, 403}:
-        return Unauthorised(f"{said}. Check {endpoint.key_variable or 'the address'}, and that it may use {model!r}.")
+        return Unauthorised(
+            f"{problem}. Check {endpoint.key_variable or 'the address'}, and that it may use {model!r}."
+        )
     if status < 400 or status in {402, 404, 405} or NO_SUCH_MODEL.search(words):
         return Unauthorised(
-            f"{said}. Check the model's name, {model!r}, and the address, {endpoint.base_url} (it usually ends in /v1)."
+            f"{problem}. Check the model's name, {model!r}, and the address, {endpoint.base_url} (it usually ends in /v1)."
         )
-    return Rejected("bad_request", said)
+    return Rejected("bad_request", problem)
 
 
 # A server that nobody can connect to: said within seconds at the start of a session, waited for later.
@@ -277,11 +279,11 @@ class Outage:
     async def _back(self, problem: str) -> None:
         """Wait until the server can be connected to; one call tries, the others wait for it."""
         async with self._one:
-            since, wait, said = time.monotonic(), self.first_wait_s, False
+            since, wait, announced = time.monotonic(), self.first_wait_s, False
             while not await connects(self.address):
-                if not said:
+                if not announced:
                     self.tell(f"no answer any more from {problem}: the run waits for it")
-                    said = True
+                    announced = True
                 if time.monotonic() - since + wait > self.longest_s:
                     raise WentAway(
                         f"a server that answered did not come back within {self.longest_s:g} s: {problem}. "
@@ -289,7 +291,7 @@ class Outage:
                     )
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, self.longest_wait_s)
-            if said:
+            if announced:
                 self.tell(f"{self.said_of} answers again")
 
 
@@ -443,8 +445,8 @@ class EndpointClient:
             counts = await self._again(outcome, attempt)
             attempt, waited = attempt + counts, waited + (not counts)
 
-    def _collected(self, found: Collected, request: Request[T]) -> Called[T]:
-        outcome = self._read(found.exchange, request.body(found.asked_as), request)
+    def _collected(self, collected: Collected, request: Request[T]) -> Called[T]:
+        outcome = self._read(collected.exchange, request.body(collected.asked_as), request)
         if isinstance(outcome, Called):
             return outcome
         raise ToAskAgain(outcome.message)
@@ -506,10 +508,10 @@ class EndpointClient:
         status = status_of(exchange.status, error.code)
         if status in LEARNABLE and self.can.learn(body, f"{error.code} {exchange.text[:2000]}"):
             return Lesson(f"{self.endpoint.name} answered {status}: {error.message}")
-        found = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
-        if isinstance(found, ModelError):
-            raise found
-        return found
+        fault = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
+        if isinstance(fault, ModelError):
+            raise fault
+        return fault
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -159,7 +159,7 @@ def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
 
 def position(entry: Any) -> Position:
     rivals = sorted(
-        (TokenLogprob(one.token, one.logprob) for one in entry.top_logprobs or ()), key=lambda r: -r.logprob
+        (TokenLogprob(rival.token, rival.logprob) for rival in entry.top_logprobs or ()), key=lambda r: -r.logprob
     )
     return Position(entry.token, entry.logprob, tuple(rivals))
 
@@ -170,11 +170,11 @@ def meaning(error: Exception, name: str) -> ModelError:
     while cause is not None and not isinstance(getattr(cause, "status_code", None), int):
         cause = cause.__cause__
     status = getattr(cause, "status_code", None)
-    said = f"{name}: {type(error).__name__}: {str(error)[:300]}"
+    problem = f"{name}: {type(error).__name__}: {str(error)[:300]}"
     if FILTERED.search(str(error)):
-        return Rejected("content_filter", said)
+        return Rejected("content_filter", problem)
     if status in {401, 402, 403, 404}:
-        return Unauthorised(f"{said}. Check the model's name, and the key that Inspect AI reads for its provider.")
+        return Unauthorised(f"{problem}. Check the model's name, and the key that Inspect AI reads for its provider.")
     if status in {400, 413, 422}:
-        return Rejected("bad_request", said)
-    return Unavailable(said)
+        return Rejected("bad_request", problem)
+    return Unavailable(problem)

@@ -62,8 +62,8 @@ def local_classifier(name: str, options: ModelOptions) -> TextClassifier:
 def inspect(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
     from casewise.models.inspect_bridge import InspectModel
 
-    made = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
-    return LoadedModel(made, options.prices)
+    model = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
+    return LoadedModel(model, options.prices)
 
 
 def fake(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
@@ -75,17 +75,17 @@ def fake(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> L
 
 
 def endpoint(name: str, options: ModelOptions, environment: Mapping[str, str]) -> LoadedModel:
-    made = OpenAICompatibleModel.connect(
+    model = OpenAICompatibleModel.connect(
         name,
         environment=environment,
         base_url=options.base_url,
         options=options.client,
         needs_key=options.needs_key,
     )
-    listed = find_prices(made.endpoint, made.model)
+    listed = find_prices(model.endpoint, model.model)
     if options.batch:
-        listed = listed.less(terms_of(made.endpoint).discount) if listed else None
-    return LoadedModel(made, options.prices or listed)
+        listed = listed.less(terms_of(model.endpoint).discount) if listed else None
+    return LoadedModel(model, options.prices or listed)
 
 
 ENDPOINT = Backend(
@@ -118,13 +118,15 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
 
 
 def backend_of(name: str) -> Backend:
-    return max((one for one in BACKENDS if name.startswith(one.prefix)), key=lambda one: len(one.prefix))
+    return max(
+        (backend for backend in BACKENDS if name.startswith(backend.prefix)), key=lambda backend: len(backend.prefix)
+    )
 
 
 def names_model(name: str, options: ModelOptions) -> bool:
     """Whether `name` speaks of a model: a known prefix, or any name at all where an address is given."""
-    known = backend_of(name) is not ENDPOINT or parse_model_name(name).prefix is not None
-    return known or options.base_url is not None
+    is_known = backend_of(name) is not ENDPOINT or parse_model_name(name).prefix is not None
+    return is_known or options.base_url is not None
 
 
 def load_model(

@@ -49,7 +49,7 @@ def is_classifier(name: str) -> bool:
     Raises ConfigurationError: the extra `[local]` is not installed, or there is no such model.
     """
     config = tried(transformers(name).AutoConfig.from_pretrained, name)
-    return any(one.endswith("ForSequenceClassification") for one in config.architectures or ())
+    return any(architecture.endswith("ForSequenceClassification") for architecture in config.architectures or ())
 
 
 def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretrained:
@@ -89,8 +89,8 @@ def adapted(model: Any, adapter: str) -> Any:
 
 def adapter_digest(adapter: str) -> str:
     """Tells one adapter's files from another's."""
-    files = [one for one in sorted(Path(adapter).glob("*")) if one.is_file()]
-    hashes = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    files = [file for file in sorted(Path(adapter).glob("*")) if file.is_file()]
+    hashes = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     return digest(hashes)[:12]
 
 
@@ -121,24 +121,24 @@ def settings_of(name: str, model: Any) -> dict[str, Any]:
     return {"model": name, "config": digest(stable(config))[:12], "dtype": str(model.dtype).removeprefix("torch.")}
 
 
-def found_device(torch: Any, wanted: str) -> str:
-    if wanted != "auto":
+def found_device(torch: Any, device: str) -> str:
+    if device != "auto":
         try:
-            return str(torch.device(wanted))
+            return str(torch.device(device))
         except RuntimeError as error:
-            raise ConfigurationError(f"--device is {wanted!r}, which torch does not know; try cpu or cuda") from error
+            raise ConfigurationError(f"--device is {device!r}, which torch does not know; try cpu or cuda") from error
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def found_dtype(torch: Any, wanted: str, device: str) -> Any:
-    if wanted == "auto":
+def found_dtype(torch: Any, dtype: str, device: str) -> Any:
+    if dtype == "auto":
         return torch.float32 if device == "cpu" else torch.bfloat16
-    found = getattr(torch, wanted, None)
-    if not isinstance(found, torch.dtype):
-        raise ConfigurationError(f"--dtype is {wanted!r}; it is auto, float32, bfloat16 or float16")
-    return found
+    torch_dtype = getattr(torch, dtype, None)
+    if not isinstance(torch_dtype, torch.dtype):
+        raise ConfigurationError(f"--dtype is {dtype!r}; it is auto, float32, bfloat16 or float16")
+    return torch_dtype
 
 
 def stable(value: Any) -> Any:
@@ -273,9 +273,9 @@ class Batcher(Generic[T, R]):
 
     def drop_waiting(self) -> None:
         """Cancel what waits; batches under way are finished."""
-        for one in (*self._waiting, *self._round):
-            if not one.begun:
-                one.answer.cancel()
+        for waiting in (*self._waiting, *self._round):
+            if not waiting.begun:
+                waiting.answer.cancel()
         self._waiting.clear()
 
     async def close(self) -> None:
@@ -291,41 +291,41 @@ class Batcher(Generic[T, R]):
             if not self._waiting:
                 return
             kind = self._waiting[0].kind
-            self._round = [one for one in self._waiting if one.kind == kind]
-            self._waiting = [one for one in self._waiting if one.kind != kind]
+            self._round = [waiting for waiting in self._waiting if waiting.kind == kind]
+            self._waiting = [waiting for waiting in self._waiting if waiting.kind != kind]
             try:
                 await asyncio.to_thread(self._answer_all, kind, self._round, loop)
             except Exception as error:  # noqa: BLE001 - every asker is told
                 settle(self._round, error)
 
-    def _answer_all(self, kind: Hashable, asked: list[Waiting[T, R]], loop: asyncio.AbstractEventLoop) -> None:
+    def _answer_all(self, kind: Hashable, requests: list[Waiting[T, R]], loop: asyncio.AbstractEventLoop) -> None:
         """Answer a round. Runs in a thread."""
 
         def answer(batch: Batch[R]) -> None:
-            together = [asked[i] for i in batch[0]]
-            if all(one.answer.done() for one in together):
+            together = [requests[i] for i in batch[0]]
+            if all(request.answer.done() for request in together):
                 return
-            for one in together:
-                one.begun = True
+            for request in together:
+                request.begun = True
             try:
-                found: list[R] | Exception = batch[1]()
+                results: list[R] | Exception = batch[1]()
             except Exception as error:  # noqa: BLE001 - every asker is told
-                found = error
-            loop.call_soon_threadsafe(settle, together, found)
+                results = error
+            loop.call_soon_threadsafe(settle, together, results)
 
-        batches = self._work(kind, [one.ask for one in asked])
+        batches = self._work(kind, [request.ask for request in requests])
         deque((map if self._beside is None else self._beside().map)(answer, batches), maxlen=0)
 
 
-def settle(asked: Sequence[Waiting[T, R]], found: list[R] | Exception) -> None:
+def settle(requests: Sequence[Waiting[T, R]], results: list[R] | Exception) -> None:
     """Hand answers, or the error in their place, to those that still wait for one."""
-    for place, one in enumerate(asked):
-        if one.answer.done():
+    for place, request in enumerate(requests):
+        if request.answer.done():
             continue
-        if isinstance(found, Exception):
-            one.answer.set_exception(found)
+        if isinstance(results, Exception):
+            request.answer.set_exception(results)
         else:
-            one.answer.set_result(found[place])
+            request.answer.set_result(results[place])
 
 
 WAITING_ROOMS: WeakSet[Batcher[Any, Any]] = WeakSet()

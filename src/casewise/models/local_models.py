@@ -78,14 +78,14 @@ def first_token_ids(
     A first token that begins spellings of two words (a lone space or quotation mark) decides nothing and is left out;
     so is one that is no beginning of its word.
     """
-    found: dict[str, dict[int, None]] = {word: {} for word in words}
-    for word, tokens in found.items():
+    ids_of: dict[str, dict[int, None]] = {word: {} for word in words}
+    for word, tokens in ids_of.items():
         for spelling in spellings(word):
             ids = encode(spelling)
-            if ids and word_of(decode(ids[0]), found) == word:
+            if ids and word_of(decode(ids[0]), ids_of) == word:
                 tokens[ids[0]] = None
-    shared = set.intersection(*(set(ids) for ids in found.values()))
-    return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in found.items()}
+    shared = set.intersection(*(set(ids) for ids in ids_of.values()))
+    return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in ids_of.items()}
 
 
 # Replies held to a JSON schema: xgrammar leaves only tokens after which the text can still become such JSON.
@@ -243,22 +243,25 @@ class TransformersModel(ModelDefaults):
 
         started = time.perf_counter()
         with torch.inference_mode():
-            made = (
+            output = (
                 self._first_token(prompts, options, prefix)
                 if options.first_words
                 else self._generated(prompts, options)
             )
         each_s = (time.perf_counter() - started) / len(prompts)
-        return [finished(reply, options, each_s) for reply in made]
+        return [finished(reply, options, each_s) for reply in output]
 
     def _shared_prefix(self, prompts: list[list[int]]) -> int:
         """Compute the keys and values of what all `prompts` begin with, unless they are there; its length."""
         import torch
 
         if self._prefix is not None:
-            known = self._prefix.tokens
-            if all(len(prompt) > len(known) and tuple(prompt[: len(known)]) == known for prompt in prompts):
-                return len(known)
+            prefix_tokens = self._prefix.tokens
+            if all(
+                len(prompt) > len(prefix_tokens) and tuple(prompt[: len(prefix_tokens)]) == prefix_tokens
+                for prompt in prompts
+            ):
+                return len(prefix_tokens)
         length = common_prefix(prompts) if len(prompts) > 1 else 0
         if length < SHORTEST_SHARED_PREFIX:
             self._prefix = None
@@ -289,7 +292,7 @@ class TransformersModel(ModelDefaults):
             logits_to_keep=1,
         ).logits[:, -1]
         logprobs = torch.log_softmax(logits.float(), dim=-1)
-        labels = [id_ for found in self._first_ids(options.first_words).values() for id_ in found]
+        labels = [id_ for word_ids in self._first_ids(options.first_words).values() for id_ in word_ids]
         best = logprobs.max(dim=-1)
         rows = logprobs[:, labels].tolist()
         return [
@@ -298,7 +301,7 @@ class TransformersModel(ModelDefaults):
         ]
 
     def _first_reply(self, n_tokens: int, best: tuple[int, float], labels: list[tuple[int, float]]) -> Reply:
-        top = sorted((TokenLogprob(self._token(id_), value) for id_, value in labels), key=lambda one: -one.logprob)
+        top = sorted((TokenLogprob(self._token(id_), value) for id_, value in labels), key=lambda rival: -rival.logprob)
         where = Position(self._token(best[0]), best[1], tuple(top), complete=True)
         return Reply(
             text=str(self._tokenizer.decode([best[0]])),
@@ -316,7 +319,7 @@ class TransformersModel(ModelDefaults):
             torch.manual_seed(options.seed)
         drawn = bool(options.temperature)
         held = self._held_to(options, ids.shape[1])
-        made = self._model.generate(
+        output = self._model.generate(
             ids,
             attention_mask=mask,
             max_new_tokens=options.max_tokens,
@@ -325,7 +328,7 @@ class TransformersModel(ModelDefaults):
             logits_processor=held,
             **(drawing(options) if drawn else {}),
         )[:, ids.shape[1] :].tolist()
-        return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, made, strict=True)]
+        return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, output, strict=True)]
 
     def _held_to(self, options: ReplyOptions, width: int) -> Any:
         """The processors that hold replies, which begin after `width` tokens, to their schema; None where there is none."""
@@ -345,11 +348,11 @@ class TransformersModel(ModelDefaults):
     def _generated_reply(self, n_tokens: int, row: list[int]) -> Reply:
         stops = self._stops()
         length = next((place for place, id_ in enumerate(row) if id_ in stops), None)
-        said = row if length is None else row[:length]
+        tokens = row if length is None else row[:length]
         return Reply(
-            text=str(self._tokenizer.decode(said, skip_special_tokens=True)),
+            text=str(self._tokenizer.decode(tokens, skip_special_tokens=True)),
             finish_reason="length" if length is None else "stop",
-            usage=Usage(n_tokens, len(said)),
+            usage=Usage(n_tokens, len(tokens)),
             model_version=self.name,
         )
 

@@ -149,8 +149,8 @@ class Reply:
     def __post_init__(self) -> None:
         """Half a character in what a model said would end the run that records it."""
         for name in ("text", "reasoning", "refusal"):
-            if (said := getattr(self, name)) is not None and (kept := writable(said)) != said:
-                object.__setattr__(self, name, kept)
+            if (text := getattr(self, name)) is not None and (clean := writable(text)) != text:
+                object.__setattr__(self, name, clean)
 
 
 @runtime_checkable

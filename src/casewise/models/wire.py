@@ -59,7 +59,7 @@ class Capabilities:
 Lesson = Callable[[Capabilities, Mapping[str, Any], str], bool]
 
 
-def about_token_limit(known: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
+def about_token_limit(capabilities: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
     names = ("max_tokens", "max_completion_tokens")
     sent = next((name for name in names if name in body), None)
     if sent is None or not re.search(rf"\b{sent}\b", complaint):
@@ -69,28 +69,28 @@ def about_token_limit(known: Capabilities, body: Mapping[str, Any], complaint: s
     )
     if not wrong_name:
         return False
-    known.token_limit = names[1 - names.index(sent)]
+    capabilities.token_limit = names[1 - names.index(sent)]
     return True
 
 
-def about_top_logprobs(known: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
+def about_top_logprobs(capabilities: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
     sent = body.get("top_logprobs")
     if not sent or "logprobs" not in complaint:
         return False
     bounds = [int(digits) for digits in re.findall(r"\b\d{1,2}\b", complaint) if 0 < int(digits) < sent]
     if not bounds:
         return False
-    known.most_top_logprobs = min(known.most_top_logprobs, max(bounds))
+    capabilities.most_top_logprobs = min(capabilities.most_top_logprobs, max(bounds))
     return True
 
 
 def about(field: str, attribute: str, pattern: str) -> Lesson:
     """A lesson that drops `field` from all later calls when a complaint matches `pattern`."""
 
-    def lesson(known: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
+    def lesson(capabilities: Capabilities, body: Mapping[str, Any], complaint: str) -> bool:
         if field not in body or not re.search(pattern, complaint, re.IGNORECASE):
             return False
-        setattr(known, attribute, False)
+        setattr(capabilities, attribute, False)
         return True
 
     return lesson
@@ -216,9 +216,9 @@ def read_reply(text: str) -> Reply:
         content = flat_text(message.get("content"))
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise WrongShape("the answer has no choices[0].message") from error
-    thought, said = apart(content)
+    thought, answer = apart(content)
     return Reply(
-        text=said,
+        text=answer,
         finish_reason=optional_text(choice.get("finish_reason")),
         token_logprobs=read_logprobs(choice.get("logprobs")),
         usage=read_usage(payload.get("usage")),

@@ -173,10 +173,10 @@ class Results:
         for name, place in self.log.places(job.mark):
             if is_retried(place.status):
                 continue  # another try may bring more
-            there = self._places.setdefault(name, [])
-            if place.status == 200 and any(one.status == 200 for one in there):
+            places = self._places.setdefault(name, [])
+            if place.status == 200 and any(earlier.status == 200 for earlier in places):
                 late.append(name)
-            there.append(place)
+            places.append(place)
         return tuple(late)
 
     def of(self, name: str) -> Iterable[ResultPlace]:
@@ -232,16 +232,16 @@ class Desk:
         uploaded = job.file is not None or not self.interface.uploads
         try:
             with of_known_shape(self.provider):
-                found = await self.interface.find(self.handed(job)) if uploaded else None
+                seen_batch = await self.interface.find(self.handed(job)) if uploaded else None
         except (Unavailable, Gone) as error:
             self.say(f"a batch of {len(job.intended.names):,} requests cannot be looked for: {error}")
             return None
-        if isinstance(found, SeenBatch):
+        if isinstance(seen_batch, SeenBatch):
             if job.stands == "lost":
                 self.budget.set_aside(reserve(job))
-            self.accepted(job, found)
-            self.say(f"found again: batch {found.id} of {len(job.intended.names):,} requests")
-        elif found is None and job.stands != "lost":
+            self.accepted(job, seen_batch)
+            self.say(f"found again: batch {seen_batch.id} of {len(job.intended.names):,} requests")
+        elif seen_batch is None and job.stands != "lost":
             age = (self.options.now() - job.intended.at).total_seconds()
             if not uploaded or age > self.options.lost_after_s:
                 self.settled(job, "lost")
@@ -262,26 +262,26 @@ class Desk:
     async def has_come(self, job: BatchJob, batch: str) -> bool:
         try:
             with of_known_shape(self.provider):
-                seen = await self.interface.look(batch)
-            if not has_ended(seen.state):
-                if seen.n_done is not None and seen.n_done != job.n_done:
-                    self.note(job, "seen", n_done=seen.n_done, state=seen.state)
+                status = await self.interface.look(batch)
+            if not has_ended(status.state):
+                if status.n_done is not None and status.n_done != job.n_done:
+                    self.note(job, "seen", n_done=status.n_done, state=status.state)
                 return False
             with of_known_shape(self.provider):
                 await self.log.keep_results(job.mark, kept(self.interface.results(batch)))
         except Gone:
-            seen = SeenBatch(batch, "expired", words="the provider has it no more")
-        job.state, job.words = seen.state, seen.words
+            status = SeenBatch(batch, "expired", words="the provider has it no more")
+        job.state, job.words = status.state, status.words
         if is_too_much(job):
-            self.settled(job, "refused", state=seen.state, words=seen.words)
+            self.settled(job, "refused", state=status.state, words=status.words)
             return True
         late = self.results.take_in(job)
         good = {name for name, place in self.log.places(job.mark) if place.status == 200}
         n_done = len(good.intersection(job.intended.names))
-        self.settled(job, "ended", state=seen.state, words=seen.words, late=late, n_done=n_done)
-        if seen.state != "completed":
+        self.settled(job, "ended", state=status.state, words=status.words, late=late, n_done=n_done)
+        if status.state != "completed":
             self.say(
-                f"batch {batch} {seen.state}{f': {seen.words}' if seen.words else ''}; what it lacks is asked again"
+                f"batch {batch} {status.state}{f': {status.words}' if status.words else ''}; what it lacks is asked again"
             )
         return True
 
@@ -297,8 +297,8 @@ class Desk:
             if file is not None:
                 self.note(job, "uploaded", file=file)
             with of_known_shape(self.provider, NobodyKnows):
-                seen = await self.interface.create(self.handed(job), lot.lines)
-            self.accepted(job, seen)
+                status = await self.interface.create(self.handed(job), lot.lines)
+            self.accepted(job, status)
         except NobodyKnows as error:
             self.say(f"no answer to a batch of {len(lot.names):,} requests ({error}): it is looked for")
             return str(error) if await self.looked_for(job) is not None else None
@@ -327,24 +327,26 @@ class Desk:
             )
         )
 
-    def accepted(self, job: BatchJob, seen: SeenBatch) -> None:
-        expires = seen.expires or job.intended.at + timedelta(hours=self.interface.terms.hours)
-        self.note(job, "out", batch=seen.id, expires=expires, state=seen.state)
+    def accepted(self, job: BatchJob, status: SeenBatch) -> None:
+        expires = status.expires or job.intended.at + timedelta(hours=self.interface.terms.hours)
+        self.note(job, "out", batch=status.id, expires=expires, state=status.state)
         self.out.update(job.intended.names)
 
-    def settled(self, job: BatchJob, what: What, **more: Any) -> None:
+    def settled(self, job: BatchJob, event: What, **more: Any) -> None:
         """Note the end of a job: nothing is set aside for it any more, and its requests are not out."""
-        self.note(job, what, **more)
+        self.note(job, event, **more)
         self.budget.settle(reserve(job), Spend())
-        self.out = {name for other in self.unsettled() for name in other.intended.names}
+        self.out = {name for job_out in self.unsettled() for name in job_out.intended.names}
 
-    def note(self, job: BatchJob, what: What, **more: Any) -> None:
-        self.log.note(JobEvent(job=job.mark, what=what, at=self.options.now(), **more))
+    def note(self, job: BatchJob, event: What, **more: Any) -> None:
+        self.log.note(JobEvent(job=job.mark, what=event, at=self.options.now(), **more))
 
     def handed(self, job: BatchJob) -> HandedJob:
-        known = frozenset(other.batch for other in self.log.jobs.values() if other.batch and other is not job)
-        told = job.intended
-        return HandedJob(job.mark, told.model, told.path, told.names, told.at, job.file, known)
+        others_batches = frozenset(
+            other_job.batch for other_job in self.log.jobs.values() if other_job.batch and other_job is not job
+        )
+        intended = job.intended
+        return HandedJob(job.mark, intended.model, intended.path, intended.names, intended.at, job.file, others_batches)
 
 
 def reserved(log: JobLog) -> Spend:
@@ -363,8 +365,8 @@ def is_too_much(job: BatchJob) -> bool:
 
 
 async def kept(results: AsyncIterator[Landed]) -> AsyncIterator[tuple[str, int, str]]:
-    async for one in results:
-        yield one.name, one.status, one.text
+    async for landed in results:
+        yield landed.name, landed.status, landed.text
 
 
 # A live session of a run that has gone over a batch interface before: what may be paid for there is not asked for
@@ -379,12 +381,12 @@ class BesideBatches(Generic[A, B]):
     log: JobLog
 
     async def execute(self, work: Workload[A, B]) -> Tally:
-        there = {name for job in self.log.jobs.values() for name in self.paid(job)}
+        paid = {name for job in self.log.jobs.values() for name in self.paid(job)}
         left: list[Group[A]] = []
 
         def others() -> Iterator[Group[A]]:
             for call in work.calls:
-                if f"{self.log.run}-{work.name(call.asks[0])}" in there:
+                if f"{self.log.run}-{work.name(call.asks[0])}" in paid:
                     left.append(call)
                 else:
                     yield call
@@ -512,14 +514,14 @@ class BatchSession(Generic[A, B]):
         """Answer a call, and those that follow from it, or see to it that they are handed over."""
         queue = deque([call])
         while queue:
-            one = queue.popleft()
-            name = f"{self.desk.run}-{self.work.name(one.asks[0])}"
-            found = await self.come(one, name)
-            if found is None and not self.is_out(one, name):
-                found = await self.to_hand_over(one, name)
-            if found is not None:
-                queue.extend(self.work.on_answer(one, found.value))
-                self.desk.budget.spent += self.work.took(found.value)
+            waiting_call = queue.popleft()
+            name = f"{self.desk.run}-{self.work.name(waiting_call.asks[0])}"
+            outcome = await self.come(waiting_call, name)
+            if outcome is None and not self.is_out(waiting_call, name):
+                outcome = await self.to_hand_over(waiting_call, name)
+            if outcome is not None:
+                queue.extend(self.work.on_answer(waiting_call, outcome.value))
+                self.desk.budget.spent += self.work.took(outcome.value)
                 self.tally.done += 1
 
     async def come(self, call: Group[A], name: str) -> Answered[B] | None:
@@ -528,13 +530,13 @@ class BatchSession(Generic[A, B]):
         for place in desk.results.of(name):
             can = desk.log.jobs[place.job].intended.can
             try:
-                found = await self.asking.read(ask, status=place.status, text=desk.log.text_at(place), can=can)
+                outcome = await self.asking.read(ask, status=place.status, text=desk.log.text_at(place), can=can)
             except ModelError:
                 if place.job not in desk.results.earlier:
                     raise
                 continue  # it was said when it came; whoever goes on has put it right
-            if found is not None:
-                return found
+            if outcome is not None:
+                return outcome
         if (times := desk.results.asked(name)) >= desk.options.tries:
             return await self.asking.give_up(ask, f"{times} batches came back without an answer to it")
         return None

@@ -56,7 +56,7 @@ def apart(work: Callable[[], T]) -> T:
 # To whom this user has agreed to send harmful text: asked once for each provider, whatever is to be sent.
 
 
-def allow_sending(what: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
+def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
     """Make sure that the user agrees to send harmful text to a provider; asked once for each.
 
     Parameters
@@ -77,11 +77,11 @@ def allow_sending(what: str, to: str | None, *, agreed: bool, ask: Callable[[str
     """
     if to is None or to in known_hosts():
         return
-    said = f"This sends {what}, which are harmful by design, to {to}."
+    warning = f"This sends {content}, which are harmful by design, to {to}."
     if not agreed:
         if ask is None:
-            raise ConfigurationError(f"{said} If its terms and yours allow that, add --yes.")
-        if not ask(said):
+            raise ConfigurationError(f"{warning} If its terms and yours allow that, add --yes.")
+        if not ask(warning):
             raise ConfigurationError("nothing was sent")
     note_consent(to)
 
@@ -98,10 +98,10 @@ def note_consent(host: str) -> None:
 
 def known_hosts() -> set[str]:
     try:
-        found = json.loads(consent_file().read_text(encoding="utf-8"))
+        hosts = json.loads(consent_file().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return set()
-    return {host for host in found if isinstance(host, str)} if isinstance(found, list) else set()
+    return {host for host in hosts if isinstance(host, str)} if isinstance(hosts, list) else set()
 
 
 # What a run may take, and what it has taken.
@@ -117,11 +117,11 @@ class Spend:
     cost_usd: float = 0.0
     tokens: int = 0
 
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(self.cost_usd + other.cost_usd, self.tokens + other.tokens)
+    def __add__(self, more: Spend) -> Spend:
+        return Spend(self.cost_usd + more.cost_usd, self.tokens + more.tokens)
 
-    def __sub__(self, other: Spend) -> Spend:
-        return Spend(self.cost_usd - other.cost_usd, self.tokens - other.tokens)
+    def __sub__(self, less: Spend) -> Spend:
+        return Spend(self.cost_usd - less.cost_usd, self.tokens - less.tokens)
 
 
 class Counted(Protocol):
@@ -139,8 +139,10 @@ class Counted(Protocol):
 
 def spent_of(records: Iterable[Counted]) -> Spend:
     """What calls took together."""
-    each = (Spend(one.cost_usd or 0.0, (one.input_tokens or 0) + (one.output_tokens or 0)) for one in records)
-    return sum(each, Spend())
+    spends = (
+        Spend(record.cost_usd or 0.0, (record.input_tokens or 0) + (record.output_tokens or 0)) for record in records
+    )
+    return sum(spends, Spend())
 
 
 @dataclass(frozen=True)
@@ -451,9 +453,9 @@ class RunProgress:
         if took.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + took.cost_usd
 
-    def count_outcome(self, problem: str | None, *, known: bool) -> None:
+    def count_outcome(self, problem: str | None, *, outcome_known: bool) -> None:
         """Take what an ask came to into account; a `known` one was of no use before and is counted anew."""
-        self.n_unusable -= known
+        self.n_unusable -= outcome_known
         if problem is None:
             self.n_usable += 1
         else:

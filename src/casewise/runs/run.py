@@ -558,7 +558,7 @@ class DurableRun(Generic[A, R]):
 
     def write(self, ask: A, answer: R, *, again: bool) -> None:
         self.log.write(ask, answer)
-        self.progress.count_outcome(answer.failure, known=again)
+        self.progress.count_outcome(answer.failure, outcome_known=again)
 
 
 def took(answer: Call) -> Took:

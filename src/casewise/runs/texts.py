@@ -199,15 +199,15 @@ def estimate_made(maker: Maker, texts: Iterable[str]) -> CallEstimate:
 
 def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
     """All that was made for the run at `within`, by maker and what a text is kept under."""
-    found = {}
+    texts = {}
     for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
         manifest = read_manifest(folder.parent, MADE)
-        for one in last_records(read_jsonl(folder.parent / MADE.file, MadeText, growing=True), MADE):
-            found[manifest.identity.maker, one.text_digest] = one
-    return found
+        for text in last_records(read_jsonl(folder.parent / MADE.file, MadeText, growing=True), MADE):
+            texts[manifest.identity.maker, text.text_digest] = text
+    return texts
 
 
 def spent_making(within: Path, *, but: str = "") -> Spend:
     """What all of it took, but for that of one maker."""
-    logs = [one for one in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if one.parent != folder_of(within, but)]
-    return spent_of(one for log in logs for one in read_jsonl(log, MadeText, growing=True))
+    logs = [file for file in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if file.parent != folder_of(within, but)]
+    return spent_of(file for log in logs for file in read_jsonl(log, MadeText, growing=True))
