@@ -185,6 +185,8 @@ def beside(low, high):
         words={"accuracy": estimate(0.7)},
         constant=0.6,
         why_no_words=None,
+        words_read="the context's words",
+        words_held_out="queries",
         people=People(None, 0, None, None),
         ahead_of_words=estimate(0.1, low, high),
     )

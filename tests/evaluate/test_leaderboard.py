@@ -99,7 +99,7 @@ def test_what_needs_no_judge_stands_on_every_board(folders):
     found = {row.name: row for row in board.baselines}
     judged = {row.name: row for row in board.rows}
 
-    assert list(found) == ["Words of the context alone", "The author's intent", "Always safe", "Always unsafe"]
+    assert list(found) == ["Words alone", "The author's intent", "Always safe", "Always unsafe"]
     assert all(row.best_rank is None for row in board.baselines)
     for baseline, judge in (
         ("Always safe", "constant:safe (binary)"),

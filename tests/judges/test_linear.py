@@ -41,7 +41,7 @@ def test_the_report_says_that_it_reads_vocabulary_and_not_safety():
 
 
 def test_too_few_queries_to_hold_out_are_an_error():
-    with pytest.raises(BenchmarkError, match="held out in 10 folds, but 'demo' has ratings of only 3"):
+    with pytest.raises(BenchmarkError, match="in 10 folds, and only 3 have labels"):
         casewise.judge(DEMO.keeping(DEMO.items[:6]), "linear")
 
 

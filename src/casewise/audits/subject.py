@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import compress, islice
@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from casewise.errors import ConfigurationError, did_you_mean
+from casewise.judges.baselines import texts_of_contexts, words_that_vary
 from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
-from casewise.records.base import Record, canonical_json, shipped_toml
+from casewise.records.base import Record, shipped_toml
+from casewise.records.item import INTENT_UNKNOWN
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
 from casewise.stats.sample import VOTES, labels, query_numbers
-from casewise.stats.words import Folds, LinearBaseline, PhraseCounts, out_of_fold
+from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table, texts
-from casewise.storage.columns import column_of_records
+from casewise.storage.benchmark_folder import Features, item_table, text, texts
+from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.load import worked_out
 
 # A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
@@ -155,6 +157,14 @@ LISTED = 20
 """Items named in a finding at most."""
 
 
+READS: Mapping[Features, str] = {
+    "context": "the context's words",
+    "query": "the query's words",
+    "query+context": "the words of query and context",
+}
+"""The words that a baseline reads, in a sentence."""
+
+
 @dataclass(frozen=True)
 class AuditOptions:
     """How an audit is made; all of it is recorded in its output."""
@@ -256,30 +266,76 @@ class Subject(ShortRepr):
         return raters_of(self.benchmark, self.items)
 
     @cached_property
+    def texts_of_contexts(self) -> FloatArray:
+        """(items,) a number for each context that differs in its words; nan without one, or where no words are read."""
+        return texts_of_contexts(self.benchmark, self.words_read)
+
+    @cached_property
     def exchanged(self) -> BoolArray:
-        """Items of a condition of the study's own whose context stands, word for word, under another query too."""
-        own = ~self.items["condition"].is_in(CONDITIONS).to_numpy()
-        if not own.any():
+        """Items of a condition of the study's own whose context stands, word for word, in a usual condition of another query."""
+        own = ~self.items["condition"].is_in([*CONDITIONS, INTENT_UNKNOWN]).to_numpy()
+        text = self.texts_of_contexts
+        usual = ~own & ~np.isnan(text)
+        if not own.any() or not usual.any():
             return np.zeros(len(own), dtype=bool)
-        written = ["" if context is None else canonical_json(context.shown()) for context in self.contexts]
-        queries: dict[str, set[int]] = {}
-        for text, query in zip(written, self.query, strict=True):
-            queries.setdefault(text, set()).add(int(query))
-        again: BoolArray = np.array([bool(text) and len(queries[text]) > 1 for text in written], dtype=bool)
-        moved: BoolArray = again & own
+        queries: dict[float, set[int]] = {}
+        for number, query in zip(text[usual].tolist(), self.query[usual].tolist(), strict=True):
+            queries.setdefault(number, set()).add(query)
+        moved: BoolArray = own & np.array(
+            [
+                bool(queries.get(number, set()) - {query})
+                for number, query in zip(text.tolist(), self.query.tolist(), strict=True)
+            ]
+        )
         return moved
+
+    @cached_property
+    def reads(self) -> Features:
+        """The words of an item that the baseline reads; the judge `linear` reads the same."""
+        plan = self.held_out(self.folds)
+        return words_that_vary(self.texts_of_contexts[self.words_read], plan)
+
+    @property
+    def learnt(self) -> BoolArray:
+        """The items that a classifier may learn from."""
+        rows: BoolArray = ~np.isnan(self.label) & ~self.exchanged & self.words_read
+        return rows
 
     @cached_property
     def why_no_baseline(self) -> str | None:
         """Why no classifier can be fitted; None where one can."""
-        if not self.with_context.any():
-            return "no item has a context"
-        learnt = ~np.isnan(self.label) & ~self.exchanged & self.words_read
-        if len(np.unique(self.query[learnt])) < self.folds:
-            return f"it holds out queries in {self.folds} folds, and there are fewer queries with ratings"
-        if self.label[learnt].min() > 0.5 or self.label[learnt].max() < 0.5:
-            return "people's verdicts are all alike"
+        if not self.learnt.any():
+            return "no item has a label"
+        if isinstance(plan := self.held_out(self.folds), str):
+            return plan
+        if self.label[self.learnt].min() > 0.5 or self.label[self.learnt].max() < 0.5:
+            return "the labels are all alike"
         return None
+
+    def held_out(self, folds: int, *, groups: NDArray[np.intp] | None = None) -> HeldOut | str:
+        """How the items that are read are held out in so many folds, or why they cannot be.
+
+        An exchanged item goes with its query: its context was learnt from.
+        `groups`: (items,) held out whole instead of queries.
+        """
+        rows = self.words_read
+        contexts = np.where(self.exchanged, np.nan, self.texts_of_contexts)
+        design = Design.of((self.query if groups is None else groups)[rows], contexts[rows])
+        return design.held_out(self.learnt[rows], folds=folds)
+
+    @property
+    def groups_held_out(self) -> str:
+        """The groups that the baseline holds out whole, in the plural."""
+        plan = self.held_out(self.folds)
+        return "queries" if isinstance(plan, str) else plan.groups
+
+    @cached_property
+    def groupings(self) -> tuple[NDArray[np.intp], ...]:
+        """Queries, and contexts where those recur: kinds of groups within which items need not be independent."""
+        plan = self.held_out(self.folds)
+        if isinstance(plan, str) or plan.groups == "queries":
+            return (self.query,)
+        return (self.query, Design.of(self.query, self.texts_of_contexts).context)
 
     @property
     def folds(self) -> int:
@@ -297,15 +353,20 @@ class Subject(ShortRepr):
 
     @cached_property
     def baseline(self) -> FloatArray:
-        """P(safe) of each item from the words of its context, by a classifier that saw no item of its query.
+        """P(safe) of each item from its words (`reads`), by a classifier that saw no item of its query, nor of its context.
 
         nan for an item whose words are not read. Exchanged items are predicted, not learnt from. It is the benchmark's
         own, so it is kept for the next report of any run over it.
         """
+        return self.predicted(self.reads)
+
+    def predicted(self, reads: Features) -> FloatArray:
+        """As `baseline`, from these words of each item."""
+        spoken = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,
-            f"words of contexts, queries held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
-            lambda: self.predict(self.context_words, self.query),
+            f"words of {spoken}, {self.groups_held_out} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
+            lambda: self.predict(self.words(reads)),
             made_with="scikit-learn",
         )
 
@@ -324,28 +385,39 @@ class Subject(ShortRepr):
         return found
 
     @cached_property
-    def context_words(self) -> PhraseCounts:
-        """The words of the contexts that are read, counted once for all that read them."""
+    def own_words(self) -> PhraseCounts:
+        """The words that the baseline reads (`reads`) of the items that are read, counted once for all that read them."""
+        return self.words(self.reads)
+
+    def words(self, reads: Features) -> PhraseCounts:
+        """The phrases of the items that are read."""
+        if reads == self.reads and "own_words" in vars(self):
+            return self.own_words
         if self.words_read.all():
-            return PhraseCounts.of(self.written)
-        shown = column_of_records(self.benchmark.items, "context_id").filter(pl.Series(self.words_read))
-        stated = map(self.benchmark.written, shown)
-        return PhraseCounts.of("\n".join(one.texts.values()) if one else "" for one in stated)
+            return PhraseCounts.of(self.written if reads == "context" else texts(self.benchmark, reads))
+        shown = records_at(self.benchmark.items, np.flatnonzero(self.words_read))
+        return PhraseCounts.of(text(self.benchmark, item, reads) for item in shown)
 
     def predict(
-        self, written: Iterable[str] | PhraseCounts, groups: NDArray[np.intp], *, folds: int | None = None
+        self,
+        written: Iterable[str] | PhraseCounts,
+        *,
+        groups: NDArray[np.intp] | None = None,
+        folds: int | None = None,
     ) -> FloatArray:
-        """P(safe) from `written`, with whole `groups` held out; see `casewise.stats.words`.
+        """P(safe) from `written`; see `casewise.stats.words`.
 
-        `written`: of every item, or as `context_words`. nan for an item whose words are not read.
+        `written`: of every item, or as `words` gives it. nan for an item whose words are not read.
+        `groups`: held out whole instead of queries; contexts that recur are held out with them.
         """
         rows = self.words_read
-        n = min(folds or self.folds, len(np.unique(groups[rows])))
-        weight = np.where(self.exchanged, np.nan, self.label)[rows]
-        model = LinearBaseline(n_folds=n)
-        read = written if isinstance(written, PhraseCounts) else compress(written, rows)
+        n = folds or self.folds
+        plan = self.held_out(n if groups is None else min(n, len(np.unique(groups[rows]))), groups=groups)
         found = np.full(len(rows), np.nan)
-        found[rows] = out_of_fold(read, weight, folds=Folds.of(groups[rows], n=n, seed=model.seed), model=model)
+        if not isinstance(plan, str):
+            weight = np.where(self.exchanged, np.nan, self.label)[rows]
+            read = written if isinstance(written, PhraseCounts) else compress(written, rows)
+            found[rows] = out_of_fold(read, weight, folds=plan.folds)
         return found
 
     def named(self, mask: BoolArray) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The context-only baseline, and the subsets that it makes."""
+"""The word baseline, and the subsets that it makes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from casewise.audits.subject import ALPHA, Part, Subject, spoken_name
+from casewise.audits.subject import ALPHA, READS, Part, Subject, spoken_name
 from casewise.errors import BenchmarkError, ConfigurationError, did_you_mean
 from casewise.notation import percent, share
 from casewise.records import Item
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
-from casewise.stats.estimates import Estimate, estimate
+from casewise.stats.estimates import STUDENT, Estimate, estimate
 from casewise.stats.metrics import metric_named, metrics_named, value_of
 from casewise.stats.pairs import halves
 from casewise.stats.sample import (
@@ -31,11 +31,11 @@ from casewise.stats.sample import (
 )
 from casewise.stats.words import weighty_phrases
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import texts
+from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out, worked_out_numbers
 
-# The context-only baseline: how far vocabulary alone goes. A baseline is no accusation: people read the context
+# The word baseline: how far vocabulary alone goes. A baseline is no accusation: people read the context
 # too.
 
 
@@ -55,7 +55,7 @@ PHRASES = 12
 class Gain(NamedTuple):
     """How much more often a baseline is right than the better of the two constant verdicts.
 
-    `z` is clustered by query, and `constant` the accuracy of the constant verdict.
+    `z` is clustered by query, or by context where contexts recur and vary more, and `constant` the accuracy of the constant verdict.
     """
 
     gain: float
@@ -78,19 +78,22 @@ class Gain(NamedTuple):
 
 
 def audit_baseline(subject: Subject, part: Part) -> None:
-    """The classifier on the context, on each parameter and on the query, against constant verdicts and the intent."""
+    """The classifier on words, on those of each parameter and of the query, against constant verdicts and the intent."""
     if subject.why_no_baseline is not None:
-        part.left_out.append(f"context-only baseline: {subject.why_no_baseline}.")
+        part.left_out.append(f"word baseline: {subject.why_no_baseline}.")
         return
     stated = subject.stated
     used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
     single = {name: alone(subject, name, stated[name].fill_null("")) for name in used}
-    by_query = alone(subject, "the query", texts(subject.benchmark, "query"))
+    by_query = (
+        subject.baseline if subject.reads == "query" else alone(subject, "the query", texts(subject.benchmark, "query"))
+    )
+    groups = subject.groups_held_out
     rows = [
-        row(subject, "context", "queries", subject.baseline),
+        row(subject, subject.reads, groups, subject.baseline),
         *held_out_wider(subject),
-        *(row(subject, name, "queries", values) for name, values in single.items()),
-        row(subject, "query", "queries", by_query),
+        *(row(subject, name, groups, values) for name, values in single.items()),
+        *([row(subject, "query", groups, by_query)] if subject.reads != "query" else []),
     ]
     for_safe, for_unsafe = telling_phrases(subject)
     part.measured |= {
@@ -100,10 +103,76 @@ def audit_baseline(subject: Subject, part: Part) -> None:
         "phrases_for_unsafe": for_unsafe,
         "exchanged_contexts": int(subject.exchanged.sum()),
     }
+    solution = solved_by_words(subject)
+    if solution is not None:
+        part.add(
+            "baseline.solved", solution.sentence, 1.0, {"reads": solution.reads, "accuracy": solution.accuracy.picked()}
+        )
     vocabulary(subject, part)
     one_parameter(subject, part, single)
-    query_alone(subject, part, by_query)
+    if subject.reads != "query":
+        query_alone(subject, part, by_query)
     shortcut(subject, part)
+
+
+SOLVED = 0.9
+"""Words solve a benchmark where the whole interval of their accuracy lies above this."""
+
+
+class Solution(NamedTuple):
+    """A classifier on words that solves a benchmark."""
+
+    reads: Features
+    accuracy: Estimate
+    held_out: str
+
+    @property
+    def sentence(self) -> str:
+        """That words alone solve the benchmark, for the first line of an audit and of every report."""
+        right = share(self.accuracy.estimate, self.accuracy.ci_low, self.accuracy.ci_high)
+        return (
+            f"Words alone solve this benchmark: a classifier of {READS[self.reads]}, tested on whole "
+            f"{self.held_out} that it did not learn from, gives the label on {right} of items. A high agreement here does "
+            "not show that a judge weighs the case."
+        )
+
+
+def solved_by_words(subject: Subject) -> Solution | None:
+    """The classifier whose accuracy is above `SOLVED` with its whole interval, and above the constant verdict; else None.
+
+    Intervals as `accuracy_over_groups` has them.
+    """
+    if subject.why_no_baseline is not None:
+        return None
+    every: tuple[Features, ...] = ("query",) if subject.reads == "query" else ("context", "query", "query+context")
+    for reads in dict.fromkeys((subject.reads, *every)):
+        values = subject.predicted(reads)
+        accuracy = accuracy_over_groups(subject, values)
+        gain = gain_over_constant(subject, values, ~subject.exchanged)
+        if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
+            return Solution(reads, accuracy, subject.groups_held_out)
+    return None
+
+
+def accuracy_over_groups(subject: Subject, values: FloatArray) -> Estimate:
+    """Accuracy with its interval over queries, or over contexts where they recur and differ more.
+
+    Where it is alike in every query and in every context, the interval is over those of which there are more.
+    """
+    over = [accuracy_within(subject, values, groups) for groups in subject.groupings]
+    varying = [one for one in over if one.method == STUDENT]
+    return max(varying, key=width) if varying else min(over, key=width)
+
+
+def width(found: Estimate) -> float:
+    return np.inf if found.ci_low is None or found.ci_high is None else found.ci_high - found.ci_low
+
+
+def accuracy_within(subject: Subject, values: FloatArray, groups: NDArray[np.intp]) -> Estimate:
+    sample = judged(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
+    read = ~np.isnan(values)
+    (accuracy,) = estimate(sample if read.all() else sample.where(read), metrics=metrics_named("accuracy"))
+    return accuracy
 
 
 def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
@@ -111,41 +180,43 @@ def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
     folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
         subject.benchmark,
-        f"words of {what} alone, queries held out in {folds} folds",
-        lambda: subject.predict(written, subject.query, folds=folds),
+        f"words of {what} alone, {subject.groups_held_out} held out in {folds} folds",
+        lambda: subject.predict(written, folds=folds),
         made_with="scikit-learn",
     )
 
 
 def held_out_wider(subject: Subject) -> Iterator[dict[str, Any]]:
-    """The baseline on contexts with whole categories held out, and whole authors where they are recorded for all."""
+    """The baseline with whole categories held out, and whole authors where they are recorded for all."""
     by = subject.read.authors
     authors = None if by.has_nulls() else numbered(by)
     for name, groups in (("categories", numbered(subject.items["category"])), ("authors", authors)):
         if groups is not None and len(np.unique(groups)) > 1:
-            yield row(subject, "context", name, held_out(subject, name, groups))
+            values = held_out(subject, name, groups)
+            if not np.isnan(values).all():
+                yield row(subject, subject.reads, name, values)
 
 
 def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
-    """Predictions from the words of contexts, with whole groups held out."""
+    """Predictions from the words that the baseline reads, with whole groups held out."""
     folds = min(subject.folds, len(np.unique(groups)))
     return worked_out(
         subject.benchmark,
-        f"words of contexts, {what} held out in {folds} folds",
-        lambda: subject.predict(subject.context_words, groups, folds=folds),
+        f"words of {subject.reads}, {what} held out in {folds} folds",
+        lambda: subject.predict(subject.own_words, groups=groups, folds=folds),
         made_with="scikit-learn",
     )
 
 
 def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The phrases of contexts that speak most for safe, and for unsafe, with their coefficients."""
+    """The phrases that speak most for safe, and for unsafe, with their coefficients."""
 
     def work() -> dict[str, float]:
-        sides = weighty_phrases(subject.context_words, subject.label[subject.words_read], n=PHRASES)
+        sides = weighty_phrases(subject.own_words, subject.label[subject.words_read], n=PHRASES)
         return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
 
     numbers = worked_out_numbers(
-        subject.benchmark, f"{PHRASES} phrases of contexts for each verdict", work, made_with="scikit-learn"
+        subject.benchmark, f"{PHRASES} phrases of {subject.reads} for each verdict", work, made_with="scikit-learn"
     )
     rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in numbers.items()]
     return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]
@@ -193,7 +264,7 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
     constant = label if label.mean() >= 0.5 else 1 - label
     difference = right(values[known] > 0.5, label) - constant
     gain = float(difference.mean())
-    spread = float(np.sqrt(cluster_variance(difference - gain, subject.query[known])))
+    spread = float(np.sqrt(max(cluster_variance(difference - gain, groups[known]) for groups in subject.groupings)))
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
 
 
@@ -204,7 +275,7 @@ def vocabulary(subject: Subject, part: Part) -> None:
     main = m["baselines"][0]["votes"]["accuracy"]
     part.add(
         "baseline.vocabulary",
-        f"Words of the context alone predict people's verdict on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
+        f"{READS[subject.reads].capitalize()} alone predict people's verdict on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
         f"of items; a constant verdict is right on {percent(gain.constant)}.",
         gain.share,
         {
@@ -212,7 +283,7 @@ def vocabulary(subject: Subject, part: Part) -> None:
             "accuracy_by_what_is_held_out": {
                 one["held_out"]: one["votes"]["accuracy"]["estimate"]
                 for one in m["baselines"]
-                if one["reads"] == "context"
+                if one["reads"] == subject.reads
             },
             "gain": gain.gain,
             "z": gain.z,

@@ -91,7 +91,7 @@ class ShortAnswer(ShortRepr):
         yield Yardstick("Always the same verdict", found.constant, None, None)
         if found.words:
             some = f" ({found.of_some})" if found.of_some else ""
-            yield Yardstick.of(f"Words of the context alone{some}", found.words["accuracy"])
+            yield Yardstick.of(f"Words alone{some}", found.words["accuracy"])
         if found.intent is not None:
             yield Yardstick.of(f"Copying the author's intent{found.without_intent}", found.intent)
         if people.same_again is not None:
@@ -199,7 +199,7 @@ def beside_words(found: Beside) -> str:
     ahead = found.ahead_of_words
     if ahead is None:
         return ""
-    return compared((ahead.ci_low, ahead.ci_high), word_baseline(found.words["accuracy"]))
+    return compared((ahead.ci_low, ahead.ci_high), word_baseline(found))
 
 
 def where_it_fails(errors: RefusalRates) -> Iterator[str]:

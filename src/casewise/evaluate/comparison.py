@@ -21,7 +21,7 @@ from casewise.evaluate.judged_runs import (
     first_few,
     read_runs,
 )
-from casewise.evaluate.yardsticks import as_wanted, subset_notes
+from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray
@@ -79,7 +79,7 @@ class ComparisonNumbers:
             for series in (spoken_of if len(spoken_of) > 1 else runs.series)
         ]
         found = compare_judges(entrants, pairs=find_pairs(runs.items))
-        return cls(runs, options, found, (*notes_of(runs, found, options), *subset_notes(options.items)))
+        return cls(runs, options, found, (*notes_of(runs, found, options), *notes_on_items(runs.benchmark, options)))
 
     @property
     def benchmark(self) -> Benchmark:
@@ -386,7 +386,7 @@ def gate_runs(
         nothing_scored=all(after.silent for _, after in held.values()),
         unscored_shares=(max(one for one, _ in shares), max(other for _, other in shares)),
         max_unscored=max_unscored,
-        notes=(*notes(runs, before, after, options), *subset_notes(options.items)),
+        notes=(*notes(runs, before, after, options), *notes_on_items(runs.benchmark, options)),
     )
 
 

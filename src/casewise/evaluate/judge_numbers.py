@@ -44,7 +44,7 @@ from casewise.evaluate.yardsticks import (
     beside_people,
     besides,
     misjudged,
-    subset_notes,
+    notes_on_items,
     subset_scores,
     without_attacks,
 )
@@ -277,7 +277,7 @@ class JudgeNumbers:
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(asked, options), *subset_notes(options.items), *attacking),
+            notes=(*notes_of(asked, options), *notes_on_items(runs.benchmark, options), *attacking),
         )
 
     @property

@@ -15,7 +15,7 @@ from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
 from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, ReportOptions, Series, against_full_context, read_runs
 from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.evaluate.replay import notes_of
-from casewise.evaluate.yardsticks import Backdrop, People, against_others, picked_numbers, subset_notes
+from casewise.evaluate.yardsticks import Backdrop, People, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import RankIntervals, rank_intervals
@@ -146,7 +146,7 @@ def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> I
     subject = backdrop.subject
     one = partial(contender, runs, options=options)
     if subject.why_no_baseline is None and subject.words_read.all():
-        yield one("Words of the context alone", "probability", subject.baseline)
+        yield one("Words alone", "probability", subject.baseline)
     if not np.isnan(subject.intended).all():
         yield one("The author's intent", "binary", subject.intended)
     yield one("Always safe", "binary", np.ones(len(runs.items)))
@@ -285,7 +285,7 @@ def leaderboard(
         notes=(
             *notes(runs, common, judges, theirs.found, options),
             *theirs.notes,
-            *subset_notes(options.items),
+            *notes_on_items(runs.benchmark, options),
             *(
                 [
                     f"Left out: {n_arms} arm{'s' if n_arms > 1 else ''} in which a judge was shown other than people were; --arms shows them."

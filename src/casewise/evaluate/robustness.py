@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, parse_named
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, read_runs
-from casewise.evaluate.yardsticks import as_wanted
+from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.records import Arm, ShortRepr, Transform, UnscoredReason
 from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
@@ -504,7 +504,12 @@ class RobustnessNumbers(ShortRepr):
         names = [f"{one.judge} ({one.elicitation})" for one in (self.run.asked[0].series, *self.run.runs.series)]
         others = [name for name in dict.fromkeys(names) if name != names[0]]
         unsaid = (f"Nothing here is about {', '.join(others)}: only {names[0]} is.",) if others else ()
-        return (*self.run.benchmark.notes(), *unsaid, *self.run.runs.judges_notes)
+        return (
+            *self.run.benchmark.notes(),
+            *unsaid,
+            *self.run.runs.judges_notes,
+            *notes_on_items(self.run.benchmark, self.options),
+        )
 
     @cached_property
     def rows(self) -> tuple[Attacked, ...]:

@@ -14,7 +14,7 @@ from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.behaviour import CorrectedRate, label_words, people_of, rate
 from casewise.evaluate.behaviour import right as agreement
 from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, Series, first_few, read_runs
-from casewise.evaluate.yardsticks import as_wanted
+from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray
@@ -410,3 +410,4 @@ def notes_of(found: JudgedRuns, models: Sequence[SaysDoes], options: ReportOptio
             "their labels with --grader-labels before you publish a difference."
         )
     yield from found.judges_notes
+    yield from notes_on_items(found.benchmark, options)

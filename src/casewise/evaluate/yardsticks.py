@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from casewise.audits.subject import AuditOptions, Subject
-from casewise.audits.words import SUBSETS, subset_rows
+from casewise.audits.subject import READS, AuditOptions, Subject
+from casewise.audits.words import SUBSETS, solved_by_words, subset_rows
 from casewise.errors import BenchmarkError, StatisticsError
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
 from casewise.notation import percent
@@ -77,9 +77,9 @@ class Backdrop(ShortRepr):
 
     @cached_property
     def words(self) -> FloatArray:
-        """P(safe) of each item from the words of its context, which no report reads again."""
+        """P(safe) of each item from its words, which no report reads again."""
         found = self.subject.baseline
-        vars(self.subject).pop("context_words", None)
+        vars(self.subject).pop("own_words", None)
         return found
 
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
@@ -107,6 +107,8 @@ class Backdrop(ShortRepr):
             judge={name: estimate_of(found) for name, found in judge.items()},
             words={name: estimate_of(found) for name, found in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
+            words_read=READS[subject.reads],
+            words_held_out=subject.groups_held_out,
             words_of=None if judge_there is judge else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"]) if words else None,
             intent=estimate_of(intent["accuracy"]) if intent else None,
@@ -160,8 +162,12 @@ class Beside(ShortRepr):
 
     judge: dict[str, Estimate]
     words: dict[str, Estimate]
-    """The context-only classifier's numbers; empty where there is none, and `why_no_words` then says why."""
+    """The numbers of the classifier on words; empty where there is none, and `why_no_words` then says why."""
     why_no_words: str | None
+    words_read: str
+    """The words that it reads: "the context's words", "the query's words", "the words of query and context"."""
+    words_held_out: str
+    """The groups that it was tested on whole, in the plural: "queries", "queries and contexts"."""
     words_of: int | None
     """How many items the classifier's numbers are over, where words are not read of all."""
     ahead_of_words: Estimate | None
@@ -191,6 +197,8 @@ class Beside(ShortRepr):
             **({} if self.words_of is None else {"words_of": self.words_of}),
             "words": {name: picked_numbers(found) for name, found in self.words.items()},
             "why_no_words": self.why_no_words,
+            "words_read": self.words_read,
+            "words_held_out": self.words_held_out,
             "ahead_of_words": picked_numbers(self.ahead_of_words),
             "intent": picked_numbers(self.intent),
             "constant": self.constant,
@@ -268,8 +276,8 @@ def what_it_shows(found: Beside) -> str:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
     agrees = f"The judge agrees with people on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
     if found.ahead_of_words is None:
-        return f"{agrees}; how far the context's words alone would go could not be measured ({found.why_no_words})."
-    ahead, words = found.ahead_of_words, word_baseline(found.words["accuracy"])
+        return f"{agrees}; how far words alone would go could not be measured ({found.why_no_words})."
+    ahead, words = found.ahead_of_words, word_baseline(found)
     if ahead.ci_low is not None and ahead.ci_low > 0:
         shows = f"more often than {words}"
     elif ahead.ci_high is not None and ahead.ci_high < 0:
@@ -285,10 +293,13 @@ def what_it_shows(found: Beside) -> str:
     return f"{agrees}: {shows}{limit}."
 
 
-def word_baseline(accuracy: Estimate) -> str:
+def word_baseline(found: Beside) -> str:
     """The word baseline in a sentence: how often it is right, and that it learnt from the labels that it is scored on."""
-    right = percent(accuracy.estimate)
-    return f"a classifier of the context's words ({right}), trained on these labels with whole queries held out"
+    right = percent(found.words["accuracy"].estimate)
+    return (
+        f"a classifier of {found.words_read} ({right}), trained on these labels with whole "
+        f"{found.words_held_out} held out"
+    )
 
 
 # Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
@@ -302,7 +313,7 @@ class SubsetScore:
     subset: str
     accuracy: Estimate
     words: float | None
-    """The accuracy of the context-only classifier there; None where there is none."""
+    """The accuracy of the classifier on words there; None where there is none."""
     second_study: float | None
     """How often a second study of this size would agree with this one there; None for `hard`."""
     best: float | None
@@ -373,16 +384,17 @@ def subset_score(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str
     return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, len(sample), len(sample))
 
 
-def subset_notes(name: str | None) -> tuple[str, ...]:
-    """What a reader of a report on the subset called `name` must know; nothing where it is on all items."""
-    if name is None:
-        return ()
-    said = f"All numbers are over the items that are {name!r}: {SUBSETS[name]}."
-    if name == "hard":
-        said += (
-            " Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
+def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
+    """Sentences that a reader of any report must know: that words alone solve the benchmark, and which subset this is."""
+    solution = solved_by_words(Subject(benchmark, AuditOptions(seed=options.seed))) if benchmark.items else None
+    notes = [] if solution is None else [solution.sentence]
+    if options.items is not None:
+        notes.append(f"All numbers are over the items that are {options.items!r}: {SUBSETS[options.items]}.")
+    if options.items == "hard":
+        notes.append(
+            "Chosen and scored by the same votes they make every judge look bad; the table of subsets is free of that."
         )
-    return (said,)
+    return tuple(notes)
 
 
 def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,10 +15,13 @@ from casewise.judges.recorded_files import Key, is_table, read_inspect_log, read
 from casewise.models.endpoints import Prices
 from casewise.records import ELICITATIONS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest, writable
+from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.sample import LabelPolicy, labels, of_raw_values, query_numbers
-from casewise.stats.words import Folds, LinearBaseline, out_of_fold
+from casewise.stats.words import Design, HeldOut, LinearBaseline, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import Features, item_table, texts
+from casewise.storage.benchmark_folder import Features, item_table, text, texts
+from casewise.storage.columns import records_at
+from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
 from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
@@ -48,29 +52,43 @@ class ConstantJudge(LocalJudge):
 class LinearJudge(LocalJudge):
     """TF-IDF of words and word pairs, logistic regression, queries held out by fold: every prediction is out of fold.
 
-    It learns from the benchmark's own ratings, so it is no judge to deploy: it is the baseline that a judge has to beat
-    before its number says anything about safety.
+    Where contexts recur under several queries, contexts are held out too. It learns from the benchmark's own labels, so it
+    is no judge to deploy: it is the baseline that a judge has to beat before its number says anything about safety.
     """
 
     elicitations: tuple[Elicitation, ...] = ("probability", "binary")
 
     def __init__(
-        self, benchmark: Benchmark, *, features: Features = "context", model: LinearBaseline = LinearBaseline()
+        self, benchmark: Benchmark, *, features: Features | None = None, model: LinearBaseline = LinearBaseline()
     ) -> None:
-        if features not in get_args(Features):
+        if features is not None and features not in get_args(Features):
             raise JudgeError(f"linear:{features}: it reads {', '.join(get_args(Features))}")
-        self.features, self.learner = features, model
-        self.id = self.name = "linear" if features == "context" else f"linear:{features}"
-        self.values = predictions(benchmark, features, model)
+        self.learner = model
+        self.id = self.name = "linear" if features is None else f"linear:{features}"
+        items = item_table(benchmark)
+        weight = labels(items, LabelPolicy()).weight
+        contexts = texts_of_contexts(benchmark)
+        plan = Design.of(query_numbers(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
+        if isinstance(plan, str):
+            raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan}")
+        if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
+            raise BenchmarkError(f"the labels of {benchmark.name!r} are all alike: there is nothing to learn")
+        self.features: Features = features or words_that_vary(contexts, plan)
+        self.held_out = plan.groups
+        values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=model)
+        self.values = dict(zip(items["item_id"], values.tolist(), strict=True))
 
     def settings(self) -> dict[str, Any]:
-        return {"features": self.features, "folds": self.learner.n_folds, "c": self.learner.c, "labels": "votes"}
+        held_out = {} if self.held_out == "queries" else {"held_out": self.held_out}
+        learner = {"folds": self.learner.n_folds, "c": self.learner.c, "labels": "votes"}
+        return {"features": self.features, **learner, **held_out}
 
     def notes(self) -> tuple[str, ...]:
         return (
             (
-                f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own ratings, with queries held out by "
-                "fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no judge to deploy."
+                f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.held_out} "
+                "held out by fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no "
+                "judge to deploy."
             ),
         )
 
@@ -83,25 +101,35 @@ class LinearJudge(LocalJudge):
         return Answer(Scored(value=value if ask.elicitation == "probability" else float(value > 0.5)))
 
 
-def predictions(benchmark: Benchmark, features: Features, model: LinearBaseline) -> dict[str, float]:
-    """Out-of-fold P(safe) by item id.
+def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> FloatArray:
+    """(items,) a number for each context that differs in its words: equal where the same is stated under another query.
 
-    Raises BenchmarkError: there are too few queries with ratings, or people's verdicts are all alike.
+    nan for an item without a context, and outside `rows`. It is kept, for contexts of a large benchmark lie in a file.
     """
-    items = item_table(benchmark)
-    weight = labels(items, LabelPolicy()).weight
-    n_queries = items.filter(~np.isnan(weight))["query_id"].n_unique()
-    if n_queries < model.n_folds:
-        raise BenchmarkError(
-            f"the linear judge learns from ratings with queries held out in {model.n_folds} folds, "
-            f"but {benchmark.name!r} has ratings of only {n_queries}"
-        )
-    if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
-        raise BenchmarkError(f"people's verdicts on {benchmark.name!r} are all alike: there is nothing to learn")
-    groups = query_numbers(items)
-    folds = Folds.of(groups, n=model.n_folds, seed=model.seed)
-    found = out_of_fold(texts(benchmark, features), weight, folds=folds, model=model)
-    return dict(zip(items["item_id"], found.tolist(), strict=True))
+    shown = np.ones(len(benchmark.items), dtype=bool) if rows is None else rows
+
+    def work() -> FloatArray:
+        hashes = np.zeros(len(shown), dtype=np.uint64)
+        places = np.flatnonzero(shown)
+        for place, item in zip(places.tolist(), records_at(benchmark.items, places), strict=True):
+            if words := text(benchmark, item, "context"):
+                hashes[place] = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
+        _, number = np.unique(hashes, return_inverse=True)
+        return np.where(hashes == 0, np.nan, number).astype(float)
+
+    return worked_out(benchmark, f"which contexts are alike, of {int(shown.sum())}", work, made_with="numpy")
+
+
+def words_that_vary(contexts: FloatArray, plan: HeldOut | str) -> Features:
+    """The words that a baseline reads: the context's, the query's where it has none, both where they are crossed.
+
+    `contexts`: (items,) as `texts_of_contexts`.
+    """
+    stated = ~np.isnan(contexts)
+    if not stated.any() or (stated.all() and len(np.unique(contexts)) == 1):
+        return "query"
+    crossed = not isinstance(plan, str) and plan.groups == "queries and contexts"
+    return "query+context" if crossed else "context"
 
 
 # A recorded judge: answers given before, by a published output file or another run.

@@ -38,7 +38,7 @@ def benchmark_of(wish: Wish, judge: str) -> Benchmark:
 def linear(wish: Wish) -> Judge:
     from casewise.judges.baselines import LinearJudge
 
-    return LinearJudge(benchmark_of(wish, "linear"), features=wish.rest or "context")  # type: ignore[arg-type]  # checked there
+    return LinearJudge(benchmark_of(wish, "linear"), features=wish.rest or None)  # type: ignore[arg-type]  # checked there
 
 
 def constant(wish: Wish) -> Judge:
@@ -70,7 +70,7 @@ def reward(wish: Wish) -> Judge:
 
 
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
-    "linear": ("linear, linear:query, linear:query+context", linear),
+    "linear": ("linear, linear:query, linear:context, linear:query+context", linear),
     "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
     "recorded": (
         "recorded:FILE (a run folder, a table of verdicts in CSV or JSON Lines, Inspect's .eval log, or a published output file)",

@@ -275,8 +275,10 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     p, few = found.people, {name: estimate_with_interval(one) for name, one in found.against_others.items()}
     rows = [yardstick_row(judge, found.judge, few.get("judge", "–"))]
     if found.words:
-        how = "; ".join(filter(None, ("linear classifier, queries held out", found.of_some)))
-        title = f"Words of the context alone ({how})"
+        how = "; ".join(
+            filter(None, (f"linear classifier of {found.words_read}, {found.words_held_out} held out", found.of_some))
+        )
+        title = f"Words alone ({how})"
         rows.append(yardstick_row(title, found.words, few.get("words", "–")))
     if found.intent is not None:
         title = f"Copying the author's intent{found.without_intent}"

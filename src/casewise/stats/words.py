@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
@@ -43,6 +43,87 @@ class Folds(NamedTuple):
         fold_of_group = np.empty(len(names), dtype=np.intp)
         fold_of_group[order] = np.arange(len(names)) % n
         return cls(fold_of_group[inverse], n)
+
+
+MOST_CROSSED = 5
+"""Folds of queries and of contexts where both are held out: 25 fits, each from 64 % of the items."""
+
+LEAST_CROSSED = 20
+"""Labelled items from which a classifier learns where queries and contexts are crossed."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which items go together, so that a classifier is tested on words that it has not learnt from."""
+
+    query: NDArray[np.intp]
+    """(items,) the query, or what joins several: items of one cluster."""
+    context: NDArray[np.intp]
+    """(items,) equal where the same context is stated word for word; an item without a context has its query's own number."""
+
+    @classmethod
+    def of(cls, query: NDArray[np.intp], contexts: NDArray[np.float64]) -> Self:
+        """`contexts`: (items,) a number for each different text, from 0; nan without a context."""
+        stated = ~np.isnan(contexts)
+        number = np.where(stated, contexts, query + np.nanmax(contexts, initial=-1) + 1)
+        return cls(query, number.astype(np.intp))
+
+    @cached_property
+    def recurring(self) -> bool:
+        """Whether a context stands under more than one query."""
+        pairs = np.unique(np.column_stack([self.context, self.query]), axis=0)
+        return len(pairs) > len(np.unique(self.context))
+
+    @cached_property
+    def component(self) -> NDArray[np.intp]:
+        """(items,) equal for items that a chain of shared queries and contexts joins."""
+        return joined(self.query, self.context)
+
+    def held_out(self, learnt: BoolArray, *, folds: int) -> HeldOut | str:
+        """How items are held out, or the reason why a classifier cannot be tested.
+
+        Where no context recurs, whole queries. Where contexts recur, whole groups of queries that share contexts if there
+        are enough such groups; otherwise a test item's query and its context, both.
+        """
+        queries, contexts, components = (
+            len(np.unique(groups[learnt])) for groups in (self.query, self.context, self.component)
+        )
+        if queries == 1 and contexts > 1:
+            if contexts < folds:
+                return f"there is one query, and only {contexts} of its contexts have labels"
+            return HeldOut((Folds.of(self.context, n=folds),), "contexts")
+        if not self.recurring or contexts == 1 or components >= folds:
+            if components < folds and queries < folds:
+                return f"it holds out queries in {folds} folds, and only {queries} have labels"
+            one = self.component if components >= folds else self.query
+            what = "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
+            return HeldOut((Folds.of(one, n=folds),), what)
+        if learnt.sum() < LEAST_CROSSED:
+            return f"it learns from {LEAST_CROSSED} items or more, and only {int(learnt.sum())} have labels"
+        most = min(folds, MOST_CROSSED)
+        return HeldOut(
+            tuple(Folds.of(groups, n=min(most, n)) for groups, n in ((self.query, queries), (self.context, contexts))),
+            "queries and contexts",
+        )
+
+
+class HeldOut(NamedTuple):
+    """How rows are held out: each is predicted without any row that shares a fold with it, of any of `folds`."""
+
+    folds: tuple[Folds, ...]
+    groups: str
+    """The groups that are held out whole, in the plural."""
+
+
+def joined(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+    """(rows,) equal for rows that a chain of equal numbers in either array joins."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = int(first.max(initial=-1)) + 1
+    size = nodes + int(second.max(initial=-1)) + 1
+    edges = coo_array((np.ones(len(first), dtype=bool), (first, nodes + second)), shape=(size, size))
+    return np.asarray(connected_components(edges, directed=False)[1][first], dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -115,7 +196,11 @@ class Classifier:
 
 
 def out_of_fold(
-    texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, folds: Folds, model: LinearBaseline = LinearBaseline()
+    texts: Iterable[str] | PhraseCounts,
+    weight: FloatArray,
+    *,
+    folds: Sequence[Folds],
+    model: LinearBaseline = LinearBaseline(),
 ) -> FloatArray:
     """P(safe) of every text, from a classifier that saw no row of its fold.
 
@@ -126,18 +211,21 @@ def out_of_fold(
     weight
         (n,) of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows without a
         label (nan) are predicted, not learnt.
+    folds
+        Of one kind of group, or of several that are crossed: then a classifier saw no row that shares a fold of either kind.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
     predicted = np.empty(len(counts))
+    cells, cell = np.unique(np.column_stack([one.of_row for one in folds]), axis=0, return_inverse=True)
+    cell = cell.ravel()
     # The optimiser's vectors are too short for several threads: on two cores they make it three times slower.
     with threadpool_limits(limits=1):
-        for fold in range(folds.n):
-            held_out = folds.of_row == fold
-            if held_out.any():
-                fitted = Classifier.fit(counts, weight, ~held_out & ~np.isnan(weight), model)
-                predicted[held_out] = fitted.predict(counts, held_out)
+        for place, of_cell in enumerate(cells):
+            shares = np.any([one.of_row == fold for one, fold in zip(folds, of_cell, strict=True)], axis=0)
+            fitted = Classifier.fit(counts, weight, ~shares & ~np.isnan(weight), model)
+            predicted[cell == place] = fitted.predict(counts, cell == place)
     return predicted
 
 

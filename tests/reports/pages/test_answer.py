@@ -52,7 +52,7 @@ def test_a_judge_that_is_its_yardstick_has_the_same_interval(report):
     forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
     rows = {row.label: row.written for row in forest.groups[0][1]}
 
-    assert rows["This judge"] == rows["Words of the context alone"]
+    assert rows["This judge"] == rows["Words alone"]
 
 
 def test_one_new_person_stands_with_the_judge_against_the_same_others_and_apart_from_the_rest(report):

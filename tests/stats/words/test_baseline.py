@@ -15,7 +15,7 @@ def test_predictions_are_those_of_a_pipeline_fitted_on_each_fold():
     texts = [f"{'kind' if y and draws.random() < 0.8 else 'cruel'} {' '.join(draws.choice(TEXTS))}" for y in label]
     folds = Folds.of(np.arange(200), n=4)
 
-    found = out_of_fold(texts, label, folds=folds)
+    found = out_of_fold(texts, label, folds=[folds])
 
     expected = np.empty(200)
     for fold in range(4):
@@ -28,7 +28,7 @@ def test_predictions_are_those_of_a_pipeline_fitted_on_each_fold():
 
 
 def test_texts_without_a_word_are_predicted_by_the_share_of_safe_ones():
-    found = out_of_fold(["", "-"] * 10, np.array([1.0, 1, 1, 0] * 5), folds=Folds.of(np.arange(20), n=2))
+    found = out_of_fold(["", "-"] * 10, np.array([1.0, 1, 1, 0] * 5), folds=[Folds.of(np.arange(20), n=2)])
 
     assert ((found > 0.4) & (found <= 1)).all()
 
@@ -47,21 +47,21 @@ def test_predictions_are_the_same_whatever_the_order_of_texts():
     texts = np.array([f"{'kind' if y == 1 else 'cruel'} {' '.join(draws.choice(TEXTS, 2))}" for y in label])
     groups = np.arange(150) // 2
     words = PhraseCounts.of(texts)
-    found = out_of_fold(words, label, folds=Folds.of(groups, n=5))
+    found = out_of_fold(words, label, folds=[Folds.of(groups, n=5)])
     shuffled = draws.permutation(150)
 
     folds = Folds(Folds.of(groups, n=5).of_row[shuffled], 5)
-    again = out_of_fold(texts[shuffled], label[shuffled], folds=folds)
+    again = out_of_fold(texts[shuffled], label[shuffled], folds=[folds])
 
     assert again == pytest.approx(found[shuffled], abs=1e-6)
-    assert out_of_fold(words, label, folds=Folds.of(groups, n=5)) == pytest.approx(found, abs=1e-6)
+    assert out_of_fold(words, label, folds=[Folds.of(groups, n=5)]) == pytest.approx(found, abs=1e-6)
 
 
 def test_a_tie_is_learnt_as_half_of_each_verdict():
     texts = ["kind nurse", "cruel stalker", "kind stalker"] * 40
     weight = np.array([1.0, 0.0, 0.5] * 40)
 
-    found = out_of_fold(texts, weight, folds=Folds.of(np.arange(120), n=4))
+    found = out_of_fold(texts, weight, folds=[Folds.of(np.arange(120), n=4)])
 
     assert found[2::3].mean() == pytest.approx(0.5, abs=0.05)
     assert found[0] > 0.9
