@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audits.builders import Row, benchmark_of, looked, some_words
+from tests.audits.builders import Row, benchmark_of, crowd, looked, some_words
 
 import casewise
 from casewise.audits.subject import AuditOptions, Subject
 from casewise.audits.words import SOLVED, audit_baseline, solved_by_words
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.yardsticks import notes_on_items
-from casewise.stats.words import Design, Folds, out_of_fold
+from casewise.judges.baselines import LinearJudge
+from casewise.stats.words import Design, Folds, HeldOut, out_of_fold
 
 
 def crossed(rng, *, requests=30, profiles=8, label="request"):
@@ -90,8 +91,10 @@ def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
     subject = Subject(benchmark_of(rows))
 
     assert (subject.why_no_baseline, subject.reads, subject.groups_held_out) == (None, "query", "queries")
-    assert casewise.judges.baselines.LinearJudge(subject.benchmark).features == "query"
-    assert solved_by_words(subject).reads == "query"
+    assert LinearJudge(subject.benchmark).features == "query"
+    solution = solved_by_words(subject)
+    assert solution is not None
+    assert solution.reads == "query"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,26 @@ def test_a_benchmark_without_contexts_is_read_by_the_words_of_its_queries():
 def test_items_are_held_out_by_what_they_share(query, context, groups):
     plan = Design(np.array(query), np.array(context)).held_out(np.ones(40, dtype=bool), folds=4)
 
+    assert isinstance(plan, HeldOut)
     assert plan.groups == groups
+
+
+def test_items_of_one_cluster_are_held_out_together():
+    benchmark = benchmark_of(crowd(np.random.default_rng(7), queries=40))
+    place = {query.id: number for number, query in enumerate(benchmark.queries)}
+    clustered = replace(
+        benchmark,
+        items=tuple(
+            item.model_copy(update={"cluster": f"task {place[item.query_id] // 2}"}) for item in benchmark.items
+        ),
+    )
+    subject = Subject(clustered)
+
+    plan = subject.held_out(subject.folds)
+    assert isinstance(plan, HeldOut)
+    (folds,) = plan.folds
+    task = np.array([place[item.query_id] // 2 for item in clustered.items])
+    assert all(len(set(folds.of_row[task == one].tolist())) == 1 for one in range(20))
 
 
 def test_too_few_items_are_the_reason_that_is_given():

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.judges.baselines import texts_of_contexts, words_that_vary
+from casewise.judges.baselines import held_together, texts_of_contexts, words_that_vary
 from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
 from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN
@@ -320,7 +320,7 @@ class Subject(ShortRepr):
         """
         rows = self.words_read
         contexts = np.where(self.exchanged, np.nan, self.texts_of_contexts)
-        design = Design.of((self.query if groups is None else groups)[rows], contexts[rows])
+        design = Design.of((held_together(self.items) if groups is None else groups)[rows], contexts[rows])
         return design.held_out(self.learnt[rows], folds=folds)
 
     @property

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
 from casewise.judges.judge import Answer, Ask, LocalJudge
@@ -16,8 +18,8 @@ from casewise.models.endpoints import Prices
 from casewise.records import ELICITATIONS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import digest, writable
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.sample import LabelPolicy, labels, of_raw_values, query_numbers
-from casewise.stats.words import Design, HeldOut, LinearBaseline, out_of_fold
+from casewise.stats.sample import LabelPolicy, labels, numbered, of_raw_values
+from casewise.stats.words import Design, HeldOut, LinearBaseline, joined, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, item_table, text, texts
 from casewise.storage.columns import records_at
@@ -68,7 +70,7 @@ class LinearJudge(LocalJudge):
         items = item_table(benchmark)
         weight = labels(items, LabelPolicy()).weight
         contexts = texts_of_contexts(benchmark)
-        plan = Design.of(query_numbers(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
+        plan = Design.of(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)
         if isinstance(plan, str):
             raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
@@ -99,6 +101,11 @@ class LinearJudge(LocalJudge):
                 Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="the item was not in the benchmark it learnt")
             )
         return Answer(Scored(value=value if ask.elicitation == "probability" else float(value > 0.5)))
+
+
+def held_together(items: pl.DataFrame) -> NDArray[np.intp]:
+    """(items,) equal for items of one query or of one cluster, which no classifier is trained on and tested on."""
+    return joined(numbered(items["query_id"]), numbered(items["cluster"]))
 
 
 def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> FloatArray:
