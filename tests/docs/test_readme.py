@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from scripts import write_reference
+from scripts import repository, write_reference
 from scripts.write_commands import FOLDER, leaves, reference
 
 from casewise.cli.app import app
@@ -46,3 +46,11 @@ def test_links_between_the_files_of_the_repository_lead_somewhere():
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")]:
         for link in re.findall(r"\]\(([^)\s#]+)(?:#[\w-]*)?\)", page.read_text(encoding="utf-8")):
             assert re.match(r"[a-z]+:", link) or (page.parent / link).exists(), f"{page.relative_to(ROOT)}: {link}"
+
+
+@pytest.mark.parametrize("place", repository.PLACES)
+def test_the_repository_has_one_address(place):
+    text = (ROOT / place).read_text(encoding="utf-8")
+
+    assert f"git clone {repository.address()} casewise" in text, "run: python scripts/repository.py"
+    assert repository.named(text) == text, "run: python scripts/repository.py"
