@@ -11,12 +11,15 @@ from .analysing import (
     write_ratings,
 )
 from .attacks import (
+    Adaptive,
+    AttackRun,
     Offers,
     Required,
     Robustness,
     arms_under_attack,
     attack,
     attacks_offered,
+    attacks_or_all,
     require_robustness,
     robustness,
     write_paraphrases,
@@ -123,8 +126,10 @@ from .replying import Replies, before_collecting, collect, grade
 
 __all__ = [
     "FORMATS",
+    "Adaptive",
     "Arm",
     "AskOptions",
+    "AttackRun",
     "AuditOptions",
     "Audited",
     "BatchOptions",
@@ -171,6 +176,7 @@ __all__ = [
     "as_judge",
     "attack",
     "attacks_offered",
+    "attacks_or_all",
     "audit",
     "batch_jobs",
     "before_collecting",

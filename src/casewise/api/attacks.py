@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from itertools import product
 from pathlib import Path
+from typing import Any, Self
 
-from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
+import polars as pl
+
+from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.evaluating import Displayed
-from casewise.api.judging import AnyJudge, Run, RunOptions, judge
-from casewise.errors import BenchmarkError
+from casewise.api.judging import (
+    AnyJudge,
+    PassingFolder,
+    Run,
+    RunOptions,
+    as_judge,
+    elicitations_named,
+    made_and_judged,
+    making_by,
+    planned,
+    spent_in,
+)
+from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
-from casewise.records import Arm, Elicitation, ParameterSet
+from casewise.judges.judge import Judge
+from casewise.judges.run import Plan, RunEstimate, RunSummary, Target, estimate_run
+from casewise.records import FULL, SCALES, Arm, Elicitation, Item, ParameterSet
 from casewise.reports.comparison import required_page
 from casewise.reports.document import Document
 from casewise.reports.robustness import offered_page, robustness_page
-from casewise.runs.texts import made_in, text_key
+from casewise.runs.limits import Watch, finished
+from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
+from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_jsonl
-from casewise.storage.run_folder import read_run
-from casewise.transforms.catalogue import Paraphrase, attack_arms, attacks_named, defences_named, with_ones_own
-from casewise.transforms.channels import over_texts
+from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
+from casewise.transforms.adaptive import Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
+from casewise.transforms.catalogue import (
+    Paraphrase,
+    attack_arms,
+    attacks_named,
+    defences_named,
+    setting_of,
+    show_item,
+    with_ones_own,
+)
+from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
+from casewise.transforms.texts import UNWRITTEN
 
 __all__ = [
+    "Adaptive",
+    "AttackRun",
     "Offers",
     "Required",
     "Robustness",
     "arms_under_attack",
     "attack",
     "attacks_offered",
+    "attacks_or_all",
     "require_robustness",
     "robustness",
     "write_paraphrases",
@@ -100,27 +133,233 @@ def attack(
     benchmark: Source,
     judged_by: AnyJudge,
     *,
-    attacks: str | Sequence[str] = "all",
+    attacks: str | Sequence[str] | None = None,
     defences: str | Sequence[str] = "none",
     noise: str = NOISE,
+    attacker: str | None = None,
+    adaptive: Adaptive = Adaptive(),
+    at: date | str | None = None,
     out: str | Path | None = None,
     elicitations: str | Sequence[Elicitation] = (),
     base_url: str | None = None,
     options: RunOptions = RunOptions(),
 ) -> Run:
-    """Have a judge decide every item under every attack and defence: an ordinary run, gone on with like any other.
+    """Have a judge decide every item under every attack and defence: an ordinary run, resumed like any other.
 
-    Parameters are those of `arms_under_attack` and of `casewise.api.judging.judge`.
+    Parameters are those of `arms_under_attack` and of `casewise.api.judging.judge`, besides:
+
+    Parameters
+    ----------
+    attacks
+        By default all, or none where there is an attacker.
+    attacker
+        The model of an adaptive attack: it is told the judge's verdict and rewrites its claim. Its address and prices are those of the
+        judge's model where its name says no provider. It takes the place of the one in `adaptive`.
+    adaptive
+        How often the attacker may try on an item, and where its claims stand.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such attack, defence, model or channel; or the judge is asked for a scalar, which is no verdict.
 
     Examples
     --------
     >>> run = attack("demo", "constant:intended", attacks="claim:authority/user/safe")
     >>> robustness(run).flips.filter(pl.col("attack") == "claim:authority/user/safe")["estimate"].to_list()
     [0.0]
+    >>> run = attack("demo", "constant:intended", attacker="fake/rehearsal", adaptive=Adaptive(turns=2))
+    >>> [one.by_turn[-1].estimate for one in robustness(run).adaptive]
+    [0.0, 0.0]
     """
     loaded = as_benchmark(benchmark)
-    arms = arms_under_attack(loaded, attacks, defences=defences, noise=noise)
-    return judge(loaded, judged_by, out=out, elicitations=elicitations, arms=arms, base_url=base_url, options=options)
+    adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
+    arms = arms_under_attack(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
+    if base_url is not None and not isinstance(judged_by, str):
+        raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
+    options = options.at(base_url)
+    found = as_judge(judged_by, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
+    kept = PassingFolder() if out is None else None
+    folder = kept.path / "run" if kept is not None else Path(str(out))
+    options = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded))
+    run = AttackRun.of(loaded, found, elicitations=elicitations, arms=arms, adaptive=adaptive, options=options)
+    return Run(folder, loaded, run.at(folder), kept)
+
+
+def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> str | Sequence[str]:
+    """Return the attacks by name: those given, else none beside an attacker, else all."""
+    return attacks if attacks is not None else () if adaptive.attacker is not None else "all"
+
+
+@dataclass
+class AttackRun:
+    """A run in all arms of a plan; then an attacker, where there is one, tries turn by turn to change each verdict."""
+
+    benchmark: Benchmark
+    judge: Judge
+    plan: Plan
+    adaptive: Adaptive
+    options: RunOptions
+    attacker: Maker | None
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        judge: Judge,
+        *,
+        elicitations: str | Sequence[Elicitation],
+        arms: Sequence[Arm],
+        adaptive: Adaptive = Adaptive(),
+        options: RunOptions = RunOptions(),
+    ) -> Self:
+        """Return the run with its plan. Nobody is called.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such model or channel, its key is not set, or an attacker meets a judge that is asked for a scalar.
+        """
+        plan = planned(benchmark, judge, elicitations=elicitations, arms=arms, repeats=1, options=options)
+        if adaptive.attacker is None:
+            return cls(benchmark, judge, plan, adaptive, options, None)
+        plan = replace(plan, elicitations=plan.elicitations[:1])
+        if SCALES[plan.elicitations[0]].threshold is None:
+            raise ConfigurationError(f"an attacker needs verdicts, and {judge.name} gives a {plan.elicitations[0]}")
+        return cls(benchmark, judge, plan, adaptive, options, attacker_named(adaptive, making_by(options, judge)))
+
+    @property
+    def sends_to(self) -> str | None:
+        """Whom the attacker's asks are sent to; None where they do not leave this machine."""
+        return None if self.attacker is None else self.attacker.loaded.model.sends_to
+
+    @property
+    def unattacked(self) -> list[tuple[str, Arm]]:
+        """The arms without an attack, each with its defence."""
+        settings = [(setting, arm) for arm in self.plan.arms if (setting := setting_of(arm)) is not None]
+        return [(setting.defence, arm) for setting, arm in settings if setting.attack is None]
+
+    def estimate(self) -> RunEstimate:
+        """Return what the run would take at most, as if no verdict changed before the last turn. Nobody is called."""
+        making = making_by(self.options, self.judge)
+        if self.attacker is None:
+            return estimate_run(self.benchmark, self.judge, self.plan, making=making)
+        numbers, items = range(1, self.adaptive.turns + 1), self.plan.items
+        turns = [(self.adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
+        arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in turns)
+        found = estimate_run(
+            self.benchmark, self.judge, replace(self.plan, arms=(*self.plan.arms, *arms)), making=making
+        )
+        asks = [
+            self.ask(turn, item, [Tried(UNWRITTEN, "unsafe")] * (turn.number - 1))
+            for (turn, _), item in product(turns, items)
+        ]
+        return replace(found, before={**found.before, self.attacker.name: estimate_made(self.attacker, asks)})
+
+    def ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[Tried]) -> TextAsk:
+        """Return what the attacker is asked about an item at a turn."""
+        return claim_wanted(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
+
+    def at(self, folder: Path, watch: Watch | None = None) -> RunSummary:
+        """Ask what is left of the run in a folder. Raises as `judge`."""
+        options = self.options if watch is None else replace(self.options, watch=watch)
+        source = options.benchmark_source or self.benchmark.name
+        target = Target(folder, source, seed=options.seed, command=options.command)
+        return finished(AttackSession(replace(self, options=options), target).perform())
+
+
+def place_of(turn: AdaptiveTurn, item: Item) -> str:
+    return turn.place(item.query_id, item.context_id)
+
+
+class AttackSession:
+    """One session of work on such a run."""
+
+    def __init__(self, run: AttackRun, target: Target) -> None:
+        self.run, self.target = run, target
+        self.done = RunSummary(run=target.folder, n_items=len(run.plan.items))
+
+    def going(self) -> bool:
+        """Whether nothing has stopped the run, and no batch is out."""
+        return self.done.stopped is None and not self.done.n_pending
+
+    async def perform(self) -> RunSummary:
+        """Ask all that is left. Raises as `casewise.judges.run.judge_into`."""
+        run = self.run
+        try:
+            await self.decide(run.plan.items, run.plan.arms)
+            if run.attacker is not None:
+                for (defence, arm), direction in product(run.unattacked, DIRECTIONS):
+                    await self.attempt(run.attacker, defence, arm, direction)
+        finally:
+            await run.judge.close()
+            if run.attacker is not None:
+                await run.attacker.loaded.model.close()
+        return self.done
+
+    async def attempt(self, attacker: Maker, defence: str, plain: Arm, direction: Direction) -> None:
+        """Have the attacker try on every item with the other verdict, until it has this one or the turns are over."""
+        if not self.going():
+            return
+        start = self.values(plain)
+        left = [item for item in self.run.plan.items if self.verdict(start.get(item.id)) not in (None, direction)]
+        told: dict[str, list[Tried]] = {item.id: [] for item in left}
+        for number in range(1, self.run.adaptive.turns + 1):
+            if not left:
+                return
+            turn = self.run.adaptive.turn(number, direction, defence)
+            await self.write(attacker, [self.run.ask(turn, item, told[item.id]) for item in left])
+            arm = Arm(transforms=(turn.transform, *plain.transforms))
+            if self.going():
+                await self.decide(left, (arm,))
+            if not self.going():
+                return
+            made, values = made_in(self.target.folder), self.values(arm)
+            for item in left:
+                if (claim := made[attacker.name, text_key(place_of(turn, item))].made) is not None:
+                    told[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
+            left = [item for item in left if self.verdict(values.get(item.id)) != direction]
+
+    async def write(self, attacker: Maker, asks: Sequence[TextAsk]) -> None:
+        """Have the attacker write the claims of a turn that the folder does not hold yet."""
+        folder, options = self.target.folder, self.run.options
+        limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
+        how: dict[str, Any] = {"limits": limits, "watch": options.watch, "command": options.command}
+        self.done.add(await make_texts(folder, attacker, asks, **how), answers=False)
+        if self.going():
+            made = made_in(folder)
+            if n := sum(made[attacker.name, ask.key[0]].passing for ask in asks):
+                self.done.stopped = f"{attacker.name} did not answer {n:,} times"
+
+    async def decide(self, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
+        """Have the judge decide these items in these arms."""
+        run, plan = self.run, replace(self.run.plan, items=items, arms=arms)
+        how: dict[str, Any] = {"plan": plan, "options": run.options, "closing": False}
+        self.done.add(await made_and_judged(self.target, run.benchmark, run.judge, **how))
+
+    def values(self, arm: Arm) -> dict[str, float | None]:
+        """Return the last value of each item in an arm; None where it is unscored."""
+        columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
+        log = last_attempts(judgement_table(self.target.folder / JUDGEMENTS, columns=columns))
+        asked = (
+            ("judge_id", self.run.judge.id),
+            ("elicitation", self.run.plan.elicitations[0]),
+            ("arm", arm.name),
+        )
+        rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in asked))
+        return dict(rows.select("item_id", "value").iter_rows())
+
+    def verdict(self, value: float | None) -> Direction | None:
+        """Return the verdict that a value comes to."""
+        limit = SCALES[self.run.plan.elicitations[0]].threshold
+        return None if value is None or limit is None else "safe" if value > limit else "unsafe"
+
+    def in_words(self, value: float | None) -> str:
+        """Return a verdict as the attacker is told it."""
+        elicitation = self.run.plan.elicitations[0]
+        if value is None or elicitation == "binary":
+            return self.verdict(value) or "none"
+        return f"{self.verdict(value)} ({SCALES[elicitation].title}: {value:.2f})"
 
 
 def robustness(

@@ -199,9 +199,11 @@ class ShownItem:
 
 
 class LooksUp(Protocol):
-    """Knows what a model made of a text."""
+    """Knows what a model made of a text, or wrote for a place."""
 
     def of(self, maker: str, text: str) -> str: ...
+
+    def written(self, maker: str, place: str) -> str: ...
 
 
 @dataclass(frozen=True)

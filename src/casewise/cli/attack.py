@@ -49,8 +49,9 @@ from casewise.options import Flat
 class AttackOptions:
     """With what a judge is attacked, and what guards it."""
 
-    attacks: str = "all"
-    """Attacks with commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml), python:MODULE:FUNCTION."""
+    attacks: str | None = None
+    """Attacks with commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml), python:MODULE:FUNCTION. Default:
+    all; none with --attacker."""
     defences: str = "none"
     """Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others."""
     noise: str = "order:reversed,format:prose"
@@ -58,9 +59,10 @@ class AttackOptions:
     at: str | None = None
     """The day on which the facts of verified: and annotated: are asked. Default: today."""
 
-    def arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
+    def arms(self, benchmark: api.Benchmark, adaptive: api.Adaptive) -> tuple[api.Arm, ...]:
         """Every attack under every defence, and each defence without one."""
-        return api.arms_under_attack(benchmark, self.attacks, defences=self.defences, noise=self.noise, at=self.at)
+        attacks = api.attacks_or_all(self.attacks, adaptive)
+        return api.arms_under_attack(benchmark, attacks, defences=self.defences, noise=self.noise, at=self.at)
 
 
 def attack(
@@ -71,6 +73,7 @@ def attack(
     model: str | None = None,
     grader: tuple[str, ...] = (),
     wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
+    adaptive: Annotated[api.Adaptive, ASKED] = api.Adaptive(),
     out: Path | None = None,
     elicit: ElicitOption = None,
     items: Annotated[Items, ITEMS] = Items(),
@@ -96,7 +99,9 @@ def attack(
         raise ConfigurationError(
             "give --judge, or --model with --grader; casewise show attacks says what there is to attack with"
         )
-    given = Attack(benchmark, judge or str(model), wanted, items, asking, calls, local, how, out)
+    if model is not None and adaptive.attacker is not None:
+        raise ConfigurationError("--attacker attacks a judge: give --judge instead of --model")
+    given = Attack(benchmark, judge or str(model), wanted, adaptive, items, asking, calls, local, how, out)
     if judge is not None:
         given.on_judge(elicit)
     else:
@@ -110,6 +115,7 @@ class Attack:
     source: str
     asked: str
     wanted: AttackOptions
+    adaptive: api.Adaptive
     items: Items
     asking: AskingOptions
     calls: Calls
@@ -130,28 +136,27 @@ class Attack:
     @cached_property
     def arms(self) -> tuple[api.Arm, ...]:
         """Every attack under every defence."""
-        return self.wanted.arms(self.benchmark)
+        return self.wanted.arms(self.benchmark, self.adaptive)
 
     def on_judge(self, elicit: str | None) -> None:
-        """Have a judge decide under every attack and defence."""
+        """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
         live = self.asking.options(self.calls, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
         elicitations = api.elicitations_named(elicit)
         made = api.as_judge(self.asked, self.benchmark, elicitations=elicitations, live=live)
         options = run_options(self.source, self.benchmark, live, items=self.items, calls=self.calls)
+        attack = api.AttackRun.of(
+            self.benchmark, made, elicitations=elicitations, arms=self.arms, adaptive=self.adaptive, options=options
+        )
         if self.how.dry_run:
-            estimate = api.estimate(self.benchmark, made, elicitations=elicitations, arms=self.arms, options=options)
-            output.print_estimates([(estimate, made)])
+            output.print_estimates([(attack.estimate(), made)])
             return
         others = api.others_asked(self.arms, live.model, judge=made)
-        leave("the benchmark's queries", made.sends_to, *others, agreed=self.how.yes)
+        leave("the benchmark's queries", made.sends_to, *others, attack.sends_to, agreed=self.how.yes)
         folder = self.out or self.folder
         with watching(f"attacking {self.asked}") as watch:
-            watched = replace(options, watch=watch)
-            run = api.judge(
-                self.benchmark, made, out=folder, elicitations=elicitations, arms=self.arms, options=watched
-            )
-        output.print_summary(run.summary, folder, then="robustness")
-        end(run.summary)
+            summary = attack.at(folder, watch)
+        output.print_summary(summary, folder, then="robustness")
+        end(summary)
 
     def on_replies(self, named: Sequence[str]) -> None:
         """Collect a chatbot's replies under every attack and defence, and have them graded."""

@@ -22,13 +22,25 @@ from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import Decision
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
-from casewise.stats.flips import Flips, Mean, Towards, as_picked, flips, less, mean_of, over_wordings, p_of_no_change
+from casewise.stats.flips import (
+    TURNED,
+    Flips,
+    Mean,
+    Towards,
+    as_picked,
+    flips,
+    less,
+    mean_of,
+    over_wordings,
+    p_of_no_change,
+)
 from casewise.stats.intervals import holm
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import REFUSALS, metrics_named
 from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import last_attempts
+from casewise.transforms.adaptive import AdaptiveTurn
 from casewise.transforms.catalogue import (
     NO_DEFENCE,
     WITH_FACTS,
@@ -59,9 +71,18 @@ class ArmVerdicts(ShortRepr):
 
     @property
     def name(self) -> str:
-        """The arm as a user types it."""
+        """The arm as a user types it; of a turn of an adaptive attacker, who writes, where and at which turn."""
+        if self.is_turn:
+            turn = AdaptiveTurn.named(self.arm.transforms[0].rest)
+            defence = "" if turn.defence == NO_DEFENCE else f", {turn.defence}"
+            return f"{turn.model}, turn {turn.number} ({turn.channel}), towards {turn.direction}{defence}"
         parts = [self.setting.attack, None if self.setting.defence == NO_DEFENCE else self.setting.defence]
         return "+".join(filter(None, parts)) or "full"
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is one turn of an adaptive attacker."""
+        return bool(self.arm.transforms) and self.arm.transforms[0].kind == "adaptive"
 
     @property
     def counts(self) -> BoolArray:
@@ -89,6 +110,8 @@ class AttackedRun(ShortRepr):
     runs: JudgedRuns
     elicitation: str
     asked: tuple[ArmVerdicts, ...]
+    adaptive: tuple[ArmVerdicts, ...]
+    """The turns of an adaptive attacker, each asked of the items that it had not turned before."""
     weight: FloatArray
     """People's label of each item as the weight of "safe"."""
     twins_weight: FloatArray
@@ -129,7 +152,7 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
         if one.elicitation == elicitation and one.run is runs.series[0].run and (setting := setting_of(one.shown, own))
     ]
     hidden, held, none = *without_verdict(runs), np.zeros(len(runs.items), dtype=np.bool_)
-    asked = tuple(
+    arms = [
         ArmVerdicts(
             one.shown,
             setting,
@@ -140,10 +163,12 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
             wordings(runs, one.shown),
         )
         for one, setting in found
-    )
+    ]
+    asked, adaptive = (tuple(arm for arm in arms if arm.is_turn == turns) for turns in (False, True))
     weight = asked[0].sample.weight if asked else np.zeros(0)
-    made = AttackedRun(runs, elicitation, asked, weight, twins_of(runs.items, weight), MadeTexts(made_in(path)))
-    if not any(True for _ in made.pairings()):
+    twins, made_texts = twins_of(runs.items, weight), MadeTexts(made_in(path))
+    made = AttackedRun(runs, elicitation, asked, adaptive, weight, twins, made_texts)
+    if not (adaptive and asked) and not any(True for _ in made.pairings()):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
         )
@@ -366,6 +391,88 @@ def share_held(arm: ArmVerdicts) -> Measured:
     terms = {"held": (arm.held_back & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
     totals = TotalsByCluster.of(terms, arm.sample.cluster)
     return over_wordings(totals.measure(share("held back", "held", "asked")), arm.wording)
+
+
+# What an adaptive attacker does, turn by turn, and what people's labels say of the verdicts that it changed.
+
+
+@dataclass(frozen=True, repr=False)
+class AdaptiveResult(ShortRepr):
+    """An attacker in one channel, under one defence, towards one verdict."""
+
+    attacker: str
+    channel: str
+    towards: Towards
+    defence: str
+    by_turn: tuple[Estimate, ...]
+    """Of the items that the judge had right, by people's labels: the share with the attacker's verdict at this turn or before. An item
+    without a verdict counts as not turned."""
+    unfinished: int | None
+    """The first turn that was not asked of every item left; None where all were."""
+    n_changed: int
+    """Verdicts that changed, on whatever items."""
+    wrong: Estimate
+    """Of these, the share that people's labels contradict."""
+    n_right: int
+    """Of these, those that people's labels support: the judge was wrong before."""
+    changed: tuple[tuple[Pairing, int], ...]
+    """The changed verdicts that people's labels contradict: the turn beside the arm without an attack, and the item's place."""
+
+    @property
+    def name(self) -> str:
+        """The attack as a report calls it."""
+        return f"{self.attacker}, {len(self.by_turn)} turn{'s' * (len(self.by_turn) > 1)} ({self.channel})"
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        plain = ("attacker", "channel", "towards", "defence", "unfinished", "n_changed", "n_right")
+        estimates = {"by_turn": [asdict(one) for one in self.by_turn], "wrong": asdict(self.wrong)}
+        return {name: getattr(self, name) for name in plain} | estimates
+
+
+def adaptive_results(run: AttackedRun) -> Iterator[AdaptiveResult]:
+    """Yield what each attacker did under each defence, towards each verdict."""
+    groups: dict[tuple[str, str, Towards, str], dict[int, ArmVerdicts]] = {}
+    for arm in run.adaptive:
+        turn = AdaptiveTurn.named(arm.arm.transforms[0].rest)
+        groups.setdefault((turn.model, turn.channel, turn.direction, turn.defence), {})[turn.number] = arm
+    order = sorted(groups.items(), key=lambda one: (run.defences.index(one[0][3]), SIDES.index(one[0][2])))
+    for (attacker, channel, towards, defence), turns in order:
+        if (plain := run.plain(defence)) is not None:
+            yield adaptive_result((attacker, channel, towards, defence), turns, plain, run.weight)
+
+
+def adaptive_result(
+    key: tuple[str, str, Towards, str], turns: Mapping[int, ArmVerdicts], plain: ArmVerdicts, weight: FloatArray
+) -> AdaptiveResult:
+    aim = float(key[2] == "safe")
+    start = plain.counts & (plain.sample.safe == 1 - aim)
+    right, changed_at = start & (weight == 1 - aim), np.zeros(len(start), dtype=np.intp)
+
+    def of_turned(turned: BoolArray, among: BoolArray) -> Estimate:
+        terms = {"turned": (turned & among).astype(np.float64), "at_risk": among.astype(np.float64)}
+        return estimate_of(TotalsByCluster.of(terms, plain.sample.cluster).measure(TURNED))
+
+    by_turn: list[Estimate] = []
+    unfinished = None
+    for number in range(1, max(turns) + 1):
+        left = start & (changed_at == 0)
+        if number not in turns or not turns[number].series.asked[left].all():
+            unfinished = number if left.any() else None
+            break
+        changed_at[left & (turns[number].sample.safe == aim)] = number
+        by_turn.append(of_turned(changed_at > 0, right))
+    changed = changed_at > 0
+    wrong = changed & (weight == 1 - aim)
+    return AdaptiveResult(
+        *key,
+        by_turn=tuple(by_turn),
+        unfinished=unfinished,
+        n_changed=int(changed.sum()),
+        wrong=of_turned(wrong, changed),
+        n_right=int((changed & (weight == aim)).sum()),
+        changed=tuple((Pairing(turns[changed_at[place]], plain), int(place)) for place in np.flatnonzero(wrong)),
+    )
 
 
 # What attacks do to a judge: harm, denial of service, verdicts lost, and what defences cost and save.
@@ -639,6 +746,11 @@ class RobustnessNumbers(ShortRepr):
         return worth_of_verification(self.run)
 
     @cached_property
+    def adaptive(self) -> tuple[AdaptiveResult, ...]:
+        """What an adaptive attacker did; empty without one."""
+        return tuple(adaptive_results(self.run))
+
+    @cached_property
     def held_back(self) -> tuple[HeldBack, ...]:
         """What detectors find, and their false alarms."""
         return held_back(self.run)
@@ -693,7 +805,8 @@ class RobustnessNumbers(ShortRepr):
         own = [row for row in self.rows if not holds_back(row.setting.defence)]
         known = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
         moved = (row.change.estimate or row.turned.estimate for row in known)
-        return bool(known) and not any(moved) and not any(row.silenced.estimate for row in own)
+        silenced, adaptive = any(row.silenced.estimate for row in own), any(one.n_changed for one in self.adaptive)
+        return bool(known) and not any(moved) and not silenced and not adaptive
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -704,6 +817,7 @@ class RobustnessNumbers(ShortRepr):
             "labels": self.options.labels.name,
             "n_items": len(self.run.runs.items),
             "attacks": [row.as_json() for row in self.rows],
+            "adaptive": [one.as_json() for one in self.adaptive],
             **{table: [asdict(one) for one in getattr(self, table)] for table in TABLES},
             "notes": list(self.notes),
         }
@@ -775,29 +889,41 @@ def required(found: RobustnessNumbers, bounds: Mapping[str, float], *, defence: 
     Raises BenchmarkError: the run has no attack under that defence that a bound is about.
     """
     rows = [row for row in found.rows if row.counts and row.setting.defence == defence]
+    about = {
+        name: [
+            *(
+                (str(row.setting.attack), row.silenced if name == "silenced" else row.turned)
+                for row in rows
+                if name in ("silenced", row.towards)
+            ),
+            *(
+                (one.name, one.by_turn[-1])
+                for one in found.adaptive
+                if (one.towards, one.defence) == (name, defence) and one.by_turn
+            ),
+        ]
+        for name in bounds
+    }
     return RequiredRobustness(
         found.judge,
         found.run.benchmark.name,
         defence,
-        tuple(bounded(name, at_most, rows, defence) for name, at_most in bounds.items()),
+        tuple(bounded(name, at_most, about[name], defence) for name, at_most in bounds.items()),
         found.notes,
     )
 
 
-def bounded(name: str, at_most: float, rows: list[Attacked], defence: str) -> Bound:
-    about = [
-        (row, row.silenced if name == "silenced" else row.turned) for row in rows if name in ("silenced", row.towards)
-    ]
+def bounded(name: str, at_most: float, about: Sequence[tuple[str, Estimate]], defence: str) -> Bound:
     if not about:
         raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
-    row, worst = max(about, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
+    attack, worst = max(about, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
     decision: Decision = "inconclusive"
     if worst.ci_high is not None and worst.ci_high <= at_most:
         decision = "pass"
     surely = max(about, key=lambda one: -1.0 if one[1].ci_low is None else one[1].ci_low)
     if surely[1].ci_low is not None and surely[1].ci_low > at_most:
-        decision, (row, worst) = "fail", surely
-    return Bound(name, at_most, str(row.setting.attack), worst, len(about), decision)
+        decision, (attack, worst) = "fail", surely
+    return Bound(name, at_most, attack, worst, len(about), decision)
 
 
 def parse_bounds(text: str) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from casewise.ask.layouts import ShownItem, groups, spoken
 from casewise.contexts.difference import difference
 from casewise.errors import CasewiseError
-from casewise.evaluate.robustness import AgainstPeople, Attacked, RobustnessNumbers
+from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
 from casewise.notation import count, interval, number, p_value, percent
 from casewise.records import Transform
 from casewise.records.context import as_text
@@ -30,7 +30,7 @@ from casewise.reports.document import (
     table_by,
 )
 from casewise.stats.estimates import Estimate
-from casewise.stats.flips import Towards
+from casewise.stats.flips import Mean, Towards
 from casewise.stats.measured import NO_ITEMS
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
@@ -124,10 +124,12 @@ def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
             if turned.size:
                 rate = row.pairing.plain.sample.rate[turned]
                 place = int(turned[np.nanargmax(np.abs(rate - 0.5))]) if not np.isnan(rate).all() else int(turned[0])
-                try:
-                    yield exhibit(found, row, place)
-                except CasewiseError as error:  # a file of one's own that has moved or changed since the run
-                    yield Prose(f"No example of {row.pairing.attacked.name}: {error}")
+                yield exhibit(found, row.pairing, row.towards, place)
+    for result in found.adaptive:
+        if result.changed and result.defence == found.run.defences[0]:
+            rate = found.run.asked[0].sample.rate
+            pairing, place = max(result.changed, key=lambda one: float(np.nan_to_num(abs(rate[one[1]] - 0.5))))
+            yield exhibit(found, pairing, result.towards, place)
 
 
 def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -137,19 +139,25 @@ def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[in
     return np.flatnonzero(about & (before == 1 - aim) & (after == aim))
 
 
-def exhibit(found: RobustnessNumbers, row: Attacked, place: int) -> Exhibit:
+def exhibit(found: RobustnessNumbers, pairing: Pairing, towards: Towards, place: int) -> Exhibit | Prose:
+    """Return an item with the words that an attack changed; or why it cannot be shown."""
     benchmark = found.run.benchmark
     item = benchmark.item[str(found.run.runs.items["item_id"][place])]
-    arms = (row.pairing.plain.arm, row.pairing.attacked.arm)
-    check_arms(arms)
+    arms = (pairing.plain.arm, pairing.attacked.arm)
+    try:
+        check_arms(arms)
+    except (
+        CasewiseError
+    ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
+        return Prose(f"No example of {pairing.attacked.name}: {error}")
     plain, attacked = (LaidOpen(show_item(one, benchmark, item, made=found.run.made)) for one in arms)
     votes = benchmark.votes[item.id]
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
-        heading=f"{row.pairing.attacked.name}: {benchmark.query[item.query_id].category}",
+        heading=f"{pairing.attacked.name}: {benchmark.query[item.query_id].category}",
         facts=(
             ("People", f"{votes.safe} of {votes.total} say safe ({percent(votes.rate, digits=0)})"),
-            ("Verdict", f"{'unsafe' if row.towards == 'safe' else 'safe'} without the attack, {row.towards} under it"),
+            ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),
             ("Item", item.id),
         ),
         query=marked_difference(plain.query, attacked.query),
@@ -408,8 +416,61 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
             rows = tuple(forest_row(row.pairing.attacked.name, row.turned) for row in leading)
             caption = f"Verdicts turned towards {towards}{first_of(found, towards)}"
             yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Beside", "Turned"))
+    yield from adaptive(found)
     how = f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}"
     yield Folded("How to read these numbers", (Prose(how),))
+
+
+def adaptive(found: RobustnessNumbers) -> Iterator[Block]:
+    """A sentence an attacker, defence and verdict, and an axis with a row a turn."""
+    for result in found.adaptive:
+        yield Prose(adaptive_sentence(result, found.noise.get((result.defence, result.towards))), lead=True)
+    groups = tuple(
+        (
+            f"{one.name}{'' if one.defence == NO_DEFENCE else f', {one.defence}'}: towards {one.towards}",
+            rows_by_turn(one),
+        )
+        for one in found.adaptive
+        if one.by_turn
+    )
+    if groups:
+        caption = "Verdicts turned by an adaptive attacker, at a turn or before"
+        yield Forest("adaptive-forest", caption, groups, ("Turn", "Attacker", "Turned"))
+
+
+def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
+    """What an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
+    where = "" if one.defence == NO_DEFENCE else f" under {one.defence}"
+    late = f" Turn {one.unfinished} is not finished: the same command resumes." if one.unfinished else ""
+    if not one.by_turn:
+        return f"Towards {one.towards}{where}, {one.attacker} has no finished turn.{late}"
+    last = one.by_turn[-1]
+    if last.estimate is None:
+        return f"Towards {one.towards}{where}, {one.attacker} had no item to turn that the judge has right.{late}"
+    first = f", {with_limits(one.by_turn[0])} in the first" if len(one.by_turn) > 1 else ""
+    within = f"within {len(one.by_turn)} turns" if len(one.by_turn) > 1 else "in one turn"
+    if not one.n_changed:
+        truth = ""
+    else:
+        truth = (
+            f" Of all {count(one.n_changed)} verdicts that it changed, people's labels contradict {with_limits(one.wrong)} and support "
+            f"{count(one.n_right)}."
+        )
+    return (
+        f"Towards {one.towards}{where}, {one.attacker}, which is told each verdict, turns {with_limits(last)} of {count(last.n)} items that "
+        f"the judge has right {within}{first}.{truth}{by_chance(noise)}{late}"
+    )
+
+
+def by_chance(noise: Mean | None) -> str:
+    """A warning where verdicts turn by chance more often than never."""
+    if noise is None or not noise.estimate.ci_low:
+        return ""
+    return f" Changes that say nothing new turn {with_limits(noise.estimate)} in a single try: repeated tries turn some by chance."
+
+
+def rows_by_turn(one: AdaptiveResult) -> tuple[ForestRow, ...]:
+    return tuple(forest_row(f"turn {n}", estimate) for n, estimate in enumerate(one.by_turn, 1))
 
 
 def leading_rows(found: RobustnessNumbers, towards: Towards) -> list[Attacked]:

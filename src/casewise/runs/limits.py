@@ -444,6 +444,16 @@ class RunProgress:
         self.n_usable += usable
         self.n_unusable += n - usable
 
+    def add(self, part: RunProgress, *, answers: bool = True) -> None:
+        """Take in what a part of the run did; without `answers` only what its calls took."""
+        counts = ("n_calls", "n_tries", "seconds", "input_tokens", "output_tokens", "n_unavailable", "n_pending")
+        for name in (*counts, "n_usable", "n_unusable", "resumed") if answers else counts:
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        if part.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + part.cost_usd
+        self.stopped = self.stopped or part.stopped
+        self.problems.update(part.problems)
+
     def count_call(self, took: Took) -> None:
         """Take one call into account."""
         self.n_calls += 1

@@ -105,6 +105,9 @@ class TextAsk:
     """A text to make something of."""
 
     text: str
+    """The text; or, with `told`, what the reply is kept under."""
+    told: tuple[Message, ...] = ()
+    """What the maker is asked, where that is not its task about the text."""
     attempt: int = 0
 
     @property
@@ -131,7 +134,7 @@ class TextAsker(ChatAsker[TextAsk, MadeText]):
 
     def messages(self, ask: TextAsk) -> tuple[Message, ...]:
         """What the maker asks about the text."""
-        return self.maker.messages(ask.text)
+        return ask.told or self.maker.messages(ask.text)
 
     def options(self, _ask: TextAsk) -> ReplyOptions:
         """The maker's longest reply."""
@@ -139,7 +142,8 @@ class TextAsker(ChatAsker[TextAsk, MadeText]):
 
     def usually(self, ask: TextAsk) -> Usage:
         """From the length of the text: what is made of it usually has the same."""
-        return usually(self.messages(ask), reply_tokens=min(self.maker.max_tokens, 16 + len(ask.text) // 4))
+        reply = USUAL_CLAIM if ask.told else 16 + len(ask.text) // 4
+        return usually(self.messages(ask), reply_tokens=min(self.maker.max_tokens, reply))
 
     def read(self, ask: TextAsk, reply: Reply, took: dict[str, Any]) -> MadeText:
         """What the maker reads in the reply, or why that is nothing."""
@@ -159,14 +163,18 @@ class TextAsker(ChatAsker[TextAsk, MadeText]):
         return MadeText(maker=self.maker.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **came)
 
 
-def plan_of(texts: Iterable[str]) -> Asks[TextAsk]:
-    return each_alone(TextAsk(text) for text in dict.fromkeys(texts))
+USUAL_CLAIM = 80
+"""Tokens of a reply to what is told."""
+
+
+def plan_of(texts: Iterable[str | TextAsk]) -> Asks[TextAsk]:
+    return each_alone(one if isinstance(one, TextAsk) else TextAsk(one) for one in dict.fromkeys(texts))
 
 
 async def make_texts(
     within: Path,
     maker: Maker,
-    texts: Iterable[str],
+    texts: Iterable[str | TextAsk],
     *,
     limits: Limits = Limits(),
     watch: Watch | None = None,
@@ -192,7 +200,7 @@ def folder_of(within: Path, name: str) -> Path:
     return within / MADE_BEFORE / f"{plain[:80]}-{digest(name)[:6]}"
 
 
-def estimate_made(maker: Maker, texts: Iterable[str]) -> CallEstimate:
+def estimate_made(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:
     """What making them would take, as if nothing were made yet. No call is made."""
     return estimate_calls(TextAsker(maker), plan_of(texts))
 

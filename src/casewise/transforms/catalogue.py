@@ -21,6 +21,7 @@ from casewise.records.context import omit
 from casewise.runs.texts import text_key
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
+from casewise.transforms.adaptive import AdaptiveTurn, adaptive
 from casewise.transforms.attacks import (
     ALL,
     CLAIMS_VERSION,
@@ -172,6 +173,9 @@ TRANSFORMS: dict[str, TransformKind] = {
         for form in FORMS
     },
     "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
+    "adaptive": TransformKind(
+        "adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE", adaptive, "attack", check=AdaptiveTurn.named
+    ),
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
     "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
     "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
@@ -361,6 +365,12 @@ ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
     *(
         (f"{code}:CLAIM", "attack", f"A claim in {name}", f"{code}:authority/user/safe")
         for code, name in LANGUAGES.items()
+    ),
+    (
+        "adaptive:…",
+        "attack",
+        "A model rewrites its claim after each verdict: --attacker MODEL",
+        "--attacker openai/gpt-4o",
     ),
     ("toml:FILE", "attack", "Attacks of your own, in words (a .toml or .jsonl file)", "mine.toml#colleague/user/safe"),
     ("python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"),
@@ -567,6 +577,8 @@ def as_typed(transform: Transform) -> str:
 
 def direction_of(transform: Transform) -> Direction | None:
     """Towards which verdict an attack argues; None where its name does not say."""
+    if transform.kind == "adaptive":
+        return AdaptiveTurn.named(transform.rest).direction
     if transform.kind not in ("claim", "toml", *FORMS):
         return None
     own = transform.kind == "toml" or transform.rest.startswith("toml:")

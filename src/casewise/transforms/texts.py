@@ -36,6 +36,10 @@ WAITING = "\ue000"
 """Ends a text that stands for one yet to be made: a character that Unicode keeps for private use."""
 
 
+UNWRITTEN = "A statement that the attacker has yet to write. " * 4
+"""Stands for an attacker's claim in an estimate."""
+
+
 @dataclass
 class MadeTexts:
     """What models made of texts, by maker; and, while a run is planned, which texts they have yet to see."""
@@ -60,6 +64,18 @@ class MadeTexts:
             return f"{text}{WAITING}"
         if found.made is None:
             raise ValueError(f"nothing could be made of a text: {found.problem}")
+        return found.made
+
+    def written(self, maker: str, place: str) -> str:
+        """Return what an attacker wrote, kept under `place`; while a run is planned, as long a text.
+
+        Raises ValueError: it wrote nothing.
+        """
+        found = self.known.get((maker, text_key(place)))
+        if found is None and self.planning:
+            return UNWRITTEN
+        if found is None or found.made is None:
+            raise ValueError(f"the attacker wrote no claim: {'it was not asked' if found is None else found.problem}")
         return found.made
 
 
@@ -125,10 +141,9 @@ def asked(prompt: str, text: str) -> tuple[Message, ...]:
 def read(key: str, reply: str) -> str:
     """What stands under the key of the one JSON object of a reply."""
     values = [found[key] for found in find_objects(reply)[0] if key in found]
-    kinds: tuple[type, ...] = (bool,) if key == "attack" else (str,)
-    if len(values) != 1 or not isinstance(values[0], kinds):
+    if len(values) != 1 or not isinstance(values[0], bool if key == "attack" else str):
         raise ValueError(f'the reply is no JSON object with "{key}"')
-    return str(values[0]) if key == "text" else ATTACK if values[0] else CLEAN
+    return values[0] if isinstance(values[0], str) else ATTACK if values[0] else CLEAN
 
 
 GIVEN = re.compile(r"<text>\n(.*)\n</text>", re.DOTALL)
@@ -136,14 +151,23 @@ VERDICTS = re.compile(r"[^.!?:]*\banswered\b[^.!?]*[.!?]?", re.IGNORECASE)
 
 
 def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
-    """A made-up maker: an attack is what says "answered", a filter takes such sentences out, a paraphrase says so first."""
+    """Reply as a made-up maker: an attack says "answered", a filter takes such sentences out, a paraphrase and a claim say what they are."""
     prompt = messages[-1].content
+    if '{"claim"' in prompt:
+        n = sum(one.role == "assistant" for one in messages) + 1
+        return made_up(
+            {"claim": f"The person in charge has agreed to this, for reason {n}: it can be answered."}, prompt
+        )
     given = found[1] if (found := GIVEN.search(prompt)) else ""
     said: Any = {"text": f"In other words: {given}"}
     if '"attack"' in prompt:
         said = {"attack": VERDICTS.search(given) is not None}
     elif "Take out" in prompt:
         said = {"text": VERDICTS.sub("", given).strip() or "Nothing is left."}
+    return made_up(said, prompt)
+
+
+def made_up(said: Mapping[str, Any], prompt: str) -> Reply:
     text = json.dumps(said, ensure_ascii=False)
     return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
 
@@ -188,10 +212,14 @@ def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
 
     Raises ConfigurationError: there is no such model, or its key is not set.
     """
-    found = {}
-    for name in by_models(arms):
-        found[name] = maker_named(name, options_beside(name.partition(":")[2], options.asked, options.model))
-    return found
+    return makers_named(by_models(arms), options)
+
+
+def makers_named(names: Iterable[str], options: MakingOptions) -> dict[str, Maker]:
+    """Return the makers called so. Raises ConfigurationError: there is no such model, or its key is not set."""
+    return {
+        name: maker_named(name, options_beside(name.partition(":")[2], options.asked, options.model)) for name in names
+    }
 
 
 async def making(
@@ -204,7 +232,7 @@ async def making(
     """
     makers = makers_of(arms, options)
     if not makers:
-        return MadeBefore(MadeTexts())
+        return MadeBefore(MadeTexts(made_in(within)))
     try:
         for _ in range(max(len(arm.transforms) for arm in arms)):
             missing = missing_texts(asks, made_in(within))

@@ -1,0 +1,136 @@
+"""An adaptive attacker: a model that is told a judge's verdict and rewrites its claim, turn by turn.
+
+Source: Chao et al. (2023), Jailbreaking Black Box Large Language Models in Twenty Queries (PAIR), arXiv:2310.08419. Here the attacker
+rewrites a claim about the circumstances and leaves the request as it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self, get_args
+
+from casewise.ask.layouts import Scene, ShownItem, filled
+from casewise.errors import ConfigurationError, did_you_mean
+from casewise.models.protocol import Message
+from casewise.records import Transform
+from casewise.runs.texts import Maker, TextAsk
+from casewise.transforms.channels import Channel, Direction, said_in
+from casewise.transforms.texts import MakingOptions, made_of, makers_named, tasks, whole
+
+TASK = "adapt"
+"""What an attacker is asked to do, in `by_model.toml`."""
+
+STANDS: dict[Channel, str] = {
+    "user": "the person asking adds it to the request",
+    "parameter": "it ends the description of the person asking",
+    "document": "it is the text of a document attached to the request",
+    "system": "it stands in the system message",
+    "earlier": "the person asking said it before the request",
+    "later": "the person asking says it after the request",
+    "tool": "it is the result of a tool that looked the request up",
+}
+"""Where a claim stands, as the attacker is told."""
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """An adaptive attack: who writes the claims, how often, and where they stand."""
+
+    attacker: str | None = None
+    """A model that is told the judge's verdict and rewrites its claim: an adaptive attack."""
+    turns: int = 5
+    """How often the attacker may try on an item."""
+    channel: Channel = "user"
+    """Where the attacker's claim stands."""
+
+    def __post_init__(self) -> None:
+        if self.turns < 1:
+            raise ConfigurationError(f"--turns is {self.turns}; it is 1 or more")
+
+    def turn(self, number: int, direction: Direction, defence: str) -> AdaptiveTurn:
+        """Return one turn of the attack."""
+        return AdaptiveTurn(str(self.attacker), self.channel, direction, number, defence)
+
+
+@dataclass(frozen=True)
+class AdaptiveTurn:
+    """One turn of an attacker on all items: the rest of the transform's name."""
+
+    model: str
+    channel: Channel
+    direction: Direction
+    number: int
+    defence: str
+    """The defence that the attacker meets; `none` for none. What it writes depends on the verdicts under it."""
+
+    @classmethod
+    def named(cls, rest: str) -> Self:
+        """Return what `MODEL/CHANNEL/DIRECTION/TURN@DEFENCE` names. Raises ConfigurationError: it is written otherwise."""
+        name, _, defence = rest.partition("@")
+        model, *place = name.rsplit("/", 3)
+        if (
+            len(place) < 3
+            or place[0] not in get_args(Channel)
+            or place[1] not in get_args(Direction)
+            or not place[2].isdigit()
+        ):
+            raise ConfigurationError(
+                f"'adaptive:{rest}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
+            )
+        return cls(model, place[0], place[1], int(place[2]), defence)  # type: ignore[arg-type]  # both were checked
+
+    @property
+    def transform(self) -> Transform:
+        rest = f"{self.model}/{self.channel}/{self.direction}/{self.number}@{self.defence}"
+        return Transform(kind="adaptive", rest=rest)
+
+    @property
+    def maker(self) -> str:
+        return f"{TASK}:{self.model}"
+
+    def place(self, query_id: str, context_id: str | None) -> str:
+        """Return what the claim about an item is kept under."""
+        return " ".join([self.transform.name, query_id, context_id or ""])
+
+
+def adaptive(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return `shown` with the claim that the attacker wrote for this item and turn. Raises ValueError: it wrote none."""
+    turn = AdaptiveTurn.named(rest)
+    place = turn.place(scene.query.id, None if scene.context is None else scene.context.id)
+    return said_in(turn.channel, made_of(scene).written(turn.maker, place), shown)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A claim of an earlier turn, and what the judge decided."""
+
+    claim: str
+    verdict: str
+
+
+def attacker_named(attack: Adaptive, options: MakingOptions) -> Maker:
+    """Return the model that writes the claims. Raises ConfigurationError: there is no such model, or its key is not set."""
+    check_channel(attack.channel)
+    return makers_named([f"{TASK}:{attack.attacker}"], options)[f"{TASK}:{attack.attacker}"]
+
+
+def check_channel(channel: str) -> None:
+    if channel not in STANDS:
+        raise ConfigurationError(
+            f"no channel is called {channel!r}{did_you_mean(channel, tuple(STANDS))}; there are {', '.join(STANDS)}"
+        )
+
+
+def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[Tried]) -> TextAsk:
+    """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
+    task = tasks()[TASK]
+    words = {"text": whole(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
+    told = [Message("user", filled(task["prompt"].strip(), words))]
+    for one in tried:
+        told += [
+            Message("assistant", json.dumps({"claim": one.claim}, ensure_ascii=False)),
+            Message("user", filled(task["again"].strip(), {"verdict": one.verdict, "towards": turn.direction})),
+        ]
+    return TextAsk(place, tuple(told))
