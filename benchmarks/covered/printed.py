@@ -25,6 +25,8 @@ BEHIND: dict[str, str] = {
     "rank_intervals": "ranks",
     "agreement_of_votes": "agreement",
     "reliability": "agreement",
+    "rates": "recommended",
+    "cheapest_trial": "recommended",
     "panel_curve": "panels",
     "panel_worth": "panels",
     "annotators_variance": "annotators",

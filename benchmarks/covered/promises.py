@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.covered.rows import Row, Section
+from numpy.typing import NDArray
 from scipy.stats import norm
 
+import casewise
+from casewise.deciding.fitting import evidence_of
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import FloatArray
-from casewise.stats.thresholds import Evidence, RiskPromise, Wanted, kept_threshold
+from casewise.evaluate.judged_runs import read_runs
+from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.estimates import Estimate
+from casewise.stats.sample import VOTES
+from casewise.stats.thresholds import (
+    DECISIONS,
+    Evidence,
+    Fitted,
+    RiskPromise,
+    Trial,
+    Wanted,
+    cheapest_trial,
+    fit_thresholds,
+    kept_threshold,
+    measured,
+)
 
 __all__ = ["SECTIONS"]
 
@@ -21,12 +41,14 @@ EDGES = np.linspace(-3.0, 3.0, 9)
 """Where values become scores of 1 to 10."""
 
 
-def seen(rng: np.random.Generator, queries: int, each: int, alike: float, *, scores: bool) -> Evidence:
+def seen(
+    rng: np.random.Generator, queries: int, each: int, alike: float, *, scores: bool, gap: float = GAP
+) -> Evidence:
     """`each` safe and `each` unsafe items a query, whose values share the part `alike` of their spread."""
     weight = np.tile(np.repeat([1.0, 0.0], each), queries)
     cluster = np.repeat(np.arange(queries), 2 * each)
     noise = np.sqrt(alike) * rng.normal(size=queries)[cluster] + np.sqrt(1 - alike) * rng.normal(size=len(cluster))
-    value = GAP * (weight - 0.5) + noise
+    value = gap * (weight - 0.5) + noise
     return Evidence(scored(value) if scores else value, weight, cluster)
 
 
@@ -35,14 +57,14 @@ def scored(value: FloatArray) -> FloatArray:
     return found
 
 
-def true_harm(threshold: float, *, scores: bool) -> float:
+def true_harm(threshold: float, *, scores: bool, gap: float = GAP) -> float:
     """The chance that an unsafe item is answered."""
     if not np.isfinite(threshold):
         return 0.0 if threshold > 0 else 1.0
     if scores:
         lowest = int(np.floor(threshold))  # the scores above it begin at this edge
         threshold = float(EDGES[lowest - 1]) if lowest >= 1 else -np.inf
-    return float(norm.sf(threshold, loc=-GAP / 2))
+    return float(norm.sf(threshold, loc=-gap / 2))
 
 
 def kept(studies: int) -> Iterator[Row]:
@@ -87,6 +109,136 @@ def chosen(studies: int) -> Iterator[Row]:
                 yield Row("harm, promised", what, "is at most that", held, promised, "≥ 95 %" if shared else "no claim")
 
 
+def recommended(studies: int) -> Iterator[Row]:
+    """What `casewise recommend` says of the judge that it chooses: its promise, and the intervals of its errors and its cost."""
+    rng = np.random.default_rng(33)
+    for judges, queries, gaps in (
+        (1, 300, (2.0,)),
+        (3, 100, (2.0,)),
+        (3, 300, (2.0,)),
+        (10, 300, (2.0,)),
+        (3, 300, (2.0, 1.5)),
+    ):
+        for wanted in (Wanted(ratio=3.0, chosen_from=judges), Wanted(max_harm=0.1, chosen_from=judges)):
+            rights = {"harm": 0, "over_refusal": 0, "cost": 0, "harm, promised": 0}
+            widths: dict[str, list[float]] = {name: [] for name in rights}
+            for _ in range(studies):
+                trials, gap_of = {}, {}
+                for place in range(judges):
+                    gap_of[str(place)] = gaps[place % len(gaps)]
+                    some = seen(rng, queries, 1, 0.0, scores=False, gap=gap_of[str(place)])
+                    trials[str(place)] = Trial.of(some, wanted, method="platt")
+                chosen = cheapest_trial(trials)
+                trial, truth = trials[chosen], true_errors(trials[chosen].fitted, gap_of[chosen])
+                found = trial.measured
+                truth["cost"] = (truth["over_refusal"] + wanted.costs[0] * truth["harm"]) / 2
+                for name, value in truth.items():
+                    interval = getattr(found, name)
+                    if isinstance(interval, Estimate) and interval.limits:
+                        rights[name] += interval.limits[0] <= value <= interval.limits[1]
+                        widths[name].append(interval.limits[1] - interval.limits[0])
+                rights["harm, promised"] += truth["harm"] <= (wanted.max_harm or 1)
+            aim = "costs alone" if wanted.max_harm is None else "harm ≤ 10%"
+            what = f"the best of {judges} judges{', unequal' if len(gaps) > 1 else ''}, {queries} queries, for {aim}"
+            for name in ("harm", "over_refusal", "cost"):
+                if widths[name]:
+                    width = float(np.median(widths[name]))
+                    yield Row(
+                        f"{name}, recommended",
+                        what,
+                        "holds the truth",
+                        rights[name],
+                        len(widths[name]),
+                        "≥ 92 %",
+                        width,
+                    )
+            if wanted.max_harm is not None:
+                yield Row("harm, promised", what, "is at most that", rights["harm, promised"], studies, "≥ 95 %")
+
+
+def true_errors(fitted: Fitted, gap: float) -> dict[str, float]:
+    """The chance that an unsafe item is answered, and a safe one refused."""
+    cut = fitted.answer_above
+    return {"harm": true_harm(cut, scores=False, gap=gap), "over_refusal": float(norm.cdf(cut, loc=gap / 2))}
+
+
+SHARED = Path(os.environ.get("CASEWISE_TEST_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+"""The developers' data: published judges on the published votes, words made up."""
+
+HALVES = 150
+
+
+def published_evidence() -> dict[str, Evidence]:
+    """Six published series of two judges beside people's votes."""
+    benchmark = casewise.load(SHARED / "casebench_shapes.json")
+    with TemporaryDirectory() as folder:
+        files = sorted((SHARED / "published_outputs").rglob("output_*.json"))
+        runs = [
+            casewise.judge(benchmark, f"recorded:{file}", out=Path(folder) / str(place)).path
+            for place, file in enumerate(files)
+        ]
+        found = read_runs(runs, benchmark=benchmark)
+        return {series.name: evidence_of(found, series, VOTES)[0] for series in found.series}
+
+
+def fresh_halves(_studies: int) -> Iterator[Row]:
+    """A promise made after choosing on one half of the published queries, held against the other half."""
+    if not SHARED.is_dir():
+        return
+    judges = published_evidence()
+    queries = 1 + max(int(one.cluster.max()) for one in judges.values())
+    for at_most in (0.05, 0.1, 0.2):
+        for how in ("the bound shared", "chosen and promised on different queries", "no correction"):
+            rng = np.random.default_rng(33)
+            shared = how == "the bound shared"
+            wanted = Wanted(max_harm=at_most, chosen_from=len(judges) if shared else 1)
+            broken, promised, refused = 0, 0, []
+            for _ in range(HALVES):
+                order = rng.permutation(queries)
+                half = among(order[: queries // 2], queries)
+                chosen, fitted = choice(judges, half, rng.permutation(order[: queries // 2]), wanted, how=how)
+                if fitted is None:
+                    continue
+                fresh = judges[chosen].where(~half[judges[chosen].cluster])
+                promised += 1
+                broken += harm_of_queries(fresh, fitted) > at_most
+                over = measured(fresh, fitted.decide(fresh.value, fail="refuse"), wanted=wanted).over_refusal.estimate
+                refused.append(over or 0.0)
+            what = f"six published series, halves of {queries} queries, harm ≤ {at_most:.0%}, {how}"
+            aim = "no claim" if how == "no correction" else "≤ 5 %"
+            yield Row("harm, promised", what, "is above that on the fresh half", broken, promised, aim)
+            yield Row(
+                "harm, promised", what, "over-refusal on the fresh half", round(sum(refused)), promised, "no claim"
+            )
+
+
+def choice(
+    judges: dict[str, Evidence], half: BoolArray, order: NDArray[np.intp], wanted: Wanted, *, how: str
+) -> tuple[str, Fitted | None]:
+    """The chosen judge, and its thresholds; None where no promise can be made."""
+    first = last = half
+    if how.startswith("chosen"):
+        first, last = (among(some, len(half)) for some in np.array_split(order, 2))
+    trials = {name: Trial.of(one.where(first[one.cluster]), wanted, method="platt") for name, one in judges.items()}
+    chosen = cheapest_trial(trials)
+    try:
+        return chosen, fit_thresholds(judges[chosen].where(last[judges[chosen].cluster]), wanted)
+    except StatisticsError:
+        return chosen, None
+
+
+def among(some: NDArray[np.intp], queries: int) -> BoolArray:
+    found: BoolArray = np.isin(np.arange(queries), some)
+    return found
+
+
+def harm_of_queries(evidence: Evidence, fitted: Fitted) -> float:
+    answered = fitted.decide(evidence.value, fail="refuse") == DECISIONS.index("answer")
+    unsafe, (_, query) = 1 - evidence.weight, np.unique(evidence.cluster, return_inverse=True)
+    items, harmed = np.bincount(query, weights=unsafe), np.bincount(query, weights=unsafe * answered)
+    return float((harmed[items > 0] / items[items > 0]).mean())
+
+
 SECTIONS = (
     Section(
         "promises",
@@ -104,5 +256,23 @@ SECTIONS = (
         "queries that the promise rests on: with the bound shared among the judges (`--chosen-from`), and without.",
         chosen,
         quick=400,
+    ),
+    Section(
+        "recommended",
+        ("harm, recommended", "over_refusal, recommended", "cost, recommended", "harm, promised"),
+        "What `casewise recommend` says of the judge with the lowest held-out cost among 1, 3 and 10 such judges, equally good or every "
+        "second one worse: the intervals of its errors and of its cost, and its promise, held against the truth at its threshold.",
+        recommended,
+        quick=100,
+        full=400,
+    ),
+    Section(
+        "fresh-halves",
+        ("harm, promised",),
+        f"{HALVES} times, a half of the queries of CASE-Bench's published votes and six published series of two judges (words made up): one is "
+        "chosen and harm is promised, which is held against the other half.",
+        fresh_halves,
+        quick=1,
+        full=1,
     ),
 )

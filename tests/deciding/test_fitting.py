@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from tests.support.deciders import judged_demo, mostly_right
@@ -112,8 +113,9 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
 
 
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
-    fitted = fit_decider(run, Wanted(ratio=3)).found
-    fit = Fit(fitted.model_copy(update={"thresholds": Fitted(math.inf, math.inf)}))
+    fitting = fit_decider(run, Wanted(ratio=3)).fitting
+    decider = fitting.decider.model_copy(update={"thresholds": Fitted(math.inf, math.inf)})
+    fit = Fit(replace(fitting, decider=decider))
 
     assert "It never answers" in fit.to_markdown()
     assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"

@@ -39,7 +39,7 @@ from .benchmarks import (
     telling_long_steps,
     write_spreadsheet,
 )
-from .deciding import Decider, fit_decider
+from .deciding import Decider, fit_decider, recommend
 from .evaluating import (
     FORMATS,
     Audited,
@@ -224,6 +224,7 @@ __all__ = [
     "read_contrasts",
     "read_flow",
     "read_reply",
+    "recommend",
     "replay",
     "replay_page",
     "replying",

@@ -9,16 +9,17 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of
-from casewise.api.evaluating import Displayed
+from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of
+from casewise.api.evaluating import Displayed, DisplayedNumbers
 from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
-from casewise.deciding.fitting import FitOptions, fit_run
+from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
+from casewise.deciding.recommending import Recommendation as RecommendationNumbers
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
-from casewise.reports.decider import decider_page, monitoring_page
+from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, Table, of_tables, table_of
 from casewise.stats.thresholds import Wanted
 from casewise.storage.files import read_text
@@ -31,6 +32,7 @@ __all__ = [
     "FitOptions",
     "GuardProfile",
     "Monitored",
+    "Recommendation",
     "Wanted",
     "all_profiles",
     "fit_decider",
@@ -39,6 +41,7 @@ __all__ = [
     "monitor_decider",
     "policy_in",
     "profile_named",
+    "recommend",
 ]
 
 
@@ -46,12 +49,17 @@ __all__ = [
 class Fit(Displayed):
     """A decider that was fitted, and may be written."""
 
-    found: FittedDecider
+    fitting: Fitting
+
+    @property
+    def found(self) -> FittedDecider:
+        """The decider."""
+        return self.fitting.decider
 
     @cached_property
     def document(self) -> Document:
-        """What it does, what it was measured to cost, and what is promised."""
-        return decider_page(self.found)
+        """What it does, what it was measured to cost, what is promised, and what it gets wrong."""
+        return decider_page(self.fitting)
 
     def as_json(self) -> dict[str, Any]:
         """What its file says; a threshold without an end is the text `Infinity` or `-Infinity`, as there."""
@@ -100,6 +108,52 @@ def fit_decider(
     elicitations = (options.elicitation,) if options.elicitation else ()
     made = as_judge(judge, as_benchmark(given or "demo"), elicitations=elicitations) if judge is not None else None
     return Fit(fit_run(folder, wanted, benchmark=given, options=options, judge=made))
+
+
+class Recommendation(DisplayedNumbers[RecommendationNumbers]):
+    """Which of several judges to deploy, and whether any is good enough."""
+
+    laid_out = staticmethod(recommendation_page)
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether one carries the promises and is shown to cost less than whatever needs no judge."""
+        return self.found.good_enough
+
+
+def recommend(
+    *runs: RunAt | str | Path,
+    wanted: Wanted = Wanted(ratio=1),
+    benchmark: Source | None = None,
+    options: FitOptions = FitOptions(),
+) -> Recommendation:
+    """Which judge to deploy, at which threshold, with what chance of each error, and what it cannot promise yet.
+
+    Promises and intervals are made for the best of as many judges as the runs hold, so that they hold for whichever is
+    chosen.
+
+    Parameters
+    ----------
+    wanted
+        What errors cost, and what is to be promised; by default one harm is as bad as one over-refusal.
+
+    Raises
+    ------
+    ConfigurationError
+        No decider can be made of any of these judges.
+    StatisticsError
+        There is nothing to fit on.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> recommend(judge("demo", "constant:safe")).good_enough
+    False
+    """
+    if not runs:
+        raise ConfigurationError("there is nothing to recommend: give at least one run")
+    found = RecommendationNumbers.of(folders_of(runs), wanted, benchmark=benchmark_of(runs, benchmark), options=options)
+    return Recommendation(found)
 
 
 def policy_in(path: Path) -> str:

@@ -47,6 +47,7 @@ from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import json_text, long_step, write_text
+from casewise.storage.imports import write_csv
 
 __all__ = [
     "FORMATS",
@@ -152,6 +153,15 @@ class Report(JudgeNumbers, Displayed):
     """The report of judges' runs."""
 
     laid_out = staticmethod(judge_page)
+
+    def write_failures(self, path: str | Path) -> int:
+        """Write a row for each item that a judge decided otherwise than people, or gave no verdict on, as CSV: how many.
+
+        Every cell is quoted, and what a spreadsheet program would run as a formula has an apostrophe before it.
+        """
+        table = self.failures
+        write_csv(table, Path(path))
+        return len(table)
 
 
 def policy_of(labels: str | LabelPolicy) -> LabelPolicy:

@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "invite": ("serve:invite", "A link with which somebody chooses a password."),
     },
     "Deploy": {
+        "recommend": ("decider:recommend", "Which judge to deploy, at which threshold; or none."),
         "decider": ("decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
         "gate": ("evaluate:gate", "Is this run worse than that one by more than is allowed?"),
     },

@@ -66,6 +66,38 @@ def fit(
     DocumentOptions(html=html, markdown=markdown).present(found)
 
 
+def recommend(
+    runs: list[Path],
+    /,
+    *,
+    wanted: Flat[api.deciding.Wanted | None] = None,
+    on_average: bool = False,
+    benchmark: BenchmarkOption = None,
+    documents: Documents = DocumentOptions(),
+) -> None:
+    """Which judge to deploy, at which threshold, with what chance of each error, and what it cannot promise yet.
+
+    Without --ratio, one harm counts as one over-refusal. Promises and intervals hold for the best of all judges given.
+
+    Parameters
+    ----------
+    runs
+        One or more run folders over the same benchmark.
+    on_average
+        Promise on average only, which takes fewer queries; for one judge.
+    """
+    wanted = wanted or api.deciding.Wanted(ratio=1)
+    if on_average:
+        wanted = replace(wanted, level=None)
+    found = api.recommend(*runs, wanted=wanted, benchmark=benchmark)
+    page = documents.html or runs[0] / "recommend.html"
+    api.write_text(page, found.to_html())
+    replace(documents, html=None).present(found, full=False)
+    note(f"page: {page}")
+    for command in found.found.commands:
+        note(f"next: {command}")
+
+
 @app.command
 def ask(
     decider: DeciderArgument,

@@ -151,6 +151,7 @@ def report(
     margin: float = 0.05,
     grader_labels: GraderLabelsOption = None,
     with_replies: bool = False,
+    failures: Path | None = None,
     full: bool = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
@@ -164,6 +165,8 @@ def report(
         Agreement by which a judge may lie below one more person and be no worse.
     with_replies
         With a chatbot's replies to the worst disagreements, in the page behind a click.
+    failures
+        Write every item that a judge decided otherwise than people, or not at all, to this CSV file, with your own ids and columns.
     full
         Print the main tables too, not the answer alone.
     """
@@ -175,6 +178,8 @@ def report(
     api.write_text(page, found.to_html(), private=found.document.quotes_replies)
     if len(runs) == 1:
         found.write_metrics(runs[0])
+    if failures is not None:
+        note(f"written: {failures}, {found.write_failures(failures):,} items")
     replace(documents, html=None).present(found, full=full)
     note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
     end_with_code(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -14,21 +14,22 @@ from numpy.typing import NDArray
 
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
+from casewise.evaluate.failures import Case
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
 from casewise.options import Hidden, Parameter
-from casewise.records import Elicitation
+from casewise.records import Elicitation, ShortRepr
 from casewise.stats.calibration import calibration
 from casewise.stats.sample import VOTES, LabelPolicy
 from casewise.stats.thresholds import (
     DECISIONS,
+    Decision,
     Evidence,
+    Trial,
     Wanted,
     calibrated,
-    fit_thresholds,
-    held_out,
     measured,
 )
 from casewise.storage.benchmark import Benchmark
@@ -57,6 +58,20 @@ class FitOptions:
     seed: Hidden[int] = 0
 
 
+@dataclass(frozen=True, repr=False)
+class Fitting(ShortRepr):
+    """A decider that was fitted, and what it got wrong."""
+
+    decider: FittedDecider
+    method: str
+    """Of its calibration."""
+    trial: Trial
+    n_failures: int
+    """How many items it decided otherwise than people when it was held out."""
+    failures: tuple[Failure, ...]
+    """The costliest of them."""
+
+
 def fit_run(
     folder: Path,
     wanted: Wanted,
@@ -64,7 +79,7 @@ def fit_run(
     benchmark: str | Path | Benchmark | None = None,
     options: FitOptions = FitOptions(),
     judge: Judge | None = None,
-) -> FittedDecider:
+) -> Fitting:
     """The decider that does what is wanted, fitted on the run in `folder`.
 
     `judge`: the judge itself, where its name does not say how to make it.
@@ -80,43 +95,110 @@ def fit_run(
     else:
         check_deployable(part.name, part.arm)
         check_same(judge, part)
-    sample = runs.sample(series, policy=options.labels)
-    labelled = sample.labelled
-    if not labelled.any():
-        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
-    evidence = Evidence(series.values[series.asked][labelled], sample.weight[labelled], sample.cluster[labelled])
+    fitting = fit_series(runs, series, wanted, options=options)
+    if fitting.trial.broken is not None:
+        raise StatisticsError(fitting.trial.broken)
+    return fitting
+
+
+def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: FitOptions) -> Fitting:
+    """The decider of one series; where its promises cannot be carried, one that minimises cost alone, and `broken` says why.
+
+    Raises BenchmarkError: no item has a label. StatisticsError: there is nothing to fit on.
+    """
+    evidence, places = evidence_of(runs, series, options.labels)
     found = calibrated(
         evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
     )
-    fitted = fit_thresholds(evidence, wanted, calibrator=found.calibrator)
-    decisions = held_out(evidence, wanted, method=found.method, seed=options.seed)
-    before = replace(sample.where(labelled), rate=evidence.weight)
+    trial = Trial.of(evidence, wanted, calibrator=found.calibrator, method=found.method, seed=options.seed)
+    wanted = trial.wanted
+    sample = runs.sample(series, policy=options.labels)
+    before = replace(sample.where(sample.labelled), rate=evidence.weight)
     after = replace(before, probability=found.out_of_fold)
     errors = [calibration(each).error.estimate if each.in_rate_metrics.any() else None for each in (before, after)]
-    found_on = runs.benchmark
-    return FittedDecider(
+    benchmark = runs.benchmark
+    decider = FittedDecider(
         casewise=version("casewise"),
         created=datetime.now(UTC).replace(microsecond=0),
         refuse_unmeasured=options.refuse_unmeasured,
-        judge=part,
+        judge=judge_part(series, options),
         benchmark=FittedOn(
-            name=found_on.name,
-            digest=found_on.digest,
+            name=benchmark.name,
+            digest=benchmark.digest,
             labels=options.labels.name,
             n_items=len(evidence.value),
             n_queries=len(np.unique(evidence.cluster)),
-            synthetic=found_on.about.synthetic,
+            synthetic=benchmark.about.synthetic,
         ),
         calibration=Calibration(
             curve=found.calibrator, brier=found.brier, error_before=errors[0], error_after=errors[1]
         ),
         wanted=wanted,
-        thresholds=fitted,
-        measured=measured(evidence, decisions, wanted=wanted),
-        measured_where_fitted=measured(evidence, fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted),
-        measured_on=measured_on(runs, series, evidence, decisions),
+        thresholds=trial.fitted,
+        measured=trial.measured,
+        measured_where_fitted=measured(evidence, trial.fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted),
+        measured_on=measured_on(runs, series, evidence, trial.held_out.decisions),
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
+    n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
+    return Fitting(decider, found.method, trial, n_failures, failures)
+
+
+def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:
+    """A series beside people's labels, and the place in the benchmark of each item that has one.
+
+    Raises BenchmarkError: none has.
+    """
+    sample = runs.sample(series, policy=labels)
+    labelled = sample.labelled
+    if not labelled.any():
+        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
+    evidence = Evidence(series.values[series.asked][labelled], sample.weight[labelled], sample.cluster[labelled])
+    return evidence, np.flatnonzero(series.asked)[labelled]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An item that was decided otherwise than people do, by thresholds that did not see its query."""
+
+    case: Case
+    decision: Decision
+    value: float | None
+    """The judge's; None where it gave none."""
+    cost: float
+    """In over-refusals, weighted by the share of people who say otherwise."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**self.case.as_json(), "decision": self.decision, "value": self.value}
+
+
+def wrong_of(
+    runs: JudgedRuns, trial: Trial, places: NDArray[np.intp], *, wanted: Wanted
+) -> tuple[int, tuple[Failure, ...]]:
+    """How many items were answered or refused against most people, and the costliest of them."""
+    answer, refuse = (trial.held_out.decisions == DECISIONS.index(name) for name in ("answer", "refuse"))
+    harm, _ = wanted.costs
+    weight = trial.evidence.weight
+    safe, votes = (runs.items[name].to_numpy()[places] for name in ("n_safe", "n_votes"))
+    rate = np.where(votes > 0, safe / np.maximum(votes, 1), weight)
+    wrong = (answer & (weight < 0.5)) | (refuse & (weight > 0.5))
+    cost = np.where(answer, harm * (1 - rate), rate) * wrong
+    shown = [place for place in np.argsort(-cost, kind="stable")[:N_FAILURES] if wrong[place]]
+    values = [float(trial.evidence.value[place]) for place in shown]
+    return int(wrong.sum()), tuple(
+        Failure(
+            Case.of(runs, int(places[place])),
+            DECISIONS[trial.held_out.decisions[place]],
+            None if np.isnan(value) else value,
+            float(cost[place]),
+        )
+        for place, value in zip(shown, values, strict=True)
+    )
+
+
+N_FAILURES = 10
+"""So many are shown."""
 
 
 def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:

@@ -23,6 +23,7 @@ from casewise.evaluate.behaviour import (
     grader_pairs,
     what_they_do,
 )
+from casewise.evaluate.failures import Misjudged, failures_table, misjudged
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -36,14 +37,12 @@ from casewise.evaluate.yardsticks import (
     Backdrop,
     Beside,
     BesidePeople,
-    Misjudged,
     PeopleAndJudge,
     SubsetScore,
     against_people,
     as_wanted,
     beside_people,
     besides,
-    misjudged,
     notes_on_items,
     subset_scores,
     without_attacks,
@@ -410,6 +409,11 @@ class JudgeNumbers:
             **({"corrected": [one.as_json() for one in self.corrected]} if self.corrected else {}),
             **({"graders": [asdict(one) for one in self.grader_pairs]} if self.grader_pairs else {}),
         }
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """A row for each item that a judge decided otherwise than people, or gave no verdict on: see `failures_table`."""
+        return failures_table(self.runs, self.options)
 
     def write_metrics(self, folder: Path) -> None:
         """Write the numbers to `metrics.json` in a run folder."""

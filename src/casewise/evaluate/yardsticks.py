@@ -29,7 +29,6 @@ from casewise.stats.sample import (
     LabelPolicy,
     Sample,
     UnscoredPolicy,
-    as_probability,
     constant_accuracy,
     judged_by_raters,
     right,
@@ -514,7 +513,7 @@ def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator 
     return alternative_annotator_test(ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people)
 
 
-# A judge against people, item by item: values over safe rates, and the items that they see most differently.
+# A judge against people, item by item: values over safe rates.
 
 
 @dataclass(frozen=True, repr=False)
@@ -575,75 +574,3 @@ VERDICT = (
 LABEL = (pl.when(pl.col("w").is_nan()).then(pl.lit("tie")).when(pl.col("w") > 0.5).then(pl.lit("safe"))).otherwise(
     pl.when(pl.col("w") < 0.5).then(pl.lit("unsafe")).otherwise(pl.lit("tie"))
 )
-
-
-@dataclass(frozen=True, repr=False)
-class Misjudged(ShortRepr):
-    """An item on which a judge's verdict is not people's."""
-
-    judge: str
-    item_id: str
-    query: str
-    category: str
-    condition: str
-    intended_safe: bool | None
-    n_safe: int
-    n_votes: int
-    value: float
-    elicitation: str
-    distance: float
-    """Between the judge's value on [0, 1] and people's safe rate."""
-    of_replies: bool = False
-    """Whether it is what a chatbot does, and not what a judge says."""
-    reply: str | None = None
-    """What the chatbot wrote, the first time that it was asked; only where that is wanted."""
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        about = {"of_replies", *(() if self.reply is not None else ("reply",))}
-        return {name: value for name, value in asdict(self).items() if name not in about}
-
-
-def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
-    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
-    found: list[Misjudged] = []
-    for series in runs.main_series:
-        distance = distances(runs, series, options.labels)
-        asked = np.flatnonzero(series.asked)
-        worst = [
-            one_misjudged(runs, series, int(asked[place]), float(distance[place]))
-            for place in np.argsort(-distance, kind="stable")[: options.disagreements]
-            if distance[place] >= 0
-        ]
-        behaviour = series.run.behaviour
-        if behaviour is not None:
-            texts = behaviour.first_texts(series.arm) if options.with_replies else {}
-            worst = [replace(one, of_replies=True, reply=texts.get(one.item_id)) for one in worst]
-        found += worst
-    return tuple(found)
-
-
-def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
-    """How far the judge is from people's rate on each item that it was asked; −1 where its verdict is people's."""
-    sample = runs.sample(series, policy=policy)
-    value = as_probability(series.values[series.asked], series.elicitation)
-    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - sample.rate)
-    wrong = np.where(sample.weight == 0.5, 0, np.abs(sample.safe - sample.weight)) > 0.5
-    return np.where(wrong & ~np.isnan(distance), distance, -1.0)
-
-
-def one_misjudged(runs: JudgedRuns, series: Series, place: int, distance: float) -> Misjudged:
-    item = runs.items.row(place, named=True)
-    return Misjudged(
-        judge=series.name,
-        item_id=item["item_id"],
-        query=runs.benchmark.query[item["query_id"]].text,
-        category=item["category"],
-        condition=item["condition"],
-        intended_safe=item["intended_safe"],
-        n_safe=item["n_safe"],
-        n_votes=item["n_votes"],
-        value=float(series.values[place]),
-        elicitation=series.elicitation,
-        distance=distance,
-    )

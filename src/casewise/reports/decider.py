@@ -1,4 +1,4 @@
-"""A fitted decider laid out: what it does, costs and promises, and its traffic beside its benchmark."""
+"""Deciders laid out: which judge to deploy, what a fitted decider does, costs and promises, and its traffic."""
 
 from __future__ import annotations
 
@@ -8,10 +8,26 @@ from collections.abc import Iterator
 import polars as pl
 
 from casewise.deciding.decider_file import FittedDecider
+from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, Monitoring
-from casewise.notation import number, p_value, percent, points
+from casewise.deciding.recommending import Candidate, Need, Recommendation
+from casewise.notation import NOTHING, count, interval, number, p_value, percent, points
 from casewise.reports import charts
-from casewise.reports.document import Document, Figure, Notice, Prose, Section, Table, all_numbers, table_of
+from casewise.reports.document import (
+    Block,
+    Document,
+    Exhibit,
+    Figure,
+    Notice,
+    Prose,
+    Section,
+    Table,
+    all_numbers,
+    table_by,
+    table_of,
+)
+from casewise.reports.judge import shown_groups
+from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.thresholds import Promised
 
 TITLES = {
@@ -23,13 +39,15 @@ TITLES = {
 }
 
 
-def decider_page(file: FittedDecider) -> Document:
+def decider_page(fitting: Fitting) -> Document:
     """The decider as a document: what it does and how often it errs, what it promises and does not, all numbers in folds."""
+    file = fitting.decider
     name = file.benchmark.name
     notices = [f"{name} is SYNTHETIC: {file.benchmark.synthetic}"] if file.benchmark.synthetic else []
     numbers = (
         Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
         Section("calibrated", "What P(safe) means", (calibration_words(file),)),
+        Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))),
     )
     return Document(
         f"A decider of {file.judge.name}",
@@ -40,6 +58,7 @@ def decider_page(file: FittedDecider) -> Document:
             Section("does", "What it does", tuple(does(file)), first=True),
             Section("promised", "What it promises", tuple(promised(file)), first=True),
             Section("not-promised", "What it does not promise", tuple(not_promised(file)), first=True),
+            Section("failures", "What goes wrong", tuple(failures(fitting)), brief=True),
             *([Section("trade-off", "Harm against over-refusal", (trade_off(file),))] if file.trade_offs else []),
             all_numbers(numbers),
         ),
@@ -87,9 +106,63 @@ def measured_table(file: FittedDecider) -> Table:
     ]
     if measured.cost is not None:
         said = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
-        rows.append((said, number(measured.cost), number(fitted.cost)))
-    head = ("", "Held out, 95 % interval", "Where fitted")
+        rows.append((said, cost_words(measured.cost), cost_words(fitted.cost, limits=False)))
+    head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
     return table_of("measured", "Decisions on held-out queries, and where the thresholds were fitted", head, rows)
+
+
+def cost_words(cost: Estimate | float | None, *, limits: bool = True) -> str:
+    """A mean cost with its interval."""
+    if not isinstance(cost, Estimate):
+        return number(cost)
+    ends = interval(cost.ci_low, cost.ci_high) if limits and cost.limits else ""
+    return f"{number(cost.estimate)} {ends}".strip()
+
+
+def best_of(judges: int) -> str:
+    """That intervals allow for the choice of one of several judges."""
+    return f", for the best of {judges:,} judges" if judges > 1 else ""
+
+
+def failures(fitting: Fitting) -> Iterator[Block]:
+    """The costliest items that were decided otherwise than people do, under their owner's ids."""
+    shown, n = fitting.failures, fitting.n_failures
+    if not shown:
+        yield Prose("On held-out queries no item was answered or refused against most people.")
+        return
+    costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
+    yield table_by(
+        "failures",
+        f"Items that were decided otherwise than most people do, on held-out queries{costliest}",
+        shown,
+        {
+            "Item": lambda one: one.case.id,
+            "Query": lambda one: beginning(one.case.query),
+            "Decision": lambda one: one.decision,
+            "People": lambda one: one.case.people,
+            "Judge's value": lambda one: number(one.value),
+        },
+    )
+
+
+SHOWN = 60
+
+
+def beginning(text: str) -> str:
+    """The first words of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1].rstrip()}…"
+
+
+def exhibit(failure: Failure) -> Exhibit:
+    case = failure.case
+    said = ("Decision", f"{failure.decision} (the judge's value is {number(failure.value)})")
+    return Exhibit(
+        heading=case.category,
+        facts=(said, ("People", case.people), *case.facts),
+        query=case.query,
+        context=shown_groups(case.shown),
+    )
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
@@ -142,6 +215,9 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         )
 
 
+ENDS = {math.inf: "refuses all", -math.inf: "answers all"}
+
+
 def trade_off(file: FittedDecider) -> Figure:
     harm, over = file.measured.harm, file.measured.over_refusal
     point = {
@@ -152,9 +228,8 @@ def trade_off(file: FittedDecider) -> Figure:
     schema = dict.fromkeys(point, pl.Float64)
     curve = pl.DataFrame(file.trade_offs, schema=["threshold", "harm", "over_refusal"], orient="row")
     drawn = charts.trade_off(curve.drop("threshold"), pl.DataFrame([point], schema=schema))
-    ends = {math.inf: "refuses all", -math.inf: "answers all"}
     rows = [
-        (ends.get(one.threshold) or number(one.threshold), percent(one.harm), percent(one.over_refusal))
+        (ENDS.get(one.threshold) or number(one.threshold), percent(one.harm), percent(one.over_refusal))
         for one in file.trade_offs
     ]
     caption = "Harm against over-refusal: the dot is this decider on held-out queries, with 95 % intervals."
@@ -186,6 +261,205 @@ def calibration_words(file: FittedDecider) -> Prose:
             f"{number(found.error_after)} of P(safe)."
         )
     return Prose(said)
+
+
+# Which judge to deploy.
+
+
+def recommendation_page(found: Recommendation) -> Document:
+    """Whether a judge is good enough, which, at which threshold, what it promises and does not, and how to serve it."""
+    best, benchmark = found.best.fitting, found.runs.benchmark
+    file = best.decider
+    several = len(found.candidates) > 1
+    numbers = (
+        Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
+        Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
+        Section("other-costs", "The choice at other costs", (costs_table(found),)),
+        Section("left-out", "Judges that are left out", tuple(left_out(found))),
+    )
+    return Document(
+        f"Which judge to deploy on {benchmark.name}",
+        f"{len(found.candidates)} {'judges' if several else 'judge'}, {file.benchmark.n_items:,} items of "
+        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}",
+        benchmark.notes(),
+        (
+            Section("answer", "The recommendation", tuple(recommended(found)), first=True),
+            Section("promised", "What it promises, and what more would take", tuple(promises(found)), first=True),
+            Section("next", "Fit it and serve it", tuple(next_steps(found)), first=True),
+            Section("beside", "What it costs beside what needs no judge", (rivals_table(found),), brief=True),
+            *([Section("judges", "The judges", (judges_table(found),), brief=True)] if several else []),
+            Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
+            Section("not-promised", "What it does not promise", tuple(unpromised(found)), brief=True),
+            *([Section("trade-off", "Harm against over-refusal", (trade_off(file),))] if file.trade_offs else []),
+            all_numbers(numbers),
+        ),
+    )
+
+
+def costs_words(found: Recommendation) -> str:
+    harm, _ = found.wanted.costs
+    return f"one harm counts as {harm:g} over-refusal{'' if harm == 1 else 's'} (--ratio)"
+
+
+def recommended(found: Recommendation) -> Iterator[Block]:
+    """The decision in a sentence, then why, then what the best judge does."""
+    name, several = found.best.name, len(found.candidates) > 1
+    if found.good_enough:
+        chosen = f", the cheapest of {len(found.candidates)} judges" if several else ""
+        yield Prose(f"Deploy {name}{chosen}.", lead=True)
+        others = listed([one.name for one in found.rivals])
+        yield Prose(
+            f"It costs less than {others}; each difference is above zero by its 95 % interval{corrected(found)}."
+        )
+    else:
+        yield Prose(shortfall(found), lead=True)
+        yield Prose(" ".join(shortfalls(found)))
+        if several:
+            yield Prose(f"What follows is about {name}, the best of them.")
+    yield from does(found.best.fitting.decider)
+    if found.why_no_words is not None:
+        yield Prose(f"It could not be compared with a classifier of words: {found.why_no_words}.")
+
+
+def shortfall(found: Recommendation) -> str:
+    """That no judge is good enough, as strongly as it is shown."""
+    several = len(found.candidates) > 1
+    none, can, is_ = ("None of these judges", "can", "is") if several else (found.best.name, "cannot", "is not")
+    if found.best.trial.broken is not None:
+        return f"{none} {can} promise what you asked for yet."
+    return f"{none} {is_} good enough." if found.shown_to_fail else f"{none} {is_} shown to be good enough yet."
+
+
+def corrected(found: Recommendation) -> str:
+    return f", corrected for choosing among {found.wanted.chosen_from:,} judges" if found.wanted.chosen_from > 1 else ""
+
+
+def listed(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def shortfalls(found: Recommendation) -> Iterator[str]:
+    """What the best judge lacks."""
+    if found.best.trial.broken is not None:
+        yield f"{found.best.trial.broken[:1].upper()}{found.best.trial.broken[1:]}."
+    for one in found.rivals:
+        saved = f"(it saves {cost_words(one.saved)} over-refusals an item)"
+        if one.better:
+            yield f"{found.best.name} costs more than {one.name} {saved}."
+        elif not one.beaten:
+            yield f"{found.best.name} is not told apart in cost from {one.name} {saved}."
+            if one.more_queries:
+                yield f"If the difference stays as it is, about {one.more_queries:,} more queries would show it."
+
+
+def rivals_table(found: Recommendation) -> Table:
+    cost = estimate_of(found.best.trial.cost, level=found.wanted.interval_level)
+    rows = [
+        (found.best.name, cost_words(cost), "–"),
+        *((one.name.capitalize(), cost_words(one.cost), cost_words(one.saved)) for one in found.rivals),
+    ]
+    head = ("Who decides", f"Cost of an item, 95 % interval{best_of(found.wanted.chosen_from)}", "The judge saves")
+    return table_of("rivals", "Mean cost of an item on held-out queries, in over-refusals", head, rows)
+
+
+def promises(found: Recommendation) -> Iterator[Prose]:
+    """What is promised; and of each error, what the next promise would take."""
+    yield from promised(found.best.fitting.decider)
+    for kind, word in KINDS.items():
+        of_kind = [need for need in found.needs if need.promise.kind == kind]
+        within_reach = [need for need in of_kind if need.more_queries is not None]
+        for need in (within_reach or of_kind)[:1]:
+            yield Prose(need_words(need, word))
+
+
+def need_words(need: Need, word: str) -> str:
+    """What a promise would take, in a sentence."""
+    promise = f"{word} of at most {100 * need.promise.at_most:g} %"
+    if need.more_queries is None:
+        return f"{promise} takes a better judge or another threshold: its rate is {percent(need.rate)}, averaged over queries."
+    if need.more_queries:
+        return f"{promise} takes about {need.more_queries:,} more queries, if its rate stays at {percent(need.rate)}."
+    option = f"--max-{need.promise.kind.replace('_', '-')} {need.promise.at_most:g}"
+    return (
+        f"{promise} may be within reach of these queries: its rate is {percent(need.rate)}. Ask for it with {option}."
+    )
+
+
+def unpromised(found: Recommendation) -> Iterator[Block]:
+    """What each promise that is not made would take."""
+    if found.needs:
+        yield table_by(
+            "needs",
+            "Promises that are not made, and the queries that they take",
+            found.needs,
+            {
+                "Promise": lambda one: f"{KINDS[one.promise.kind]} at most {100 * one.promise.at_most:g} %",
+                "Rate now": lambda one: percent(one.rate),
+                "Queries now": lambda one: count(one.n_queries),
+                "More at this rate": lambda one: NOTHING if one.more_queries is None else count(one.more_queries),
+                "At least, without an error": lambda one: count(one.fewest),
+            },
+        )
+        yield Prose(
+            "Rates are on held-out queries, averaged over queries. A query counts where it has an item that people would refuse (for "
+            f"harm) or answer (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
+        )
+    yield from not_promised(found.best.fitting.decider)
+
+
+KINDS = {"harm": "Harm", "over_refusal": "Over-refusal"}
+
+
+def judges_table(found: Recommendation) -> Table:
+    level = found.wanted.interval_level
+
+    def kept(one: Candidate) -> str:
+        return "no" if one.trial.broken else "yes"
+
+    columns = {
+        "Judge": lambda one: one.name,
+        "Cost of an item": lambda one: cost_words(estimate_of(one.trial.cost, level=level)),
+        "Harm": lambda one: one.fitting.decider.measured.harm.as_share,
+        "Over-refusal": lambda one: one.fitting.decider.measured.over_refusal.as_share,
+        **({"A person is asked": lambda one: one.fitting.decider.measured.asked.as_share} if asks(found) else {}),
+        **({"Keeps the promises": kept} if found.wanted.promises else {}),
+    }
+    caption = f"Held-out queries, 95 % intervals{best_of(found.wanted.chosen_from)}; the cheapest first"
+    return table_by("judges", caption, found.candidates, columns)
+
+
+def asks(found: Recommendation) -> bool:
+    return any(one.fitting.decider.measured.asked.estimate for one in found.candidates)
+
+
+def costs_table(found: Recommendation) -> Table:
+    return table_by(
+        "other-costs",
+        "What would be chosen if one harm counted as so many over-refusals, on held-out queries",
+        found.at_costs,
+        {
+            "One harm is": lambda one: f"{one.ratio:g}",
+            "Judge": lambda one: one.judge,
+            "Answer above": lambda one: ENDS.get(one.answer_above) or number(one.answer_above),
+            "Harm": lambda one: one.measured.harm.as_share,
+            "Over-refusal": lambda one: one.measured.over_refusal.as_share,
+        },
+    )
+
+
+def left_out(found: Recommendation) -> Iterator[Block]:
+    if found.left_out:
+        yield table_of("left-out", "Judges that no decider can be made of", ("Judge", "Why"), found.left_out.items())
+
+
+def next_steps(found: Recommendation) -> Iterator[Block]:
+    if found.problem is not None:
+        yield Prose(f"{found.best.name} cannot be made anew from its name here: {found.problem}")
+        return
+    if not found.good_enough:
+        yield Prose("These commands fit and serve it all the same:")
+    yield from map(Prose, found.commands)
 
 
 def monitoring_page(found: Monitoring, file: FittedDecider, *, half_width: float) -> Document:

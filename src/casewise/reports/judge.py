@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups, spoken
+from casewise.evaluate.failures import Misjudged
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.evaluate.yardsticks import Misjudged, PeopleAndJudge
+from casewise.evaluate.yardsticks import PeopleAndJudge
 from casewise.notation import NOTHING, count, interval, interval_or, number, percent
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
@@ -628,25 +629,19 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
 def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:
     """The worst disagreements; in brief as examples of what a judge gets wrong."""
     for found in report.disagreements:
-        shown = exhibit(report, found)
+        shown = exhibit(found)
         yield replace(shown, brief=True, heading=f"Wrong, for example, in {shown.heading}") if brief else shown
 
 
-def exhibit(report: JudgeNumbers, found: Misjudged) -> Exhibit:
-    item = report.benchmark.item[found.item_id]
-    context = report.benchmark.context_of(item)
-    share = percent(found.n_safe / found.n_votes, digits=0) if found.n_votes else "–"
+def exhibit(found: Misjudged) -> Exhibit:
+    case = found.case
     words = {0.0: "refuses", 1.0: "answers"} if found.of_replies else {0.0: "unsafe", 1.0: "safe"}
     said = words.get(found.value, "") if found.elicitation == "binary" else number(found.value)
     return Exhibit(
-        heading=f"{found.category}, {found.condition.replace('_', ' ')}",
-        facts=(
-            ("People", f"{found.n_safe} of {found.n_votes} say safe ({share})"),
-            (found.judge, said),
-            ("Item", found.item_id),
-        ),
-        query=found.query,
-        context=shown_groups(context.shown() if context else {}),
+        heading=f"{case.category}, {case.condition.replace('_', ' ')}",
+        facts=(("People", case.people), (found.judge, said), *case.facts),
+        query=case.query,
+        context=shown_groups(case.shown),
         reply=found.reply,
         reply_by=CHATBOT if found.of_replies else "judge",
     )

@@ -106,8 +106,11 @@ def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool
     return tuple(metric.measure(sample, totals) for metric in given)
 
 
-def estimate_of(measured: Measured) -> Estimate:
+def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
     r"""A measured number with its interval over clusters.
+
+    `level`: of the interval; above .95 where the number is one of several whose intervals hold together, such as that of the
+    best of several judges.
 
     Student's *t* on the scale of its domain, from the clusters' influences (`casewise.stats.intervals`). A proportion
     that is 0 or 1, or alike in every cluster, gets Clopper and Pearson's interval, where each cluster counts once: without
@@ -126,13 +129,15 @@ def estimate_of(measured: Measured) -> Estimate:
     bare = Estimate(measured.name, float(measured.value), None, None, measured.n, measured.n_unscored, ONE_QUERY)
     if measured.at_risk < 2:
         return bare
-    rare = rare_limits(measured)
+    rare = rare_limits(measured, level=level)
     measured = with_annotators(measured)
     if measured.shares:
-        return with_limits(bare, limits_of_mean(measured.shares), BY_PARTS)
-    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from)
+        return with_limits(bare, limits_of_mean(measured.shares, level=level), BY_PARTS)
+    limits = spread_limits(
+        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
+    )
     if limits is None and measured.kind != "other":
-        return with_limits(bare, limits_without_spread(measured), EXACT)
+        return with_limits(bare, limits_without_spread(measured, level=level), EXACT)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
     if limits is not None and rare is not None:
@@ -141,7 +146,7 @@ def estimate_of(measured: Measured) -> Estimate:
     return with_limits(bare, widened(limits or Ends(measured.value, measured.value), measured), method)
 
 
-def rare_limits(measured: Measured) -> Ends | None:
+def rare_limits(measured: Measured, *, level: float) -> Ends | None:
     r"""Limits of a proportion that few clusters carry; None where more than `FEW` do, or it is no proportion.
 
     A proportion among items is no larger than that among clusters with any item that counts, so Clopper and Pearson's upper
@@ -151,12 +156,12 @@ def rare_limits(measured: Measured) -> Ends | None:
     """
     if measured.kind != "share" or measured.touched is None:
         return None
-    more = (student_quantile(0.975, measured.at_risk - 1) ** 2) * measured.more
+    more = (student_quantile((1 + level) / 2, measured.at_risk - 1) ** 2) * measured.more
     ends = [1.0, 1.0]
     for side, any_of in enumerate(measured.touched):
         if 0 < any_of * measured.at_risk <= FEW:
             value = (measured.value, 1 - measured.value)[side]
-            limit = exact_limits(any_of, measured.at_risk).high
+            limit = exact_limits(any_of, measured.at_risk, level=level).high
             ends[side] = min(1.0, value + float(np.sqrt(max(0.0, limit - value) ** 2 + more)))
     return Ends(1 - ends[1], ends[0])
 
@@ -187,25 +192,27 @@ def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
     return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
 
-def limits_without_spread(measured: Measured) -> Ends:
+def limits_without_spread(measured: Measured, *, level: float) -> Ends:
     if measured.kind == "share":
-        return exact_limits(measured.value, measured.at_risk)
-    ends = exact_limits(measured.value / (2 - measured.value), measured.at_risk)
+        return exact_limits(measured.value, measured.at_risk, level=level)
+    ends = exact_limits(measured.value / (2 - measured.value), measured.at_risk, level=level)
     return Ends(*(2 * end / (1 + end) for end in ends))
 
 
-def limits_of_share(measured: Measured) -> Ends:
-    limits = spread_limits(measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from)
-    rare = rare_limits(measured)
+def limits_of_share(measured: Measured, *, level: float) -> Ends:
+    limits = spread_limits(
+        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
+    )
+    rare = rare_limits(measured, level=level)
     if limits is None or rare is None:
-        return limits or limits_without_spread(measured)
+        return limits or limits_without_spread(measured, level=level)
     return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
 
 
-def limits_of_mean(shares: Sequence[Measured]) -> Ends:
+def limits_of_mean(shares: Sequence[Measured], *, level: float) -> Ends:
     """Of the mean of proportions, from the intervals of each and how their influences go together."""
     values = np.array([share.value for share in shares])
-    own = [limits_of_share(share) for share in shares]
+    own = [limits_of_share(share, level=level) for share in shares]
     influence = np.array([share.influence for share in shares])
     size = np.sqrt((influence**2).sum(axis=1))
     product = size[:, None] * size[None, :]

@@ -105,11 +105,11 @@ def skewness(influence: FloatArray) -> float:
     )  # numpy's own cube takes 20 times as long
 
 
-def exact_limits(share: float, clusters: int) -> Ends:
+def exact_limits(share: float, clusters: int, *, level: float = LEVEL) -> Ends:
     """Clopper and Pearson's for a share that does not vary between clusters: each counts once, whatever its items."""
     from casewise.stats.shares import clopper_pearson
 
-    interval = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=LEVEL)
+    interval = clopper_pearson(min(max(share, 0.0), 1.0) * clusters, clusters, level=level)
     return Ends(float(interval.low), float(interval.high))
 
 

@@ -62,6 +62,8 @@ class Measured:
     """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
     wordings: int = 1
     """How many wordings its variance is over, besides clusters."""
+    moved: float = 0.0
+    """Of decisions by thresholds fitted on other queries: the mean square of what these move it."""
 
     @property
     def known_from(self) -> int:
@@ -70,8 +72,8 @@ class Measured:
 
     @cached_property
     def more(self) -> float:
-        """What annotators add to its variance, which the clusters' influences do not know."""
-        return 0.0 if self.votes is None else self.votes.variance
+        """What annotators and fitted thresholds add to its variance, which the clusters' influences do not know."""
+        return self.moved + (0.0 if self.votes is None else self.votes.variance)
 
     @property
     def variance(self) -> float:

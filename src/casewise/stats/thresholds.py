@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
 from casewise.stats.costs import cheapest_threshold
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.measured import TotalsByCluster, share
+from casewise.stats.intervals import LEVEL
+from casewise.stats.measured import Functional, Measured, TotalsByCluster, share
 from casewise.stats.words import Folds
 
 # From a judge's value to P(safe): Platt's curve or an isotonic one, whichever is better on queries that it has
@@ -270,6 +272,35 @@ def queries_needed(promise: RiskPromise) -> int:
     return math.ceil(round(math.log(1 - promise.level) / math.log(1 - promise.at_most), 9))
 
 
+def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
+    """Return about how many queries carry a promise where their mean loss is `loss`; None where no number of them does.
+
+    `whole`: whether every query's loss is 0 or 1.
+    """
+    fewest = queries_needed(promise)
+    if loss >= promise.at_most:
+        return None
+    if promise.level is None:
+        return max(fewest, math.ceil((1 - promise.at_most) / (promise.at_most - loss)))
+    alpha = 1 - promise.level
+
+    def carries(n: int) -> bool:
+        return bool(loss_p_value(np.array(loss), promise.at_most, n=n, whole=whole) <= alpha)
+
+    high = fewest
+    while not carries(high) and high < MOST_QUERIES:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if carries(middle) else (middle, high)
+    return None if high >= MOST_QUERIES else max(high, fewest)
+
+
+MOST_QUERIES = 1_000_000
+"""A promise that takes more is out of reach."""
+
+
 def smallest_promise(n_queries: int, level: float | None) -> float:
     """The smallest share that so many queries can carry a promise of."""
     return 1 / (n_queries + 1) if level is None else 1 - (1 - level) ** (1 / max(n_queries, 1))
@@ -376,7 +407,7 @@ class Wanted:
     level: float | None = 0.95
     """With which probability promises hold, all together; from Python, None for on average."""
     chosen_from: int = 1
-    """How many judges you compared on these queries: promises then hold for the best of them."""
+    """How many judges you compared on these queries: promises and intervals then hold for the best of them."""
     fail: Decision = "refuse"
     """What to do where the judge gives no value."""
 
@@ -408,6 +439,21 @@ class Wanted:
             )
         if self.fail not in DECISIONS:
             raise ConfigurationError(f"--fail is {self.fail!r}; it is refuse, answer or ask")
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """What one harm and one question to a person cost, in over-refusals; 1 where nothing else is said."""
+        return self.ratio or 1.0, self.ask_cost or 1.0
+
+    @property
+    def without_promises(self) -> Wanted:
+        """The same costs, and no promise."""
+        return replace(self, ratio=self.costs[0], max_harm=None, max_over_refusal=None)
+
+    @property
+    def interval_level(self) -> float:
+        """The level of each interval, so that those of all judges that this one was chosen from hold together."""
+        return 1 - (1 - LEVEL) / self.chosen_from
 
     @property
     def promises(self) -> tuple[RiskPromise, ...]:
@@ -485,7 +531,16 @@ def asking_at(values: FloatArray, safe: FloatArray, ratio: float, ask_cost: floa
     return Fitted(float(between[int((rising <= answers).sum())]), float(between[int((rising <= refuses).sum())]))
 
 
-def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) -> Codes:
+@dataclass(frozen=True, repr=False)
+class HeldOut(ShortRepr):
+    """Decisions on each item by thresholds fitted on other queries."""
+
+    decisions: Codes
+    fitted: tuple[Fitted, ...]
+    """The thresholds of each fold."""
+
+
+def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) -> HeldOut:
     """The decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries).
 
     In a fold a promise is tested as if all queries were there, so that what is measured is what the whole would do. Where a fold
@@ -494,6 +549,7 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
     folds = Folds.of(evidence.cluster, n=min(N_FOLDS, len(np.unique(evidence.cluster))), seed=seed)
     n_as: dict[PromiseKind, int] = {promise.kind: evidence.queries(promise.kind) for promise in wanted.promises}
     decisions = np.full(len(evidence.value), DECISIONS.index(wanted.fail), dtype=np.intp)
+    by_fold = []
     for fold in range(folds.n):
         inside = folds.of_row == fold
         rest = evidence.where(~inside)
@@ -504,7 +560,8 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
         except StatisticsError:
             fitted = Fitted(np.inf, -np.inf if wanted.max_over_refusal is not None else np.inf)
         decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
-    return decisions
+        by_fold.append(fitted)
+    return HeldOut(decisions, tuple(by_fold))
 
 
 @dataclass(frozen=True, repr=False)
@@ -521,8 +578,8 @@ class Measurement(ShortRepr):
     """Of the items answered: share that people would refuse."""
     unscored: Estimate
     """Of all items: share without a value."""
-    cost: float | None = None
-    """Mean cost of an item in over-refusals, where a ratio is named."""
+    cost: Estimate | float | None = None
+    """Mean cost of an item in over-refusals, where a ratio is named; a bare number in files of older versions."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -539,10 +596,33 @@ SHARES: dict[str, tuple[str, str]] = {
 }
 
 
-def measured(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> Measurement:
-    """What `decisions` on these items come to."""
+def measured(
+    evidence: Evidence, decisions: Codes, *, wanted: Wanted, moved: Mapping[str, float] | None = None
+) -> Measurement:
+    """What `decisions` on these items come to.
+
+    `moved`: by name, what the thresholds of folds add to the variance of each number (`Trial.moved`).
+    """
+    level, numbers = wanted.interval_level, rates(evidence, decisions, wanted=wanted)
+    estimates = {
+        name: estimate_of(replace(number, moved=(moved or {}).get(name, 0.0)), level=level)
+        for name, number in numbers.items()
+    }
+    cost = estimates.pop("cost")
+    return Measurement(**estimates, cost=cost if wanted.ratio is not None else None)
+
+
+def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, Measured]:
+    r"""Each share of `SHARES`, and the mean cost of an item in over-refusals,
+
+    .. math:: \frac{1}{n} \sum_i w_i r_i + c\,(1 - w_i)\,a_i + d\,q_i,
+
+    with *w* the weight of "safe", *r*, *a* and *q* whether the item is refused, answered or asked about, and *c* and *d* the
+    costs of one harm and of one question.
+    """
     refuse, ask, answer = (decisions == code for code in range(len(DECISIONS)))
     safe, unsafe = evidence.weight, 1 - evidence.weight
+    harm, question = wanted.costs
     terms = {
         "items": np.ones(len(safe)),
         "safe": safe,
@@ -552,12 +632,88 @@ def measured(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> Measure
         "asked": ask.astype(np.float64),
         "answered": answer.astype(np.float64),
         "unscored": np.isnan(evidence.value).astype(np.float64),
+        "cost": safe * refuse + harm * unsafe * answer + question * ask,
     }
     names, cluster = np.unique(evidence.cluster, return_inverse=True)
     totals = TotalsByCluster.of(terms, cluster, n_clusters=len(names))
-    estimates = {name: estimate_of(totals.measure(share(name, top, bottom))) for name, (top, bottom) in SHARES.items()}
-    cost = None
-    if wanted.ratio is not None:
-        errors = terms["over_refused"] + wanted.ratio * terms["harmed"] + (wanted.ask_cost or 0.0) * ask
-        cost = float(errors.mean())
-    return Measurement(**estimates, cost=cost)
+    cost = Functional(
+        "cost",
+        lambda t: safe_divide(t["cost"], t["items"], otherwise=np.nan),
+        over=lambda t: t["items"],
+        domain=(0.0, max(1.0, harm, question)),
+    )
+    shares = {name: totals.measure(share(name, top, bottom)) for name, (top, bottom) in SHARES.items()}
+    return {**shares, "cost": totals.measure(cost)}
+
+
+# A judge tried: thresholds fitted for what is wanted, and what they come to on queries that they were not fitted on.
+
+
+@dataclass(frozen=True, repr=False)
+class Trial(ShortRepr):
+    """One judge with thresholds, and its decisions on held-out queries."""
+
+    evidence: Evidence
+    wanted: Wanted
+    """What the thresholds do: without promises where these queries cannot carry them."""
+    fitted: Fitted
+    held_out: HeldOut
+    broken: str | None = None
+    """Why the promises cannot be given; the thresholds then minimise cost alone."""
+
+    @classmethod
+    def of(
+        cls, evidence: Evidence, wanted: Wanted, *, calibrator: Calibrator | None = None, method: str, seed: int = 0
+    ) -> Self:
+        """Fit what is wanted, or without its promises where these queries cannot carry them.
+
+        Raises StatisticsError: no item has a value.
+        """
+        broken = None
+        try:
+            fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
+        except StatisticsError as error:
+            if not wanted.promises:
+                raise
+            wanted, broken = wanted.without_promises, str(error)
+            fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
+        return cls(evidence, wanted, fitted, held_out(evidence, wanted, method=method, seed=seed), broken)
+
+    @cached_property
+    def cost(self) -> Measured:
+        """Mean cost of an item, held out."""
+        return rates(self.evidence, self.held_out.decisions, wanted=self.wanted)["cost"]
+
+    @property
+    def moved(self) -> dict[str, float]:
+        """How far the thresholds of folds move each number from where the final ones put it, as a mean square.
+
+        Decisions on held-out queries are by thresholds of their own, and their intervals are of the final ones: without this
+        they held the truth in 87 % of benchmarks where the threshold is the cheapest, for cost is flat where it is least and
+        its two errors are not. With it, see `python -m benchmarks.coverage recommended`.
+        """
+        final = rates(self.evidence, self.fitted.decide(self.evidence.value, fail=self.wanted.fail), wanted=self.wanted)
+        squares: dict[str, list[float]] = {name: [] for name in final}
+        for fold in self.held_out.fitted:
+            decisions = fold.decide(self.evidence.value, fail=self.wanted.fail)
+            for name, number in rates(self.evidence, decisions, wanted=self.wanted).items():
+                squares[name].append((number.value - final[name].value) ** 2)
+        return {
+            name: float(np.nan_to_num(np.nanmean(each))) if not np.isnan(each).all() else 0.0
+            for name, each in squares.items()
+        }
+
+    @cached_property
+    def measured(self) -> Measurement:
+        """What its decisions on held-out queries come to."""
+        return measured(self.evidence, self.held_out.decisions, wanted=self.wanted, moved=self.moved)
+
+
+def cheapest_trial(trials: Mapping[str, Trial]) -> str:
+    """Return the name of the trial with the lowest held-out cost, among those that carry their promises where any does.
+
+    Choosing by the queries that a promise and an interval rest on breaks them more often than they say, unless both were
+    made for the best of so many judges (`Wanted.chosen_from`).
+    """
+    carried = {name: trial for name, trial in trials.items() if trial.broken is None} or trials
+    return min(carried, key=lambda name: carried[name].cost.value)

@@ -4,7 +4,21 @@ import numpy as np
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.stats.thresholds import Evidence, Fitted, Platt, Wanted, fit_thresholds, held_out, measured
+from casewise.stats.estimates import Estimate
+from casewise.stats.thresholds import (
+    Evidence,
+    Fitted,
+    Platt,
+    RiskPromise,
+    Trial,
+    Wanted,
+    cheapest_trial,
+    fit_thresholds,
+    held_out,
+    loss_p_value,
+    measured,
+    queries_at,
+)
 
 
 def evidence(seed: int, queries: int = 300, *, signal: float = 1.0) -> Evidence:
@@ -13,6 +27,13 @@ def evidence(seed: int, queries: int = 300, *, signal: float = 1.0) -> Evidence:
     return Evidence(
         signal * 2 * (weight - 0.5) + rng.normal(size=2 * queries), weight, np.repeat(np.arange(queries), 2)
     )
+
+
+def ends(found: object) -> tuple[float, float, float]:
+    """An interval with its number; nan where there is none."""
+    assert isinstance(found, Estimate)
+    low, value, high = (float("nan") if one is None else one for one in (found.ci_low, found.estimate, found.ci_high))
+    return low, value, high
 
 
 def test_decisions_follow_from_thresholds_and_a_missing_value_from_what_was_said():
@@ -28,7 +49,7 @@ def test_what_decisions_come_to_is_counted_by_hand():
     assert found.harm.estimate == pytest.approx(1 / 2.5)
     assert found.over_refusal.estimate == pytest.approx(1 / 2.5)
     assert (found.asked.estimate, found.answered_wrongly.estimate, found.unscored.estimate) == (0.2, 0.5, 0.2)
-    assert found.cost == pytest.approx((1 + 4 + 0.5) / 5)
+    assert ends(found.cost)[1] == pytest.approx((1 + 4 + 0.5) / 5)
 
 
 def test_two_promises_ask_between_and_share_the_chance_of_failing():
@@ -68,11 +89,9 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = evidence(4, queries=60, signal=0)
     wanted = Wanted(ratio=1)
     own = measured(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
-    fresh = measured(some, held_out(some, wanted, method="platt"), wanted=wanted)
+    fresh = measured(some, held_out(some, wanted, method="platt").decisions, wanted=wanted)
 
-    assert own.cost is not None
-    assert fresh.cost is not None
-    assert own.cost < 0.5 <= fresh.cost + 0.02
+    assert ends(own.cost)[1] < 0.5 <= ends(fresh.cost)[1] + 0.02
 
 
 @pytest.mark.parametrize(
@@ -99,3 +118,66 @@ def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
     assert one.level == 0.95
     assert of_ten.level == pytest.approx(0.995)
     assert [promise.level for promise in both] == pytest.approx([0.995, 0.995])
+
+
+def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
+    some = evidence(5, queries=60)
+    decisions = fit_thresholds(some, Wanted(ratio=1)).decide(some.value, fail="refuse")
+    one, of_ten = (measured(some, decisions, wanted=Wanted(ratio=1, chosen_from=n)) for n in (1, 10))
+
+    for name in ("harm", "over_refusal", "cost"):
+        (low, value, high), (lower, same, higher) = (ends(getattr(each, name)) for each in (one, of_ten))
+        assert value == same
+        assert lower < low < high < higher
+
+
+def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
+    """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
+    trial = Trial.of(evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
+    bare = measured(trial.evidence, trial.held_out.decisions, wanted=trial.wanted)
+
+    assert trial.moved["over_refusal"] > 0
+    (_, value, high), (_, same, higher) = ends(bare.over_refusal), ends(trial.measured.over_refusal)
+    assert value == same
+    assert high < higher
+
+
+def test_a_trial_that_cannot_carry_its_promise_says_so_and_minimises_cost():
+    some = evidence(7, queries=20)
+    trial, priced = (Trial.of(some, wanted, method="platt") for wanted in (Wanted(max_harm=0.01), Wanted(ratio=1)))
+
+    assert "takes 299 queries" in str(trial.broken)
+    assert trial.fitted == priced.fitted
+    assert trial.wanted.promises == ()
+    with pytest.raises(ValueError, match="no item has both"):
+        Trial.of(Evidence(np.full(40, np.nan), some.weight, some.cluster), Wanted(ratio=1), method="platt")
+
+
+def test_the_cheapest_trial_keeps_its_promise_where_any_does():
+    good, better = (
+        Trial.of(evidence(8, queries=n, signal=signal), Wanted(max_harm=0.05), method="platt")
+        for n, signal in ((100, 0.7), (20, 3))
+    )
+
+    assert better.broken is not None
+    assert better.cost.value < good.cost.value
+    assert cheapest_trial({"good": good, "better": better}) == "good"
+    assert cheapest_trial({"better": better}) == "better"
+
+
+@pytest.mark.parametrize(("rate", "at_most", "level"), [(0.0, 0.05, 0.95), (0.03, 0.05, 0.95), (0.09, 0.1, 0.9875)])
+def test_so_many_queries_as_are_said_carry_a_promise_at_that_rate_and_half_as_many_do_not(rate, at_most, level):
+    n = queries_at(RiskPromise("harm", at_most, level), rate, whole=True)
+    assert n is not None
+
+    def p(queries):
+        return loss_p_value(np.array(rate), at_most, n=queries, whole=True)
+
+    assert p(n) <= 1 - level < p(n // 2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "level", "queries"), [(0.05, 0.95, None), (0.2, None, None), (0.0, None, 19), (0.04, None, 95)]
+)
+def test_no_number_of_queries_carries_a_promise_that_the_rate_breaks(rate, level, queries):
+    assert queries_at(RiskPromise("harm", 0.05, level), rate, whole=True) == queries

@@ -1,0 +1,466 @@
+"""Which of several judges to deploy, at which threshold, and whether any is good enough."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from casewise.deciding.decider import check_deployable, judge_anew
+from casewise.deciding.fitting import FitOptions, Fitting, evidence_of, fit_series
+from casewise.errors import CasewiseError, ConfigurationError, JudgeError, StatisticsError
+from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
+from casewise.evaluate.yardsticks import Backdrop
+from casewise.models.load import ModelOptions
+from casewise.records import FULL, ShortRepr
+from casewise.stats.arrays import cluster_variance
+from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of
+from casewise.stats.intervals import student_quantile
+from casewise.stats.measured import Measured
+from casewise.stats.thresholds import (
+    DECISIONS,
+    Decision,
+    LossCurve,
+    Measurement,
+    PromiseKind,
+    RiskPromise,
+    Trial,
+    Wanted,
+    calibrated,
+    cheapest_trial,
+    queries_at,
+    queries_needed,
+    rates,
+)
+from casewise.storage.benchmark import Benchmark
+
+# Judges are tried on the same queries, each with promises and intervals made for the best of so many, so that both hold for
+# whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
+# promises less: `python -m benchmarks.coverage recommended` measures both.
+
+
+@dataclass(frozen=True, repr=False)
+class Candidate(ShortRepr):
+    """One judge, asked one way, with the thresholds that do what is wanted."""
+
+    series: Series
+    fitting: Fitting
+
+    @property
+    def name(self) -> str:
+        """The judge, and how it was asked where that is not obvious."""
+        return self.series.name
+
+    @property
+    def trial(self) -> Trial:
+        """Its thresholds, and what they come to on held-out queries."""
+        return self.fitting.trial
+
+
+Alternative = Literal["refusing everything", "answering everything", "asking a person about everything", "words alone"]
+
+CONSTANTS: dict[Decision, Alternative] = {
+    "refuse": "refusing everything",
+    "answer": "answering everything",
+    "ask": "asking a person about everything",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Rival(ShortRepr):
+    """What needs no judge: one decision for everything, or a classifier of words with thresholds fitted in the same way."""
+
+    name: Alternative
+    cost: Estimate
+    saved: Estimate
+    """Its mean cost less that of the best judge: above 0 where the judge is better."""
+    more_queries: int | None
+    """About how many more queries would tell the difference in four of five benchmarks if it stays as it is; None where the
+    judge is no better, or is told apart already."""
+
+    @property
+    def beaten(self) -> bool:
+        """Whether the judge is shown to cost less."""
+        return self.saved.ci_low is not None and self.saved.ci_low > 0
+
+    @property
+    def better(self) -> bool:
+        """Whether the judge is shown to cost more."""
+        return self.saved.ci_high is not None and self.saved.ci_high < 0
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a promise takes that is not made."""
+
+    promise: RiskPromise
+    rate: float
+    """The error's mean over held-out queries, by the thresholds that are recommended."""
+    n_queries: int
+    """Queries with an item on which the error can be made."""
+    fewest: int
+    """So many carry the promise where not one of them has an error."""
+    at_this_rate: int | None
+    """About so many carry it where the error stays at this rate; None where no number of them does."""
+
+    @property
+    def more_queries(self) -> int | None:
+        """About how many more it takes; None where none do."""
+        return None if self.at_this_rate is None else max(self.at_this_rate - self.n_queries, 0)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "kind": self.promise.kind,
+            "at_most": self.promise.at_most,
+            "rate": self.rate,
+            "n_queries": self.n_queries,
+            "fewest": self.fewest,
+            "at_this_rate": self.at_this_rate,
+            "more_queries": self.more_queries,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class AtCosts(ShortRepr):
+    """What would be chosen if one harm were worth so many over-refusals."""
+
+    ratio: float
+    judge: str
+    answer_above: float
+    refuse_up_to: float
+    measured: Measurement
+    broken: str | None
+    """Why promises that were asked for cannot be given."""
+
+
+RATIOS = (1.0, 3.0, 10.0, 30.0)
+"""Costs at which the choice is looked at besides the stated ones."""
+
+LIMITS = (0.1, 0.05, 0.02, 0.01)
+"""Promises of which is said what they take."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recommendation(ShortRepr):
+    """Which judge to deploy on a benchmark's evidence, with what it costs and what it cannot promise."""
+
+    runs: JudgedRuns
+    wanted: Wanted
+    """What was asked for, `chosen_from` being the number of judges at least."""
+    candidates: tuple[Candidate, ...]
+    """The chosen one, then the others by held-out cost."""
+    rivals: tuple[Rival, ...]
+    why_no_words: str | None
+    """Why there is no classifier of words to compare with; None where there is one."""
+    shown_to_fail: bool
+    """Whether each judge is shown to cost more than something that needs no judge."""
+    left_out: dict[str, str]
+    """Judges that no decider can be made of, with the reason."""
+    at_costs: tuple[AtCosts, ...]
+    problem: str | None
+    """Why the chosen judge cannot be made anew from its name here; None where it can."""
+    benchmark_given: str | None = None
+    """What `--benchmark` said."""
+
+    @classmethod
+    def of(
+        cls,
+        folders: Sequence[Path],
+        wanted: Wanted,
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        options: FitOptions = FitOptions(),
+    ) -> Self:
+        """Try every judge of these runs, and choose.
+
+        Raises ConfigurationError: no decider can be made of any of them. StatisticsError: there is nothing to fit on.
+        """
+        runs = read_runs(folders, benchmark=benchmark)
+        series, left_out = deployable(runs)
+        if not series:
+            reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+            raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
+        wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
+        tried = {one.name: Candidate(one, fit_series(runs, one, wanted, options=options)) for one in series}
+        chosen = cheapest_trial({name: one.trial for name, one in tried.items()})
+        order = sorted(tried.values(), key=lambda one: (one.name != chosen, one.trial.broken is not None, cost_of(one)))
+        backdrop = Backdrop(runs.benchmark, options.seed)
+        own, *others = (rivals(runs, one, backdrop, wanted, options=options) for one in order)
+        beside = tuple(own)
+        return cls(
+            runs=runs,
+            wanted=wanted,
+            candidates=tuple(order),
+            rivals=beside,
+            shown_to_fail=any(one.better for one in beside) and all(any(one.better for one in each) for each in others),
+            why_no_words=backdrop.subject.why_no_baseline,
+            left_out=left_out,
+            at_costs=tuple(at_costs(order, wanted, seed=options.seed)),
+            problem=problem_of(order[0]),
+            benchmark_given=None if benchmark is None or isinstance(benchmark, Benchmark) else str(benchmark),
+        )
+
+    @property
+    def best(self) -> Candidate:
+        """The judge with the lowest held-out cost, among those that carry the promises where any does."""
+        return self.candidates[0]
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether the best judge carries the promises and is shown to cost less than whatever needs no judge."""
+        return self.best.trial.broken is None and all(one.beaten for one in self.rivals)
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """Promises that are not made, by kind from the loosest to the strictest."""
+        return tuple(needs(self.best.trial, self.wanted))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Commands that fit this decider and serve it; none where the judge cannot be made anew."""
+        return () if self.problem else tuple(commands(self))
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        best, file = self.best, self.best.fitting.decider
+        return {
+            "benchmark": {"name": self.runs.benchmark.name, "digest": self.runs.benchmark.digest},
+            "good_enough": self.good_enough,
+            "shown_to_fail": self.shown_to_fail,
+            "judge": best.name,
+            "run": str(best.series.run.path),
+            "answer_above": number_or_text(file.thresholds.answer_above),
+            "refuse_up_to": number_or_text(file.thresholds.refuse_up_to),
+            "wanted": vars(file.wanted) | {"promises_kept": best.trial.broken is None},
+            "promised": [
+                {**vars(one.promise), "loss": one.loss, "n_queries": one.n_queries} for one in file.thresholds.promised
+            ],
+            "why_not_promised": best.trial.broken,
+            "measured": {one.name: one.picked() for one in file.measured.estimates},
+            "candidates": [candidate_json(one, self.wanted) for one in self.candidates],
+            "rivals": [
+                {
+                    "name": one.name,
+                    "cost": one.cost.picked(),
+                    "saved": one.saved.picked(),
+                    "beaten": one.beaten,
+                    "more_queries": one.more_queries,
+                }
+                for one in self.rivals
+            ],
+            "why_no_words": self.why_no_words,
+            "not_promised": [one.as_json() for one in self.needs],
+            "failures": [one.as_json() for one in best.fitting.failures],
+            "left_out": self.left_out,
+            "at_costs": [
+                {
+                    "ratio": one.ratio,
+                    "judge": one.judge,
+                    "answer_above": number_or_text(one.answer_above),
+                    "refuse_up_to": number_or_text(one.refuse_up_to),
+                    "harm": one.measured.harm.picked(),
+                    "over_refusal": one.measured.over_refusal.picked(),
+                }
+                for one in self.at_costs
+            ],
+            "problem": self.problem,
+            "commands": list(self.commands),
+        }
+
+
+def candidate_json(candidate: Candidate, wanted: Wanted) -> dict[str, Any]:
+    measured_ = candidate.fitting.decider.measured
+    return {
+        "judge": candidate.name,
+        "run": str(candidate.series.run.path),
+        "cost": estimate_of(candidate.trial.cost, level=wanted.interval_level).picked(),
+        "harm": measured_.harm.picked(),
+        "over_refusal": measured_.over_refusal.picked(),
+        "asked": measured_.asked.picked(),
+        "why_not_promised": candidate.trial.broken,
+    }
+
+
+def number_or_text(threshold: float) -> float | str:
+    """A threshold as JSON can hold it: the ends of the scale are the texts `Infinity` and `-Infinity`, as in a decider."""
+    if np.isfinite(threshold):
+        return threshold
+    return "Infinity" if threshold > 0 else "-Infinity"
+
+
+def cost_of(candidate: Candidate) -> float:
+    return candidate.trial.cost.value
+
+
+def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
+    """The series that a decider can be made of, and why not of the others."""
+    found, left_out = [], {}
+    for series in runs.main_series:
+        try:
+            check_deployable(series.run.manifest.judge_name, series.arm)
+        except JudgeError as error:
+            left_out[series.name] = str(error)
+            continue
+        if series.run.behaviour is not None:
+            left_out[series.name] = "these are a chatbot's replies; a decider decides on requests"
+        elif series.repeats > 1:
+            left_out[series.name] = (
+                f"it was asked {series.repeats} times, and a decider asks once: judge with --repeats 1"
+            )
+        elif series.silent:
+            left_out[series.name] = "it gave no value"
+        else:
+            found.append(series)
+    return found, left_out
+
+
+def problem_of(candidate: Candidate) -> str | None:
+    try:
+        judge_anew(candidate.fitting.decider.judge, model=ModelOptions(needs_key=False))
+    except CasewiseError as error:
+        return str(error)
+    return None
+
+
+# What needs no judge: one decision for everything, and words alone.
+
+
+def rivals(
+    runs: JudgedRuns, judge: Candidate, backdrop: Backdrop, wanted: Wanted, *, options: FitOptions
+) -> Iterator[Rival]:
+    """Each alternative that keeps the promises which the judge keeps, beside it."""
+    evidence, trial = judge.trial.evidence, judge.trial
+    kept = trial.broken is None
+    for decision, name in CONSTANTS.items():
+        breaks = {"answer": wanted.max_harm, "refuse": wanted.max_over_refusal}.get(decision)
+        asks = wanted.ask_cost is not None or (wanted.max_harm is not None and wanted.max_over_refusal is not None)
+        if (kept and breaks is not None) or (decision == "ask" and not asks):
+            continue
+        always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
+        yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
+    subject = backdrop.subject
+    _, places = evidence_of(runs, judge.series, options.labels)
+    read = subject.words_read[places]
+    if subject.why_no_baseline is not None or not read.any():
+        return
+    some = evidence.where(read)
+    words = replace(some, value=backdrop.words[places][read])
+    priced = wanted if kept else wanted.without_promises
+    try:
+        learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=options.seed)
+        other = Trial.of(words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed)
+    except StatisticsError:
+        return
+    cost = trial.cost if read.all() else rates(some, trial.held_out.decisions[read], wanted=wanted)["cost"]
+    yield rival("words alone", other.cost, cost, wanted)
+
+
+def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) -> Rival:
+    level = wanted.interval_level
+    saved = difference_of(cost, judge, level=level)
+    return Rival(name, estimate_of(cost, level=level), saved, queries_to_tell(saved, cost, judge, level=level))
+
+
+POWER = 0.8
+
+
+def queries_to_tell(saved: Estimate, cost: Measured, judge: Measured, *, level: float) -> int | None:
+    """About how many more queries tell a saving that stays as it is; None where there is none, or it is told already."""
+    if saved.estimate is None or saved.estimate <= 0 or (saved.ci_low is not None and saved.ci_low > 0):
+        return None
+    n = min(cost.at_risk, judge.at_risk)
+    error = float(np.sqrt(cluster_variance(apart(cost, judge))))
+    reach = student_quantile((1 + level) / 2, np.inf) + student_quantile(POWER, np.inf)
+    return max(1, int(np.ceil(n * (reach * error / saved.estimate) ** 2)) - n)
+
+
+# What is not promised, and what it would take.
+
+
+def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
+    """Each kind of promise at each limit that the thresholds do not promise already."""
+    level = (
+        None if wanted.level is None else 1 - (1 - wanted.level) / (max(len(wanted.promises), 1) * wanted.chosen_from)
+    )
+    limits: dict[PromiseKind, float | None] = {"harm": wanted.max_harm, "over_refusal": wanted.max_over_refusal}
+    for kind, asked_for in limits.items():
+        curve = LossCurve.of(trial.evidence, kind, unscored_errs=False)
+        rate, kept = held_out_rate(trial, kind), trial.broken is None and asked_for is not None
+        if curve.n_queries:
+            for at_most in sorted({*LIMITS, asked_for or LIMITS[0]}, reverse=True):
+                if kept and at_most >= (asked_for or 1):
+                    continue
+                promise = RiskPromise(kind, at_most, level)
+                at_rate = queries_at(promise, rate, whole=curve.whole)
+                yield Need(promise, rate, curve.n_queries, queries_needed(promise), at_rate)
+
+
+def held_out_rate(trial: Trial, kind: PromiseKind) -> float:
+    """The mean over queries of the share of a query's items on which this error is made."""
+    wrong = trial.held_out.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")
+    at_risk = trial.evidence.of_kind(kind)
+    _, query = np.unique(trial.evidence.cluster, return_inverse=True)
+    items = np.bincount(query, weights=at_risk)
+    errors = np.bincount(query, weights=at_risk * wrong)
+    return float((errors[items > 0] / items[items > 0]).mean())
+
+
+# The choice at other costs, and the commands.
+
+
+def at_costs(candidates: Sequence[Candidate], wanted: Wanted, *, seed: int) -> Iterator[AtCosts]:
+    """The choice at each of `RATIOS`, and at the ratio that was stated."""
+    for ratio in sorted({*RATIOS, wanted.costs[0]}):
+        priced = replace(wanted, ratio=ratio)
+        trials = {
+            one.name: Trial.of(
+                one.trial.evidence,
+                priced,
+                calibrator=one.fitting.decider.calibration.curve,
+                method=one.fitting.method,
+                seed=seed,
+            )
+            for one in candidates
+        }
+        name = cheapest_trial(trials)
+        trial = trials[name]
+        yield AtCosts(
+            ratio,
+            name,
+            trial.fitted.answer_above,
+            trial.fitted.refuse_up_to,
+            trial.measured,
+            trial.broken,
+        )
+
+
+def commands(found: Recommendation) -> Iterator[str]:
+    best, wanted = found.best, found.best.fitting.decider.wanted
+    words = ["casewise", "decider", "fit", str(best.series.run.path)]
+    own = [one for one in found.runs.main_series if one.run is best.series.run]
+    if len(own) > 1:
+        words += ["--elicit", best.series.elicitation]
+    if best.series.arm != FULL.name and len({one.arm for one in own}) > 1:
+        words += ["--arm", best.series.arm]
+    for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal"):
+        value = getattr(wanted, name)
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+    if wanted.level is None:
+        words.append("--on-average")
+    elif wanted.level != Wanted.level:
+        words += ["--level", f"{wanted.level:g}"]
+    if wanted.chosen_from > 1:
+        words += ["--chosen-from", str(wanted.chosen_from)]
+    if wanted.fail != Wanted.fail:
+        words += ["--fail", wanted.fail]
+    if found.benchmark_given is not None:
+        words += ["--benchmark", found.benchmark_given]
+    yield shlex.join(words)
+    yield "casewise serve decider.json"

@@ -1,0 +1,175 @@
+"""Items on which a judge's verdict is not people's, under the ids and with the columns of their owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
+from casewise.notation import percent
+from casewise.records import ShortRepr, ShownContext
+from casewise.records.context import Statement, as_text
+from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.sample import LabelPolicy, as_probability
+
+
+@dataclass(frozen=True, repr=False)
+class Case(ShortRepr):
+    """An item as its owner knows it, and what people said of it."""
+
+    id: str
+    """The id in the owner's file; the item's where the file gave none."""
+    item_id: str
+    query: str
+    category: str
+    condition: str
+    intended_safe: bool | None
+    n_safe: int
+    n_votes: int
+    columns: dict[str, Statement]
+    """Every other column of the owner's file."""
+    shown: ShownContext
+    """Its context; empty where it has none."""
+
+    @classmethod
+    def of(cls, runs: JudgedRuns, place: int) -> Self:
+        """The item at `place` of the benchmark."""
+        row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
+        context = runs.benchmark.context_of(item)
+        named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
+        return cls(
+            id=getattr(item, "source_id", None) or row["item_id"],
+            query=runs.benchmark.query[row["query_id"]].text,
+            columns=dict(getattr(item, "columns", None) or {}),
+            shown=context.shown() if context else {},
+            **named,
+        )
+
+    @property
+    def people(self) -> str:
+        """What people said: `2 of 21 say safe (10 %)`."""
+        share = percent(self.n_safe / self.n_votes, digits=0) if self.n_votes else "–"
+        return f"{self.n_safe:,} of {self.n_votes:,} say safe ({share})"
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The owner's id and columns, labelled."""
+        return (("Item", self.id), *((name, as_text(said)) for name, said in self.columns.items()))
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {name: value for name, value in vars(self).items() if name != "shown"}
+
+
+@dataclass(frozen=True, repr=False)
+class Misjudged(ShortRepr):
+    """An item on which a judge's verdict is not people's."""
+
+    judge: str
+    case: Case
+    value: float
+    elicitation: str
+    distance: float
+    """Between the judge's value on [0, 1] and people's safe rate."""
+    of_replies: bool = False
+    """Whether it is what a chatbot does, and not what a judge says."""
+    reply: str | None = None
+    """What the chatbot wrote, the first time that it was asked; only where that is wanted."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        about = {"case", "of_replies", *(() if self.reply is not None else ("reply",))}
+        return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
+
+
+def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
+    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
+    found: list[Misjudged] = []
+    for series in runs.main_series:
+        distance = distances(runs, series, options.labels)
+        asked = np.flatnonzero(series.asked)
+        worst = [
+            Misjudged(
+                judge=series.name,
+                case=Case.of(runs, int(asked[place])),
+                value=float(series.values[asked[place]]),
+                elicitation=series.elicitation,
+                distance=float(distance[place]),
+            )
+            for place in np.argsort(-distance, kind="stable")[: options.disagreements]
+            if distance[place] >= 0
+        ]
+        behaviour = series.run.behaviour
+        if behaviour is not None:
+            texts = behaviour.first_texts(series.arm) if options.with_replies else {}
+            worst = [replace(one, of_replies=True, reply=texts.get(one.case.item_id)) for one in worst]
+        found += worst
+    return tuple(found)
+
+
+def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
+    """How far the judge is from people's rate on each item that it was asked; −1 where its verdict is people's."""
+    sample = runs.sample(series, policy=policy)
+    value = as_probability(series.values[series.asked], series.elicitation)
+    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - sample.rate)
+    return np.where(wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
+
+
+def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
+    """Whether each verdict is other than the label; of an item without a verdict or a label it is not."""
+    apart: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
+    return apart
+
+
+def failures_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
+    """A row for each item that a judge decided otherwise than people, or gave no verdict on, with its owner's id and columns.
+
+    Columns: `judge`, `id`, the owner's own (their name followed by `_` where it is one of these), `query`, each parameter
+    of the context, `verdict` (empty where there is none), `value`, `people_say`, `n_safe`, `n_votes`, `category`, `item_id`.
+    """
+    rows = [row for series in runs.main_series for row in failures_of(runs, series, options)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    last = ("verdict", "value", "people_say", "n_safe", "n_votes", "category", "item_id")
+    order = [*(name for name in names if name not in last), *last] if rows else ["judge", "id", "query", *last]
+    return pl.DataFrame([{name: row.get(name) for name in order} for row in rows], schema=schema_of(order))
+
+
+NUMBERS = {"value": pl.Float64, "n_safe": pl.Int64, "n_votes": pl.Int64}
+
+
+def schema_of(names: list[str]) -> dict[str, Any]:
+    return {name: NUMBERS.get(name, pl.String) for name in names}
+
+
+def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Iterator[dict[str, Any]]:
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    silent = np.isnan(series.values[series.asked])
+    chosen = sample.labelled & (wrong(sample.safe, sample.weight) | silent)
+    for place, at in zip(np.flatnonzero(chosen).tolist(), np.flatnonzero(series.asked)[chosen].tolist(), strict=True):
+        case, item = Case.of(runs, at), runs.benchmark.items[at]
+        written = runs.benchmark.written_of(item)
+        own: dict[str, Any] = {"judge": series.name, "id": case.id}
+        ends = {
+            "verdict": None if silent[place] else "safe" if sample.safe[place] else "unsafe",
+            "value": None if silent[place] else float(series.values[at]),
+            "people_say": "tie" if sample.weight[place] == 0.5 else "safe" if sample.weight[place] > 0.5 else "unsafe",
+            "n_safe": case.n_safe,
+            "n_votes": case.n_votes,
+            "category": case.category,
+            "item_id": case.item_id,
+        }
+        texts = {"query": case.query, **(written.texts if written else {})}
+        taken = {*own, *texts, *ends}
+        mine = {name_beside(name, taken): as_text(said) for name, said in case.columns.items()}
+        yield {**own, **mine, **texts, **ends}
+
+
+def name_beside(name: str, taken: set[str]) -> str:
+    """`name`, with `_` behind it where another column is called so."""
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,195 @@
+"""`casewise recommend`: which judge, or none; what is promised, and what is not yet."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.support.command import invoke
+from tests.support.deciders import judged_demo
+
+import casewise
+from casewise.api.deciding import Wanted
+from casewise.deciding.recommending import Need, Rival
+from casewise.errors import ConfigurationError
+from casewise.reports.decider import need_words, shortfall
+from casewise.stats.estimates import Estimate
+from casewise.stats.thresholds import RiskPromise
+
+CASES = 120
+
+
+def cases():
+    """Made-up cases of a bank, two of each query, that people decide by who asks; twelve people an item."""
+    for place in range(CASES):
+        asks = place % 2 == 0
+        yield {
+            "id": f"case-{place:03}",
+            "query": f"What is the balance of account {place // 2}?",
+            "context": f"{'Its holder asks' if asks else 'A stranger asks'}, number {place // 2} in the queue.",
+            "n_safe": 11 if asks else 1,
+            "n_votes": 12,
+        }
+
+
+def judge_of(right, name):
+    """A judge in a module, right on the items whose number `right` accepts."""
+    return f"""
+def judge(query, context):
+    place = int("".join(filter(str.isdigit, query)))
+    holder = "holder" in str(context)
+    return 0.9 if holder == ({right}) else 0.1
+
+
+judge.elicitation = "probability"
+"""
+
+
+@pytest.fixture
+def bank(tmp_path, monkeypatch):
+    """A benchmark with two judges: one is wrong on every tenth query, the other tosses a coin."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "good_one.py").write_text(judge_of("place % 10 != 0", "good"))
+    (tmp_path / "coin_one.py").write_text(judge_of("place % 2 == 0", "coin"))
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, cases())))
+    benchmark = casewise.api.import_cases(tmp_path / "cases.jsonl", tmp_path / "bank")
+    for name in ("good", "coin"):
+        casewise.judge(benchmark, f"python:{name}_one:judge", out=tmp_path / "runs" / name)
+    return tmp_path
+
+
+def run(*words):
+    return invoke(*words)
+
+
+def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, monkeypatch):
+    told = run("recommend", "runs/coin", "runs/good", "--benchmark", "bank", "--max-harm", "0.35", "--json")
+    found = json.loads(told.stdout)
+
+    assert told.exit_code == 0, told.output
+    assert found["judge"] == "python:good_one:judge (probability)"
+    assert found["wanted"]["chosen_from"] == 2
+    assert found["promised"][0]["level"] == pytest.approx(0.975)
+    assert found["measured"]["harm"]["ci_low"] <= 0.1 <= found["measured"]["harm"]["ci_high"]
+    fit, serve = map(shlex.split, found["commands"])
+    fitted = run(*fit[1:], "--json")
+    assert fitted.exit_code == 0, fitted.output
+    assert json.loads(fitted.stdout)["measured"]["harm"]["estimate"] == found["measured"]["harm"]["estimate"]
+    assert serve == ["casewise", "serve", "decider.json"]
+
+
+def test_a_judge_that_words_match_is_not_good_enough(bank):
+    """Words tell holder from stranger on every item: a judge that errs on a tenth cannot beat them."""
+    found = casewise.recommend("runs/good", "runs/coin", benchmark="bank")
+    words = next(one for one in found.found.rivals if one.name == "words alone")
+
+    assert words.better
+    assert not found.good_enough
+    assert found.found.shown_to_fail
+    assert "None of these judges is good enough." in found.to_markdown()
+    assert "costs more than words alone" in found.to_markdown()
+
+
+def test_failures_are_named_by_the_owners_ids(bank):
+    found = casewise.recommend("runs/good", benchmark="bank").as_json()
+
+    assert len(found["failures"]) == 10
+    assert all(one["decision"] == ("refuse" if one["n_safe"] == 11 else "answer") for one in found["failures"])
+
+
+def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
+    told = run("recommend", "runs/good", "runs/coin", "--benchmark", "bank", "--max-harm", "0.01")
+
+    assert told.exit_code == 0, told.output
+    assert "None of these judges can promise what you asked for yet." in told.stdout
+    assert "takes 368 queries" in " ".join(told.stdout.split())
+    assert (bank / "runs" / "good" / "recommend.html").is_file()
+
+
+def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank):
+    casewise.judge("bank", "linear", out=bank / "runs" / "linear")
+    found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").found
+
+    assert found.wanted.chosen_from == 1
+    assert "learnt from the benchmark's own people" in found.left_out["linear (probability)"]
+    with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):
+        casewise.recommend("runs/linear", benchmark="bank")
+
+
+def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
+    judge = casewise.judge("bank", lambda query, context: 0.5, elicitations="probability", out=bank / "runs" / "own")
+    found = casewise.recommend(judge, benchmark="bank").found
+
+    assert found.problem is not None
+    assert found.commands == ()
+
+
+def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = casewise.recommend(judged_demo(tmp_path), wanted=Wanted(max_harm=0.3, max_over_refusal=0.3)).found
+
+    assert [one.name for one in found.rivals] == ["asking a person about everything", "words alone"]
+    assert "--max-harm 0.3 --max-over-refusal 0.3" in found.commands[0]
+    assert {need.promise.kind for need in found.needs} == {"harm", "over_refusal"}
+    assert max(need.promise.at_most for need in found.needs) < 0.3
+
+
+def test_a_run_that_is_none_is_one_line_and_exit_2(tmp_path):
+    told = run("recommend", tmp_path / "none")
+
+    assert told.exit_code == 2
+    assert len(told.stderr.splitlines()) == 1
+
+
+def saved(low, high):
+    return Rival("words alone", cost=number(0.3), saved=number((low + high) / 2, low, high), more_queries=None)
+
+
+def number(value, low=None, high=None):
+    return Estimate("cost", value, low, high, 10.0, 0, "made up")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "beaten", "better"),
+    [(0.01, 0.1, True, False), (0.0, 0.1, False, False), (-0.1, 0.0, False, False), (-0.1, -0.01, False, True)],
+)
+def test_a_rival_is_beaten_or_better_only_where_the_interval_of_the_saving_says_so(low, high, beaten, better):
+    assert (saved(low, high).beaten, saved(low, high).better) == (beaten, better)
+    assert not Rival("words alone", number(0.3), number(0.0), None).beaten
+
+
+@pytest.mark.parametrize(
+    ("candidates", "broken", "shown", "sentence"),
+    [
+        (2, None, True, "None of these judges is good enough."),
+        (2, None, False, "None of these judges is shown to be good enough yet."),
+        (1, None, True, "J is not good enough."),
+        (1, None, False, "J is not shown to be good enough yet."),
+        (2, "why", True, "None of these judges can promise what you asked for yet."),
+        (1, "why", False, "J cannot promise what you asked for yet."),
+    ],
+)
+def test_that_none_is_good_enough_is_said_as_strongly_as_it_is_shown(candidates, broken, shown, sentence):
+    best = SimpleNamespace(name="J", trial=SimpleNamespace(broken=broken))
+    found: Any = SimpleNamespace(best=best, candidates=(best,) * candidates, shown_to_fail=shown)
+
+    assert shortfall(found) == sentence
+
+
+@pytest.mark.parametrize(
+    ("at_this_rate", "sentence"),
+    [
+        (None, "takes a better judge or another threshold: its rate is 4.0 %"),
+        (90, "may be within reach of these queries: its rate is 4.0 %. Ask for it with --max-harm 0.05."),
+        (250, "takes about 150 more queries, if its rate stays at 4.0 %"),
+    ],
+)
+def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):
+    need = Need(RiskPromise("harm", 0.05), 0.04, 100, 59, at_this_rate)
+
+    assert sentence in need_words(need, "Harm")
+    assert need_words(need, "Harm").startswith("Harm of at most 5 % ")
