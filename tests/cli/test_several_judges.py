@@ -5,7 +5,8 @@ import json
 import pytest
 from tests.support.command import Command
 
-from casewise.api.judging import RunOptions, judge_several, spent_in
+from casewise import api
+from casewise.api.judging import spent_in
 from casewise.judges.llm import LLMJudge
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import FakeModel
@@ -48,9 +49,18 @@ def test_what_is_for_one_judge_is_refused_for_several(command, tmp_path):
 
 def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
     def asked(dollars):
-        judges = {name: LLMJudge(FakeModel(name=name), prices=Prices(1000.0, 1000.0)) for name in ("a", "b")}
-        options = RunOptions(limits=Limits(concurrency=1, max_cost=dollars))
-        return judge_several("demo", judges, out=tmp_path, options=options)
+        limits = Limits(concurrency=1, max_cost=dollars)
+        demo = api.load("demo")
+        planned = [
+            api.PlannedRun(
+                tmp_path / name,
+                demo,
+                LLMJudge(FakeModel(name=name), prices=Prices(1000.0, 1000.0)),
+                options=api.RunOptions(limits=limits),
+            )
+            for name in ("a", "b")
+        ]
+        return dict(zip(("a", "b"), api.judge_several(planned), strict=True))
 
     whole = asked(None)
     cost = {name: spent_in(tmp_path / name).cost_usd for name in whole}
@@ -61,3 +71,26 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
     assert again["a"].summary.n_calls == 0
     assert again["b"].summary.stopped
     assert spent_in(tmp_path / "b").cost_usd <= cost["b"] / 2
+
+
+def test_several_benchmarks_have_one_command_one_budget_and_one_table(command, tmp_path):
+    other = tmp_path / "other.csv"
+    rows = [
+        f"May I {n}?,{who},{label}" for n in range(20) for who, label in (("a nurse", "safe"), ("a thief", "unsafe"))
+    ]
+    other.write_text("query,context,label\n" + "\n".join(rows) + "\n")
+    assert command("data", "import", other, tmp_path / "ward").code == 0
+    both = ("demo", tmp_path / "ward", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "runs")
+
+    planned = command("judge", *both, "--dry-run")
+    assert "linear on demo: 90 judgements" in planned.out
+    assert not (tmp_path / "runs").exists()
+
+    said = command("judge", *both)
+    folders = sorted(path.parent.relative_to(tmp_path / "runs").as_posix() for path in tmp_path.rglob("run.json"))
+    assert said.code == 0
+    assert folders == ["demo/constant-safe", "demo/linear", "ward/constant-safe", "ward/linear"]
+    assert "Accuracy by benchmark" in said.out
+
+    again = json.loads(command("judge", *both, "--json").out)["runs"]
+    assert {name: run["linear"]["n_calls"] for name, run in again.items()} == {"demo": 0, "ward": 0}

@@ -125,9 +125,18 @@ def test_a_protocol_needs_the_papers_words(tmp_path):
         live_judge("fake/rehearsal", LiveOptions(str(own), protocol="published"))
 
 
-def test_a_score_of_three_calls_is_a_run_of_its_own(words):
-    with pytest.raises(ConfigurationError, match="one after another"):
-        judged(FaultServer(), words, "binary,score")
+def test_one_command_asks_all_that_the_paper_asked_a_score_three_times(words):
+    server = FaultServer()
+    run = judged(server, words, ())
+
+    asked = run.judgements.group_by("elicitation").len().sort("elicitation").rows()
+    assert asked == [("binary", 2), ("probability", 2), ("score", 6)]
+    assert len(server.bodies) == 10
+    assert run.summary.n_judged + run.summary.n_unscored == 10
+    assert judged(server, words, "binary,score").judgements.height == 8
+
+
+def test_a_protocol_says_how_often_to_ask(words):
     options = RunOptions(live=LiveOptions(words, protocol="published"))
     with pytest.raises(ConfigurationError, match="how often to ask"):
         casewise.judge("demo", "fake/rehearsal", repeats=2, options=options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -64,6 +64,7 @@ __all__ = [
     "LiveOptions",
     "LocalOptions",
     "ModelOptions",
+    "PlannedRun",
     "Prices",
     "Probe",
     "RetryPolicy",
@@ -356,45 +357,76 @@ def judge(
     return finished(judge_async(benchmark, judge, out=out, options=options, **how))
 
 
-def judge_several(
-    benchmark: Source,
-    judges: Mapping[str, AnyJudge],
-    *,
-    out: str | Path,
-    elicitations: str | Sequence[Elicitation] = (),
-    arms: str | Arm | Sequence[Arm | str] = (),
-    repeats: int = 1,
-    options: RunOptions = RunOptions(),
-    watch: Callable[[str], AbstractContextManager[Watch]] | None = None,
-) -> dict[str, Run]:
-    """Have one judge after another decide every item: a run folder each under `out`, and one budget for all.
+@dataclass(frozen=True)
+class PlannedRun:
+    """One judge's run over one benchmark: what it asks, and the folder that it goes to."""
 
-    A run that is stopped ends the row; the same call goes on with it. Parameters are those of `judge`, besides:
+    folder: Path
+    benchmark: Benchmark
+    judge: Judge
+    elicitations: tuple[Elicitation, ...] = ()
+    arms: tuple[Arm, ...] = ()
+    repeats: int = 1
+    options: RunOptions = field(default_factory=RunOptions)
+
+    @property
+    def label(self) -> str:
+        """The judge and the benchmark, for a reader who sees several."""
+        return f"{self.judge.name} on {self.benchmark.name}"
+
+    def estimate(self) -> RunEstimate:
+        """Return the calls, tokens and cost of the run. Nobody is called."""
+        return estimate(self.benchmark, self.judge, options=self.options, **self._asked)
+
+    def sends_to(self) -> tuple[str | None, ...]:
+        """Return whom texts are sent to; None stands for this machine."""
+        return (self.judge.sends_to, *others_asked(self.arms, self.options.live.model, judge=self.judge))
+
+    def perform(self, limits: Limits, watch: Watch | None = None) -> Run:
+        """Ask what is left of the run, within these limits."""
+        options = replace(self.options, limits=limits, watch=watch or self.options.watch)
+        return judge(self.benchmark, self.judge, out=self.folder, options=options, **self._asked)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {"elicitations": self.elicitations, "arms": self.arms, "repeats": self.repeats}
+
+
+def judge_several(
+    planned: Sequence[PlannedRun], *, watch: Callable[[PlannedRun], AbstractContextManager[Watch]] | None = None
+) -> list[Run]:
+    """Perform one run after another under one budget. A run that is stopped is the last; the same call resumes it.
 
     Parameters
     ----------
-    judges
-        By what their folders are called.
+    planned
+        The runs. The limits of each are those of all together, over all sessions.
     watch
-        Follows the run of the judge that it is called with.
+        Follows the run that it is called with.
+
+    Raises
+    ------
+    ConfigurationError
+        Two of the runs would share a folder.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> demo = as_benchmark("demo")
+    >>> names, out = ("linear", "constant:safe"), Path(mkdtemp())
+    >>> planned = [PlannedRun(out / str(n), demo, as_judge(name, demo)) for n, name in enumerate(names)]
+    >>> [run.summary.n_judged for run in judge_several(planned)]
+    [90, 90]
     """
-    done: dict[str, Run] = {}
-    folders = {name: Path(out) / default_folder(name).name for name in judges}
-    if len(set(folders.values())) < len(folders):
-        raise ConfigurationError(f"two of the judges would share a folder: {', '.join(judges)}")
-    for name, one in judges.items():
-        others = sum((spent_in(folder) for other, folder in folders.items() if other != name), Spend())
-        with watch(name) if watch else nullcontext(options.watch) as watching:
-            done[name] = judge(
-                benchmark,
-                one,
-                out=folders[name],
-                elicitations=elicitations,
-                arms=arms,
-                repeats=repeats,
-                options=replace(options, limits=options.limits.less(others), watch=watching),
-            )
-        if done[name].summary.stopped:
+    if len({one.folder for one in planned}) < len(planned):
+        raise ConfigurationError(f"two of the runs would share a folder: {', '.join(one.label for one in planned)}")
+    done: list[Run] = []
+    for one in planned:
+        others = sum((spent_in(other.folder) for other in planned if other is not one), Spend())
+        with watch(one) if watch else nullcontext(None) as watching:
+            done.append(one.perform(one.options.limits.less(others), watching))
+        if done[-1].summary.stopped:
             break
     return done
 
@@ -422,19 +454,21 @@ def planned(
         The judge cannot be asked so, or its protocol asks otherwise.
     """
     wanted, again = elicitations_named(elicitations), options.retry_unscored
-    if options.live.protocol:
+    times: int | dict[Elicitation, int] = repeats
+    if options.live.protocol and isinstance(judge, LLMJudge):
         protocol = protocol_for(options.live.protocol, judge.name)
         if repeats > 1 or again:
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        repeats, again = protocol.repeats(wanted or judge.elicitations[:1]), protocol.asked_again
+        wanted = wanted or judge.elicitations
+        times, again = protocol.repeats(wanted), protocol.asked_again
     return Plan.of(
         benchmark,
         judge,
         elicitations=wanted,
         arms=arms_named(arms),
-        repeats=repeats,
+        repeats=times,
         selection=options.selection,
         retry_unscored=again,
     )

@@ -285,20 +285,9 @@ class Protocol:
     asked_again: int = 2
     """How often a reply that gives no verdict is asked for again."""
 
-    def repeats(self, elicitations: Sequence[Elicitation]) -> int:
-        """How often each item is asked.
-
-        Raises ConfigurationError: a score takes several calls and another elicitation one: they are runs of their own,
-        or sessions of one.
-        """
-        if self.score_calls == 1 or "score" not in elicitations:
-            return 1
-        if len(set(elicitations)) > 1:
-            raise ConfigurationError(
-                f"the protocol {self.name} asks for a score {self.score_calls} times and for all else once: ask for them "
-                "one after another, into the same folder"
-            )
-        return self.score_calls
+    def repeats(self, elicitations: Sequence[Elicitation]) -> dict[Elicitation, int]:
+        """Return how often each item is asked, by elicitation."""
+        return {name: self.score_calls if name == "score" else 1 for name in elicitations}
 
 
 PROTOCOLS = {

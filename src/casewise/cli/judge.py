@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, Any
 
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
 from casewise.cli.options import (
     ASKED,
+    BENCHMARK,
     HOW,
     ITEMS,
     MACHINE,
     MODEL,
     ArmsOption,
     BaseUrlOption,
-    BenchmarkArgument,
     Calls,
     DryRunOption,
     ElicitOption,
@@ -138,35 +137,65 @@ def print_summary(summary: api.RunSummary, folder: Path, *, then: str = "report"
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
-def print_several(runs: Mapping[str, api.Run], *, n_judges: int) -> None:
-    """What came of runs of several judges, and how they compare once all are done."""
+def print_several(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> None:
+    """Print what came of several runs, and how the judges compare once all are done."""
     if as_json():
-        print_json({"runs": {name: run.summary.as_json() for name, run in runs.items()}})
+        print_json({"runs": runs_json(runs, planned)})
         return
-    for name, run in runs.items():
-        print(f"{name}:")
+    for run, one in zip(runs, planned, strict=False):
+        print(f"{one.label}:")
         print_summary(run.summary, run.path)
-    if len(runs) == n_judges and not any(run.summary.stopped or run.summary.n_pending for run in runs.values()):
-        show(api.compare(*(run.path for run in runs.values())).document)
+    if all_done(runs, planned):
+        board = api.compare if len({run.benchmark.digest for run in runs}) == 1 else api.leaderboard
+        show(board(*(run.path for run in runs)).document)
 
 
-def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]]) -> None:
-    """What runs would take: one as an object, several as a list with what they cost together."""
-    found = [
-        {
-            "judge": judge.name,
-            **estimate.as_json(),
-            **({"label_tokens": labels} if (labels := label_tokens(judge)) else {}),
-        }
-        for estimate, judge in estimates
-    ]
+def runs_json(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> Any:
+    """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
+    told: dict[str, dict[str, Any]] = {}
+    for run, one in zip(runs, planned, strict=False):
+        told.setdefault(benchmark_folder(one), {})[one.judge.name] = run.summary.as_json()
+    several = len({benchmark_folder(one) for one in planned}) > 1
+    return told if several or not told else next(iter(told.values()))
+
+
+def benchmark_folder(planned: api.PlannedRun) -> str:
+    """Return the name of the folder that holds the runs over one benchmark."""
+    return planned.folder.parent.name
+
+
+def all_done(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> bool:
+    """Return whether every run was performed to its end."""
+    return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
+
+
+def print_planned(planned: Sequence[api.PlannedRun]) -> None:
+    """Print what runs would take, and on which benchmark where there are several."""
+    several = len({one.benchmark.digest for one in planned}) > 1
+    estimates = [(one.estimate(), one.judge) for one in planned]
+    print_estimates(estimates, benchmarks=[one.benchmark.name for one in planned] if several else ())
+
+
+def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, benchmarks: Sequence[str] = ()) -> None:
+    """Print what runs would take: one as an object, several as a list with what they cost together.
+
+    `benchmarks`: the benchmark of each, where there are several.
+    """
     if as_json():
-        print_json(found[0] if len(found) == 1 else {"judges": found})
+        told = [
+            {
+                **({"benchmark": benchmarks[place]} if benchmarks else {}),
+                "judge": judge.name,
+                **estimate.as_json(),
+                **({"label_tokens": labels} if (labels := label_tokens(judge)) else {}),
+            }
+            for place, (estimate, judge) in enumerate(estimates)
+        ]
+        print_json(told[0] if len(told) == 1 else {"judges": told})
         return
-    for estimate, judge in estimates:
-        print(
-            f"{judge.name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls"
-        )
+    for place, (estimate, judge) in enumerate(estimates):
+        name = f"{judge.name} on {benchmarks[place]}" if benchmarks else judge.name
+        print(f"{name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls")
         print_cost(estimate)
         print_before(estimate.before)
         for word, tokens in label_tokens(judge).items():
@@ -209,7 +238,7 @@ QUERIES = "the benchmark's queries"
 
 
 def judge(
-    benchmark: BenchmarkArgument,
+    benchmark: Annotated[list[str], BENCHMARK],
     /,
     *,
     judge: list[str],
@@ -221,64 +250,99 @@ def judge(
     local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
     how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
-    """Have a judge decide every item of a benchmark. The same command again goes on where it stopped.
+    """Have judges decide every item of one or more benchmarks. The same command resumes a run that was stopped.
 
     Parameters
     ----------
+    benchmark
+        One or more: demo, casebench, a benchmark folder, or a published JSON file.
     judge
-        Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... Given more than once: a
-        folder each, one budget, and a comparison at the end.
+        Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... May be repeated.
     out
-        Run folder, new or to go on with; of several judges, what holds their folders. Default: runs/BENCHMARK-JUDGE, or
-        runs/BENCHMARK.
+        Run folder, new or to resume. Of several benchmarks or judges, the folder that holds BENCHMARK/JUDGE. Default:
+        runs/BENCHMARK-JUDGE; of several judges runs/BENCHMARK/JUDGE.
     """
-    live = model.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
-    loaded = api.load(benchmark)
-    elicitations = api.elicitations_named(plan.elicit)
-    judges = {name: api.as_judge(name, loaded, elicitations=elicitations, live=live) for name in judge}
+    given = Judging(plan, items, model, calls, local, needs_key=not how.dry_run)
+    if len(benchmark) > 1:
+        folders = folders_of(benchmark, judge, out or Path("runs"))
+    elif len(judge) > 1:
+        folders = {benchmark[0]: judge_folders(judge, out or api.default_folder(Path(benchmark[0]).stem))}
+    else:
+        folders = {benchmark[0]: {judge[0]: out or api.default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
+    planned = given.planned(folders)
     if how.test_connection:
-        test_connection(list(judges.values()), calls, agreed=how.yes)
+        test_connection([one.judge for one in planned], calls, agreed=how.yes)
         return
-    arms = plan.chosen_arms(loaded)
-    options = run_options(benchmark, loaded, live, items=items, calls=calls)
-    options = replace(options, retry_unscored=plan.retry_unscored)
-    asked = Asked(elicitations=elicitations, arms=arms, repeats=plan.repeats)
     if how.dry_run:
-        print_estimates([(api.estimate(loaded, each, **asked, options=options), each) for each in judges.values()])
+        print_planned(planned)
         return
-    for each in judges.values():
-        leave(QUERIES, each.sends_to, *api.others_asked(arms, live.model, judge=each), agreed=how.yes)
-    if len(judges) > 1:
+    runs = performed(planned, agreed=how.yes)
+    if len(planned) > 1:
+        print_several(runs, planned)
+    else:
+        print_summary(runs[0].summary, runs[0].path)
+    for run in runs:
+        end(run.summary)
 
-        def follow(name: str) -> AbstractContextManager[api.Watch]:
-            return watching(f"judging {benchmark}: {name}")
 
-        folder = out or api.default_folder(Path(benchmark).stem)
-        runs = api.judge_several(loaded, judges, out=folder, **asked, options=options, watch=follow)
-        print_several(runs, n_judges=len(judges))
-        for run in runs.values():
-            end(run.summary)
-        return
-    folder = out or api.default_folder(f"{Path(benchmark).stem}-{judge[0]}")
-    with watching(f"judging {benchmark}") as watch:
-        run = api.judge(loaded, judges[judge[0]], out=folder, **asked, options=replace(options, watch=watch))
-    print_summary(run.summary, folder)
-    end(run.summary)
+def performed(planned: Sequence[api.PlannedRun], *, agreed: bool) -> list[api.Run]:
+    """Perform runs under one budget, once the person agrees to what is sent."""
+    for to in dict.fromkeys(to for one in planned for to in one.sends_to()):
+        leave(QUERIES, to, agreed=agreed)
+    return api.judge_several(planned, watch=lambda one: watching(f"judging {one.label}"))
+
+
+def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> dict[str, dict[str, Path]]:
+    """Return a folder OUT/BENCHMARK/JUDGE for each benchmark and judge.
+
+    Raises ConfigurationError: two benchmarks would share a folder.
+    """
+    names = {source: api.default_folder(Path(source).stem).name for source in benchmarks}
+    if len(set(names.values())) < len(benchmarks):
+        raise ConfigurationError(f"two of the benchmarks would share a folder: {', '.join(benchmarks)}")
+    return {source: judge_folders(judges, out / name) for source, name in names.items()}
+
+
+def judge_folders(judges: Sequence[str], holder: Path) -> dict[str, Path]:
+    """Return a folder within `holder` for each judge."""
+    return {name: holder / api.default_folder(name).name for name in judges}
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What the options of `casewise judge` say, for any benchmark and judge."""
+
+    plan: PlanOptions
+    items: Items
+    model: AskingOptions
+    calls: Calls
+    local: api.LocalOptions
+    needs_key: bool
+
+    def planned(self, folders: Mapping[str, Mapping[str, Path]]) -> list[api.PlannedRun]:
+        """Return a run for each benchmark and judge. Everything is loaded and checked; nobody is called.
+
+        `folders`: for each benchmark, by what the user called it, the folder of each judge.
+        """
+        live = self.model.options(self.calls, self.local, seed=self.items.seed, needs_key=self.needs_key)
+        elicitations = api.elicitations_named(self.plan.elicit)
+        planned = []
+        for source, of_judges in folders.items():
+            benchmark = api.load(source)
+            options = run_options(source, benchmark, live, items=self.items, calls=self.calls)
+            options = replace(options, retry_unscored=self.plan.retry_unscored)
+            arms = self.plan.chosen_arms(benchmark)
+            for name, folder in of_judges.items():
+                made = api.as_judge(name, benchmark, elicitations=elicitations, live=live)
+                planned.append(api.PlannedRun(folder, benchmark, made, elicitations, arms, self.plan.repeats, options))
+        return planned
 
 
 def test_connection(judges: Sequence[api.Judge], calls: Calls, *, agreed: bool) -> None:
-    """Make one call to the one judge, and say what its endpoint can do."""
+    """Make one call to the one judge, and print what its endpoint can do."""
     if calls.batches.batch:
         raise ConfigurationError("--batch does not go with --test-connection")
     if len(judges) > 1:
         raise ConfigurationError("--test-connection is for one --judge at a time")
     leave(QUERIES, judges[0].sends_to, agreed=agreed)
     print_probe(api.try_connection(judges[0]))
-
-
-class Asked(TypedDict):
-    """What each item is asked."""
-
-    elicitations: tuple[api.Elicitation, ...]
-    arms: tuple[api.Arm, ...]
-    repeats: int

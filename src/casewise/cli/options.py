@@ -31,8 +31,9 @@ WRITTEN = options_group("Where it goes", 9)
 
 # Arguments and options of more than one command.
 
+BENCHMARK = Parameter(name="BENCHMARK")
 BenchmarkArgument = Annotated[
-    str, Parameter(help="demo, casebench, a benchmark folder, or a published JSON file.", name="BENCHMARK")
+    str, Parameter(help="demo, casebench, a benchmark folder, or a published JSON file."), BENCHMARK
 ]
 BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, where it has moved since.")]
 RunArgument = Annotated[Path, Parameter(help="A run folder.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -70,7 +70,8 @@ class Plan:
     """The benchmark's own, or those that were selected."""
     elicitations: tuple[Elicitation, ...]
     arms: tuple[Arm, ...]
-    repeats: int = 1
+    repeats: int | Mapping[Elicitation, int] = 1
+    """How often each item is asked: for every elicitation, or by elicitation."""
     retry_unscored: int = 0
     """How often an ask is repeated at most because its reply gave no verdict."""
     made: MadeTexts | None = field(default=None, repr=False, compare=False)
@@ -85,7 +86,7 @@ class Plan:
         *,
         elicitations: tuple[Elicitation, ...] = (),
         arms: tuple[Arm, ...] = (),
-        repeats: int = 1,
+        repeats: int | Mapping[Elicitation, int] = 1,
         selection: Selection | None = None,
         retry_unscored: int = 0,
     ) -> Plan:
@@ -98,7 +99,7 @@ class Plan:
                 raise ConfigurationError(
                     f"{judge.name} cannot be asked for {wanted!r}; it gives {', '.join(judge.elicitations)}"
                 )
-        if repeats < 1:
+        if isinstance(repeats, int) and repeats < 1:
             raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
         if retry_unscored < 0:
             raise ConfigurationError(f"retry_unscored is {retry_unscored}; it must be 0 or more")
@@ -113,13 +114,23 @@ class Plan:
         )
 
     def __len__(self) -> int:
-        return len(self.items) * len(self.elicitations) * len(self.arms) * self.repeats
+        return len(self.items) * len(self.arms) * len(self.ways)
+
+    def times(self, elicitation: Elicitation) -> int:
+        """Return how often each item is asked for this elicitation."""
+        return self.repeats if isinstance(self.repeats, int) else self.repeats[elicitation]
+
+    @property
+    def ways(self) -> list[tuple[int, Elicitation]]:
+        """Every repeat of every elicitation, in the order in which they are asked."""
+        most = max(map(self.times, self.elicitations))
+        return [(repeat, how) for repeat in range(most) for how in self.elicitations if repeat < self.times(how)]
 
     @property
     def by_way(self) -> dict[str, int]:
         """How many judgements it wants of each way of asking."""
-        n = len(self.items) * self.repeats
-        return {asked_so(how, arm.name): n for how in self.elicitations for arm in self.arms}
+        n = len(self.items)
+        return {asked_so(how, arm.name): n * self.times(how) for how in self.elicitations for arm in self.arms}
 
     def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks[Ask]:
         """The plan as a run reads it; `shared_key` says which asks one call answers."""
@@ -135,8 +146,7 @@ class Plan:
             }
         )
         arms = pl.DataFrame({"arm": [arm.name for arm in self.arms]}).with_row_index("place")
-        ways = [(repeat, elicitation) for repeat in range(self.repeats) for elicitation in self.elicitations]
-        times = pl.DataFrame(ways, schema=["repeat", "elicitation"], orient="row").with_row_index("time")
+        times = pl.DataFrame(self.ways, schema=["repeat", "elicitation"], orient="row").with_row_index("time")
         shown = items.join(arms, how="cross").sort("query", "place", maintain_order=True).drop("place")
         asks = times.join(shown, how="cross")  # not lazily, which may order them otherwise
         return asks.lazy().with_columns(bundle=pl.col("time") * len(queries) + pl.col("query"))
@@ -184,11 +194,11 @@ class Bundles(Sequence[tuple[Ask, ...]]):
     """
 
     def __init__(self, plan: Plan, benchmark: Benchmark) -> None:
-        self.plan, self.benchmark, self.queries = plan, benchmark, ByQuery(plan.items)
+        self.plan, self.benchmark, self.queries, self.ways = plan, benchmark, ByQuery(plan.items), plan.ways
         self._twins = any(needs_twin(arm) for arm in plan.arms)
 
     def __len__(self) -> int:
-        return self.plan.repeats * len(self.plan.elicitations) * len(self.queries)
+        return len(self.ways) * len(self.queries)
 
     @overload
     def __getitem__(self, index: int) -> tuple[Ask, ...]: ...
@@ -200,9 +210,9 @@ class Bundles(Sequence[tuple[Ask, ...]]):
         if isinstance(index, slice):
             return [self[place] for place in range(len(self))[index]]
         time, number = divmod(range(len(self))[index], len(self.queries))
-        repeat, way = divmod(time, len(self.plan.elicitations))
+        repeat, elicitation = self.ways[time]
         items, benchmark = self.queries[number], self.benchmark
-        query, elicitation = benchmark.query[items[0].query_id], self.plan.elicitations[way]
+        query = benchmark.query[items[0].query_id]
         shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if self._twins else None) for item in items]
         return tuple(
             self.plan.ask(item, query, context, arm, elicitation, repeat, twin=twin, made=self.plan.made)
