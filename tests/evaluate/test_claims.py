@@ -14,7 +14,7 @@ from casewise.audits import kinds
 from casewise.evaluate.comparison import sentence_of
 from casewise.evaluate.yardsticks import People, what_it_shows
 from casewise.reports.behaviour import apart
-from casewise.reports.leaderboard import tied
+from casewise.reports.leaderboard import first_everywhere, tied
 from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
@@ -51,6 +51,9 @@ CLAIMS = {
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
     ("leaderboard", " is first on these items, whatever the order of the others."): "the rank interval of one judge alone begins at 1",
+    ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
+    ("leaderboard", " may be first on each of the "): "a rank interval begins at 1 on every benchmark, and none is [1, 1] on all",
+    ("leaderboard", "No judge may be first on each of the "): "no judge's rank interval begins at 1 on every benchmark",
     ("leaderboard", " may be first."): "the rank intervals of two judges or more begin at 1",
     ("decider", "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("decider", " is not told apart in cost from "): "0 is on or between the limits of what the best judge saves, corrected for the choice of judge",
@@ -226,6 +229,27 @@ def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
 
     assert said in "".join(block.text for block in tied(rows))
     assert bool(said) == ("may be first" in "".join(block.text for block in tied(rows)))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ([((1, 1), (1, 1)), ((2, 2), (2, 2))], "a is first on each"),
+        ([((1, 1), (1, 2)), ((2, 2), (1, 2))], "a may be first on each"),
+        ([((1, 2), (1, 2)), ((1, 2), (1, 2))], "a or b may be first on each"),
+        ([((1, 1), (2, 2)), ((2, 2), (1, 1))], "No judge may be first on each"),
+        ([((1, 1), None), ((2, 2), (1, 1))], "No judge may be first on each"),
+        ([((1, 1), (1, 1))], "a is the only judge"),
+    ],
+)
+def test_a_judge_is_first_everywhere_only_where_its_ranks_are(ranks, said):
+    def row(rank):
+        return None if rank is None else SimpleNamespace(best_rank=rank[0], worst_rank=rank[1])
+
+    rows = {name: tuple(map(row, each)) for name, each in zip("ab", ranks, strict=False)}
+    found: Any = SimpleNamespace(boards=(None, None), rows=rows)
+
+    assert said in first_everywhere(found)
 
 
 def contrast(estimate, low, high, *, differs, equivalent):

@@ -19,10 +19,11 @@ from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.evaluate.judged_runs import long_table as long_table_of
-from casewise.evaluate.leaderboard import Leaderboard
+from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
+from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
 from casewise.evaluate.says_does import SaysDoesNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
@@ -42,7 +43,7 @@ from casewise.reports.formats import (
 )
 from casewise.reports.formats import json_value as plain
 from casewise.reports.judge import judge_page
-from casewise.reports.leaderboard import leaderboard_page
+from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
@@ -54,6 +55,7 @@ __all__ = [
     "AuditOptions",
     "Audited",
     "Board",
+    "Boards",
     "ComparisonReport",
     "Displayed",
     "DisplayedNumbers",
@@ -69,7 +71,9 @@ __all__ = [
     "format_named",
     "gate",
     "leaderboard",
+    "leaderboards",
     "long_table",
+    "n_benchmarks",
     "plain",
     "png",
     "policy_of",
@@ -479,6 +483,47 @@ def leaderboard(
         options=options or ReportOptions(labels=policy_of(labels)),
     )
     return Board(found, options or ReportOptions(labels=policy_of(labels)))
+
+
+class Boards(DisplayedNumbers[Leaderboards]):
+    """Runs over several benchmarks beside each other: a row a judge, a column a benchmark."""
+
+    laid_out = staticmethod(leaderboards_page)
+
+
+def leaderboards(
+    *runs: RunAt | str | Path,
+    arms: bool = False,
+    labels: str | LabelPolicy = "votes",
+    options: ReportOptions | None = None,
+) -> Boards:
+    """Runs over several benchmarks beside each other, beside the yardsticks of each benchmark.
+
+    Parameters
+    ----------
+    arms
+        Also arms in which judges were shown less, or other, than people were.
+    labels
+        The label policy, as for `report`.
+
+    Raises
+    ------
+    BenchmarkError
+        There are no runs, or of one benchmark no item was asked of all of them.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> leaderboards(judge("demo", "constant:safe")).found.names
+    ('demo 2',)
+    """
+    found = leaderboards_of(folders_of(runs), arms=arms, options=options or ReportOptions(labels=policy_of(labels)))
+    return Boards(found)
+
+
+def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
+    """Return how many different benchmarks these runs are over."""
+    return len(by_benchmark(folders_of([*runs])))
 
 
 # What a benchmark's numbers hide.

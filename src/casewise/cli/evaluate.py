@@ -249,13 +249,20 @@ def leaderboard(
     Parameters
     ----------
     runs
-        Run folders over one benchmark; none with --benchmark and outputs.
+        Run folders; over several benchmarks a row a judge and a column a benchmark. None with --benchmark and outputs.
     arms
         Also arms in which judges were shown less, or other, than people were.
     site
         Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
     """
     options = numbers.options(fit_thresholds=fit_thresholds)
+    if runs and api.n_benchmarks(runs) > 1:
+        if numbers.benchmark is not None or outputs is not None or site is not None:
+            raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
+        boards = api.leaderboards(*runs, arms=arms, options=options)
+        documents.present(boards)
+        end_with_code(boards.found)
+        return
     found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
     if site is not None:
         note(f"site: {found.write_site(site, with_texts=with_texts)}")

@@ -121,8 +121,8 @@ class HowOptions:
 # What `casewise judge` says: before and after it runs.
 
 
-def print_summary(summary: api.RunSummary, folder: Path, *, then: str = "report") -> None:
-    """What came of a run, in a line or two."""
+def print_summary(summary: api.RunSummary, folder: Path, *, then: str | None = "report") -> None:
+    """Print what came of a run, in a line or two, and the command that comes next."""
     if as_json():
         print_json(summary.as_json())
         return
@@ -133,7 +133,7 @@ def print_summary(summary: api.RunSummary, folder: Path, *, then: str = "report"
     for text in summary.notes:
         note(f"note: {text}")
     note_unfinished(summary, folder)
-    if not summary.n_pending:
+    if then and not summary.n_pending:
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
@@ -144,10 +144,11 @@ def print_several(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) ->
         return
     for run, one in zip(runs, planned, strict=False):
         print(f"{one.label}:")
-        print_summary(run.summary, run.path)
+        print_summary(run.summary, run.path, then=None)
     if all_done(runs, planned):
-        board = api.compare if len({run.benchmark.digest for run in runs}) == 1 else api.leaderboard
-        show(board(*(run.path for run in runs)).document)
+        paths = [run.path for run in runs]
+        note(f"next: casewise leaderboard {shlex.join(map(str, paths))}")
+        show((api.leaderboards(*paths) if api.n_benchmarks(runs) > 1 else api.compare(*paths)).document)
 
 
 def runs_json(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> Any:

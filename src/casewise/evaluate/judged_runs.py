@@ -365,6 +365,14 @@ def runs_in(path: Path) -> tuple[JudgedRun, ...]:
     )
 
 
+def by_benchmark(paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return run folders by the digest of the benchmark that they are over, in the order given."""
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        found.setdefault(runs_in(path)[0].manifest.identity.benchmark, []).append(path)
+    return found
+
+
 def find_benchmark(manifest: RunManifest | ReplyManifest, given: str | Path | Benchmark | None) -> Benchmark:
     if isinstance(given, Benchmark):
         found = given

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +13,16 @@ import numpy as np
 
 from casewise.audits.words import subset_rows
 from casewise.errors import BenchmarkError, CasewiseError, StatisticsError
-from casewise.evaluate.judged_runs import MOSTLY, JudgedRuns, ReportOptions, Series, against_full_context, read_runs
+from casewise.evaluate.judged_runs import (
+    MOSTLY,
+    JudgedRuns,
+    ReportOptions,
+    Series,
+    against_full_context,
+    by_benchmark,
+    distinct,
+    read_runs,
+)
 from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import Backdrop, People, against_others, notes_on_items, picked_numbers
@@ -295,6 +305,62 @@ def leaderboard(
             ),
         ),
     )
+
+
+# Judges over several benchmarks.
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboards(ShortRepr):
+    """Judges over several benchmarks: a leaderboard of each."""
+
+    boards: tuple[Leaderboard, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The benchmarks' names; several of one name are told apart by a number."""
+        return tuple(distinct([board.benchmark.title for board in self.boards]))
+
+    @property
+    def nothing_scored(self) -> bool:
+        """Whether not one item of any judge has a verdict or a value."""
+        return all(board.nothing_scored for board in self.boards)
+
+    @cached_property
+    def rows(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
+        """By judge its row on each benchmark; None where it was not asked. The highest mean accuracy is first, and judges with an
+        accuracy on every benchmark stand before the others."""
+        by_name = [{row.name: row for row in board.rows} for board in self.boards]
+        judges = {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
+        return dict(sorted(judges.items(), key=lambda judge: complete_first(judge[1])))
+
+    @cached_property
+    def yardsticks(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
+        """By baseline its row on each benchmark; None where the benchmark does not allow it."""
+        by_name = [{row.name: row for row in board.baselines} for board in self.boards]
+        return {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"benchmarks": {name: board.as_json() for name, board in zip(self.names, self.boards, strict=True)}}
+
+
+def complete_first(rows: Sequence[LeaderboardRow | None]) -> tuple[int, float]:
+    found = [value for row in rows if row is not None and (value := row.value("accuracy")) is not None]
+    return len(rows) - len(found), -float(np.mean(found)) if found else 0.0
+
+
+def leaderboards(
+    paths: Sequence[Path], *, arms: bool = False, options: ReportOptions = ReportOptions()
+) -> Leaderboards:
+    """Return a leaderboard of each benchmark that these runs are over.
+
+    Raises BenchmarkError: there are no runs, or of one benchmark no item was asked of all of them.
+    """
+    if not paths:
+        raise BenchmarkError("there is nothing to put side by side: give at least one run")
+    groups = by_benchmark(paths).values()
+    return Leaderboards(tuple(leaderboard(group, arms=arms, options=options) for group in groups))
 
 
 def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:

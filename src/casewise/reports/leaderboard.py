@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow
+import polars as pl
+
+from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.published import PublishedNumbers
-from casewise.notation import interval, number, percent
+from casewise.notation import NOTHING, interval, number, percent, share
 from casewise.reports.document import (
     Block,
     Document,
@@ -63,6 +65,101 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
             ),
         ),
     )
+
+
+def leaderboards_page(found: Leaderboards) -> Document:
+    """Judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
+    head = ("Judge", *found.names)
+    frame = pl.DataFrame([*several_frame(found)], infer_schema_length=None)
+    rows = [(name, *map(accuracy, row)) for name, row in {**found.rows, **found.yardsticks}.items()]
+    for name, value in (("One person, against the others", one_person), ("A second study (predicted)", second_study)):
+        cells = [*map(value, found.boards)]
+        rows += [(name, *cells)] if set(cells) != {NOTHING} else []
+    ranks = [(name, *(rank(row) if row else NOTHING for row in each)) for name, each in found.rows.items()]
+    caption = "Accuracy by benchmark, 95 % interval of each cell alone"
+    return Document(
+        title=f"Leaderboard over {len(found.boards)} benchmarks",
+        subtitle=f"{len(found.rows)} judges, labels: {found.boards[0].labels}",
+        notices=tuple(
+            f"{name}: {note}"
+            for name, board in zip(found.names, found.boards, strict=True)
+            for note in board.benchmark.notes()
+        ),
+        sections=(
+            Section(
+                "brief",
+                "Who agrees best with the labels",
+                (
+                    Prose(first_everywhere(found), lead=True),
+                    replace(table_of("boards", caption, head, rows), frame=frame),
+                    Prose(
+                        f"Judges come in the order of their mean accuracy, then baselines that judge nothing. {NOTHING}: not asked, or "
+                        "not possible on that benchmark. Benchmarks differ in difficulty: compare within a column."
+                    ),
+                ),
+                first=True,
+            ),
+            all_numbers(
+                [
+                    Section(
+                        "ranks", "Ranks", (table_of("ranks", "Rank intervals, 95 % within a benchmark", head, ranks),)
+                    ),
+                    *several_notes(found),
+                ]
+            ),
+        ),
+    )
+
+
+def first_everywhere(found: Leaderboards) -> str:
+    """The sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
+    n = len(found.boards)
+    candidates = [name for name, rows in found.rows.items() if all(row and row.best_rank == 1 for row in rows)]
+    alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in found.rows[name])]
+    if alone and len(found.rows) > 1:
+        return f"{alone[0]} is first on each of the {n} benchmarks."
+    if len(found.rows) == 1:
+        return f"{next(iter(found.rows))} is the only judge: compare it with the baselines below it."
+    if candidates:
+        return f"Within the rank intervals, {' or '.join(candidates)} may be first on each of the {n} benchmarks."
+    return f"No judge may be first on each of the {n} benchmarks."
+
+
+def accuracy(row: LeaderboardRow | None) -> str:
+    """An accuracy and its interval; why there is none."""
+    if row is None:
+        return NOTHING
+    one = row.numbers.get("accuracy")
+    return "no verdicts" if one is None else share(one.estimate, one.ci_low, one.ci_high)
+
+
+def one_person(board: Leaderboard) -> str:
+    one = board.people.one_person
+    return NOTHING if one is None else share(one.estimate, one.ci_low, one.ci_high)
+
+
+def second_study(board: Leaderboard) -> str:
+    return percent(board.people.same_again)
+
+
+def several_frame(found: Leaderboards) -> Iterator[dict[str, object]]:
+    """A row a judge or baseline and benchmark, unrounded."""
+    for name, rows in {**found.rows, **found.yardsticks}.items():
+        for benchmark, row in zip(found.names, rows, strict=True):
+            if row is not None:
+                one = row.numbers.get("accuracy")
+                numbers = (
+                    {} if one is None else {"accuracy": one.estimate, "ci_low": one.ci_low, "ci_high": one.ci_high}
+                )
+                yield {"judge": name, "kind": row.kind, "benchmark": benchmark, "rank": rank(row), **numbers}
+
+
+def several_notes(found: Leaderboards) -> Iterator[Section]:
+    for place, (name, board) in enumerate(zip(found.names, found.boards, strict=True)):
+        about = board.benchmark.notes()
+        notes = tuple(Prose(note) for note in board.notes if note not in about)
+        if notes:
+            yield Section(f"notes-{place}", f"Notes on {name}", notes)
 
 
 def who(board: Leaderboard) -> str:
