@@ -74,6 +74,7 @@ __all__ = [
     "leaderboards",
     "long_table",
     "n_benchmarks",
+    "parse_margins",
     "plain",
     "png",
     "policy_of",
@@ -515,7 +516,7 @@ def leaderboards(
     --------
     >>> from casewise.api import judge
     >>> leaderboards(judge("demo", "constant:safe")).found.names
-    ('demo 2',)
+    ('demo 1.0.0',)
     """
     found = leaderboards_of(folders_of(runs), arms=arms, options=options or ReportOptions(labels=policy_of(labels)))
     return Boards(found)

@@ -21,7 +21,9 @@ from casewise.extras import extra_with, install_command
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {
         "demo": ("evaluate:demo", "The whole of it on an embedded benchmark, in a minute."),
-        "judge": ("judge:judge", "Have a judge decide every item of a benchmark."),
+        "judge": ("judge:judge", "Have judges decide every item of a benchmark, or of several."),
+        "init": ("run:init", "Write a run file: judges, benchmarks, a report, gates."),
+        "run": ("run:run", "Do what a run file says: ask, report, check the gates."),
         "report": ("evaluate:report", "How well judges agree with people: numbers and a page."),
         "compare": ("evaluate:compare", "Which judge agrees better, and is the difference real?"),
         "leaderboard": ("evaluate:leaderboard", "Runs beside each other, with ranks that are intervals."),

@@ -11,13 +11,13 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 import platformdirs
 
 from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
 from casewise.models.local import drop_all_waiting
-from casewise.options import CONCURRENCY
+from casewise.options import CONCURRENCY, Parameter
 from casewise.storage.files import write_text
 
 # Waiting for what is asynchronous, from code that is not.
@@ -149,7 +149,7 @@ def spent_of(records: Iterable[Counted]) -> Spend:
 class Limits:
     """What a run may take; None is no limit. Money and tokens count over all sessions of a run."""
 
-    concurrency: int = CONCURRENCY
+    concurrency: Annotated[int, Parameter(group="Speed and faults")] = CONCURRENCY
     """Calls at a time, at most."""
     max_cost: float | None = None
     """US dollars that it may cost, all sessions together."""

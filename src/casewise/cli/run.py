@@ -1,0 +1,467 @@
+"""`casewise run` and `casewise init`: an evaluation from judges to gates, in one file.
+
+The keys of a run file are the options of `judge`, `report` and `gate`; nothing is declared here a second time.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from cyclopts import App, CycloptsError
+
+from casewise import api
+from casewise.api.evaluating import parse_margins
+from casewise.cli.judge import (
+    HowOptions,
+    Judging,
+    all_done,
+    folders_of,
+    performed,
+    print_estimates,
+    print_summary,
+    runs_json,
+    test_connection,
+)
+from casewise.cli.options import HOW, WRITTEN
+from casewise.cli.printing import as_json, note, print_json, say
+from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean
+from casewise.records.base import read_toml
+
+if TYPE_CHECKING:
+    from cyclopts import Argument
+
+# The keys of a run file: options of commands, by their names without hyphens.
+
+
+NOT_IN_A_FILE = frozenset(group.name for one in (HOW, WRITTEN) for group in one.group)  # type: ignore[union-attr]
+"""Options of `run` itself, and places of single documents: pages of a run file have places of their own."""
+
+
+def options_of(command: str, *, without: Sequence[str] = ()) -> dict[str, Argument]:
+    """Return the options of a command that a run file may set, by key."""
+    from casewise.cli.app import app
+
+    return keyed(app[command], without=without)
+
+
+def keyed(command: App, *, without: Sequence[str] = ()) -> dict[str, Argument]:
+    found = {}
+    for argument in command.assemble_argument_collection(parse_docstring=True):
+        if argument.show and group_of(argument) not in NOT_IN_A_FILE:
+            found[argument.name.lstrip("-").lower().replace("-", "_")] = argument
+    return {key: argument for key, argument in found.items() if key not in without}
+
+
+def group_of(argument: Argument) -> str:
+    """Return the heading under which help shows an option."""
+    group: Any = argument.parameter.group
+    return str(group[0].name)
+
+
+def which_runs(*, judge: tuple[str, ...] = (), benchmark: tuple[str, ...] = ()) -> None:
+    """Say which runs of the file a gate is for.
+
+    Parameters
+    ----------
+    judge
+        The judges that have to pass. Default: all but the baseline.
+    benchmark
+        The benchmarks on which they have to. Default: all.
+    """
+
+
+def judge_keys() -> dict[str, Argument]:
+    """Return the keys at the top of a run file."""
+    return options_of("judge")
+
+
+def report_keys() -> dict[str, Argument]:
+    """Return the keys of `[report]`."""
+    return options_of("report", without=("runs", "benchmark", "full"))
+
+
+def gate_keys() -> dict[str, Argument]:
+    """Return the keys of a `[[gate]]`."""
+    of_runs = App(name="which")
+    of_runs.default(which_runs)
+    return keyed(of_runs) | options_of("gate", without=("run", "benchmark"))
+
+
+# `casewise init`: a run file with a comment on every line.
+
+
+TITLE = """\
+# An evaluation: judges, benchmarks, a report, gates.
+# casewise run {file} --dry-run   says what would be asked, and what it costs.
+# casewise run {file}             asks, writes the reports and checks the gates; the same command resumes it.
+# The keys are the options of casewise judge, report and gate. Paths start in the folder of the command."""
+
+REPORT = """\
+[report]                                # a page for each benchmark; a leaderboard where there are several runs"""
+
+GATE = """\
+# [[gate]]                              # as casewise gate; baseline may be a judge of this file; repeat for more gates"""
+
+COLUMN, WIDTH = 40, 118
+"""Where comments begin, and the longest line."""
+
+
+def init(
+    file: Path = Path("eval.toml"),
+    /,
+    *,
+    benchmark: tuple[str, ...] = ("demo",),
+    judge: tuple[str, ...] = ("linear",),
+) -> None:
+    """Write a run file for casewise run: every option with its default and a comment.
+
+    Parameters
+    ----------
+    file
+        A new TOML file.
+    benchmark
+        A benchmark: demo, casebench, a folder, or a published JSON file. May be repeated.
+    judge
+        Who judges, as for casewise judge. May be repeated.
+    """
+    if file.exists():
+        raise ConfigurationError(f"{file} exists, and nothing is overwritten; choose another name")
+    api.write_text(file, run_file(file, {"benchmark": benchmark, "judge": judge, "out": f"runs/{file.stem}"}))
+    say(f"{file} is written; next: casewise run {shlex.quote(str(file))} --dry-run", file=str(file))
+
+
+def run_file(file: Path, values: Mapping[str, Any]) -> str:
+    """Return the text of a run file in which these keys are set."""
+    lines, heading = [TITLE.format(file=file)], ""
+    for key, argument in judge_keys().items():
+        group = group_of(argument)
+        if group != heading and group not in ("Arguments", "Parameters"):
+            lines.append(f"\n# {group}")
+        heading = group
+        lines.append(key_line(key, argument, values.get(key)))
+    lines += ["", REPORT, *(key_line(key, argument) for key, argument in report_keys().items())]
+    gate = [key_line(key, argument, "") for key, argument in gate_keys().items()]
+    return "\n".join([*lines, "", GATE, *gate, ""])
+
+
+def key_line(key: str, argument: Argument, value: Any = None) -> str:
+    """Return the line of a key with its comment; commented out where nothing is set. An empty `value` sets nothing."""
+    default = argument.field_info.default
+    value = default if value is None else value
+    if isinstance(value, (bool, int, float)) or (value and isinstance(value, (str, tuple))):
+        text = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+    else:
+        kind, several = kind_of(argument)
+        shown = {int: "N", float: "X", bool: "true"}.get(kind, '"…"')
+        text = f"# {key} = {f'[{shown}]' if several else shown}"
+    comment = as_keys(" ".join((argument.parameter.help or "").split()))
+    line = f"{text:<{COLUMN - 1}} # {comment}"
+    if len(line) <= WIDTH:
+        return line
+    above = textwrap.wrap(comment, WIDTH - 2, initial_indent="# ", subsequent_indent="# ")
+    return "\n".join([*above, text])
+
+
+def kind_of(argument: Argument) -> tuple[Any, bool]:
+    """Return the type of an option's value, and whether it takes several."""
+    hint = argument.hint
+    if NoneType in get_args(hint):
+        hint = next(one for one in get_args(hint) if one is not NoneType)
+    several = get_origin(hint) in (list, tuple)
+    return (get_args(hint)[0] if several else hint), several
+
+
+def as_keys(text: str) -> str:
+    """Write options as they are called in a file: `--max-cost` is `max_cost`."""
+    return re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: found[1].replace("-", "_"), text)
+
+
+# Reading a run file.
+
+
+def tokens_of(values: Mapping[str, Any], keys: Mapping[str, Argument], where: str) -> list[str]:
+    """Return the values of a table as the options of a command.
+
+    Raises ConfigurationError: a key is not known, or holds a value of another kind; the message names it.
+    """
+    tokens: list[str] = []
+    for key, value in values.items():
+        if key not in keys:
+            raise ConfigurationError(f"{where}{key} is not known{did_you_mean(key, keys)}")
+        tokens += [] if value in ("", []) else option(keys[key], value, f"{where}{key}")
+    return tokens
+
+
+def option(argument: Argument, value: Any, where: str) -> list[str]:
+    """Return one value as an option, or as an argument where it has no name."""
+    kind, several = kind_of(argument)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ConfigurationError(f"{where} is {value!r}; it is true or false")
+        name = argument.name if value else argument.name.replace("--", "--no-", 1)
+        return [name] if value or argument.field_info.default is None else []
+    each = value if several and isinstance(value, list) else [value]
+    for one in each:
+        if isinstance(one, bool) or type(one) not in {int: (int,), float: (int, float)}.get(kind, (str,)):
+            wanted = {int: "a whole number", float: "a number"}.get(kind, "a list of texts" if several else "a text")
+            raise ConfigurationError(f"{where} is {one!r}; it is {wanted}")
+    return [f"{argument.name}={one}" if argument.name.startswith("-") else str(one) for one in each]
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run file, read and checked as far as no judge and no benchmark is needed for that."""
+
+    path: Path
+    tables: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> RunFile:
+        """Read a run file.
+
+        Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
+        """
+        found = cls(path, read_toml(path, "a run file"))
+        with found.naming_it():
+            _ = found.judging, found.report, found.gates
+        return found
+
+    @contextmanager
+    def naming_it(self) -> Iterator[None]:
+        """Have errors name the file, the key where the value in question stands, and options as keys."""
+        try:
+            yield
+        except (CasewiseError, CycloptsError) as error:
+            from casewise.cli.app import problem
+
+            text = as_keys(problem(error))
+            key = "" if re.match(r"[\w.\[\]]+ (is|:)", text) else self.key_of(text)
+            raise ConfigurationError(f"{self.path}: {key}{text}") from error
+
+    def key_of(self, text: str) -> str:
+        """Return the key whose value an error quotes, and a colon; nothing where it quotes none."""
+        values = {key: [value] if isinstance(value, str) else value for key, value in self.top.items()}
+        words = {
+            key: [w for one in value for w in re.split(r"[,\s]+", str(one))]
+            for key, value in values.items()
+            if isinstance(value, list)
+        }
+        quoted = [(key, word) for key, some in words.items() for word in some if word and word in text]
+        return f"{max(quoted, key=lambda one: len(one[1]))[0]}: " if quoted else ""
+
+    @cached_property
+    def top(self) -> dict[str, Any]:
+        """The keys above the tables."""
+        return {key: value for key, value in self.tables.items() if key not in ("report", "gate")}
+
+    @cached_property
+    def judging(self) -> dict[str, Any]:
+        """What the keys above the tables say, as the parameters of `casewise judge`."""
+        keys = judge_keys()
+        if stray := [key for key in self.top if key not in keys and key in report_keys() | gate_keys()]:
+            table = "[report]" if stray[0] in report_keys() else "[[gate]]"
+            raise ConfigurationError(f"{stray[0]} is a key of {table}; put it there")
+        if unknown := [key for key in self.top if key not in keys]:
+            raise ConfigurationError(f"{unknown[0]} is not known{did_you_mean(unknown[0], [*keys, 'report', 'gate'])}")
+        for key in ("benchmark", "judge"):
+            if not self.top.get(key):
+                raise ConfigurationError(f"{key} is missing: name at least one {key}")
+        _, bound = parse("judge", tokens_of(self.top, keys, ""))
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    @cached_property
+    def report(self) -> list[str]:
+        """The options of `casewise report`."""
+        table = self.tables.get("report", {})
+        if not isinstance(table, dict):
+            raise ConfigurationError("report is no table; write [report]")
+        tokens = tokens_of(table, report_keys(), "report.")
+        parse("report", ["RUN", *tokens])
+        return tokens
+
+    @cached_property
+    def gates(self) -> list[dict[str, Any]]:
+        """The tables `[[gate]]`."""
+        tables = self.tables.get("gate", [])
+        tables = [tables] if isinstance(tables, dict) else tables
+        for place, table in enumerate(tables, 1):
+            where = f"gate {place}: " if len(tables) > 1 else "gate."
+            if not isinstance(table, dict):
+                raise ConfigurationError("gate is no table; write [[gate]]")
+            parse("gate", ["RUN", *self.gate_tokens(table, where)])
+            if bool(table.get("max_drop")) == bool(table.get("max_turned")):
+                raise ConfigurationError(
+                    f"{where}max_drop or max_turned is missing, or both are there; give one of them"
+                )
+            if table.get("max_drop"):
+                parse_margins(table["max_drop"])
+            for key in ("judge", "benchmark"):
+                names = self.judging[key]
+                for name in listed(table.get(key, [])):
+                    if name not in names:
+                        raise ConfigurationError(
+                            f"{where}{key} is {name!r}{did_you_mean(name, names)}; the file names {', '.join(names)}"
+                        )
+            baseline = table.get("baseline")
+            if baseline and baseline not in self.judging["judge"] and not api.is_run(baseline):
+                near = did_you_mean(baseline, self.judging["judge"])
+                raise ConfigurationError(
+                    f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
+                )
+        return tables
+
+    def gate_tokens(self, table: Mapping[str, Any], where: str) -> list[str]:
+        own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
+        tokens_of({key: table[key] for key in table if key not in own}, gate_keys(), where)
+        return tokens_of(own, gate_keys(), where)
+
+    @property
+    def out(self) -> Path:
+        """The folder of everything that the file makes."""
+        return self.judging["out"] or Path("runs") / self.path.stem
+
+    def folders(self) -> dict[str, dict[str, Path]]:
+        """Return the folder of each run, by benchmark and judge."""
+        return folders_of(self.judging["benchmark"], self.judging["judge"], self.out)
+
+    def planned(self, *, needs_key: bool) -> list[api.PlannedRun]:
+        """Return every run of the file. Nobody is called."""
+        options = {name: self.judging[name] for name in ("plan", "items", "model", "calls", "local")}
+        with self.naming_it():
+            return Judging(**options, needs_key=needs_key).planned(self.folders())
+
+    def keep(self) -> None:
+        """Keep a copy of the file with the runs."""
+        copy, text = self.out / self.path.name, self.path.read_text(encoding="utf-8")
+        if copy.exists() and copy.read_text(encoding="utf-8") != text:
+            note(f"{self.path} has changed since the last session; {copy} is its newest version")
+        if not (copy.exists() and copy.samefile(self.path)):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            api.write_text(copy, text)
+
+
+def listed(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+# `casewise run`.
+
+
+def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> None:
+    """Do what a run file says: ask, write the reports, check the gates. The same command resumes a run that was stopped.
+
+    Exit codes are those of casewise gate: 1 if a gate fails, 3 if it cannot tell.
+
+    Parameters
+    ----------
+    file
+        A TOML file, as casewise init writes it.
+    """
+    given = RunFile.read(file)
+    planned = given.planned(needs_key=not how.dry_run)
+    if how.test_connection:
+        test_connection([one.judge for one in planned], given.judging["calls"], agreed=how.yes)
+        return
+    if how.dry_run:
+        print_estimates(planned)
+        n = sum(len(list(gate_calls(given, table))) for table in given.gates)
+        note(f"then: reports in {given.out}, {n} gate{'' if n == 1 else 's'}")
+        return
+    runs = performed(planned, agreed=how.yes)
+    given.keep()
+    done: dict[str, Any] = {"runs": runs_json(runs, planned)}
+    if not as_json():
+        for one, performed_run in zip(planned, runs, strict=False):
+            print(f"{one.label}:")
+            print_summary(performed_run.summary, performed_run.path, then=None)
+    if not all_done(runs, planned) or any(one.summary.n_unavailable for one in runs):
+        if as_json():
+            print_json(done)
+        raise SystemExit(ExitCode.STOPPED)
+    codes = [*reported(given, done), *gated(given, done)]
+    if as_json():
+        print_json(done)
+    raise SystemExit(
+        next((code for code in (ExitCode.NO, ExitCode.CANNOT_TELL, *codes) if code in codes), ExitCode.DONE)
+    )
+
+
+def reported(given: RunFile, done: dict[str, Any]) -> Iterator[int]:
+    """Write the report of each benchmark and, of several runs, the leaderboard; yield exit codes."""
+    reports: dict[str, Any] = {}
+    for source, of_judges in given.folders().items():
+        folders = [str(folder) for folder in of_judges.values()]
+        page = next(iter(of_judges.values())).parent / "report.html"
+        code, reports[source] = called("report", [*folders, *given.report, f"--html={page}"])
+        yield code
+    done["reports"] = reports
+    every = [str(folder) for of_judges in given.folders().values() for folder in of_judges.values()]
+    if len(every) > 1:
+        known = {argument.name for argument in options_of("leaderboard").values()}
+        shared = [token for token in given.report if token.partition("=")[0] in known]
+        page = given.out / "leaderboard.html"
+        code, done["leaderboard"] = called("leaderboard", [*every, *shared, f"--html={page}"])
+        yield code
+
+
+def gate_calls(given: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the benchmark, the judge and the arguments of each call of `casewise gate` that a table stands for."""
+    tokens = given.gate_tokens(table, "")
+    for source, of_judges in given.folders().items():
+        if source not in (table.get("benchmark") or [source]):
+            continue
+        baseline = table.get("baseline")
+        held = [] if not baseline else [f"--baseline={of_judges.get(baseline, baseline)}"]
+        for judge, folder in of_judges.items():
+            if judge in (
+                listed(table["judge"]) if table.get("judge") else [one for one in of_judges if one != baseline]
+            ):
+                yield source, judge, [str(folder), *held, *tokens]
+
+
+def gated(given: RunFile, done: dict[str, Any]) -> Iterator[int]:
+    """Check every gate; yield exit codes."""
+    done["gates"] = []
+    for table in given.gates:
+        for source, judge, tokens in gate_calls(given, table):
+            if not as_json():
+                print(f"\ngate: {judge} on {source}")
+            code, found = called("gate", tokens)
+            done["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": found})
+            yield code
+
+
+def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
+    """Return a command's function and its parameters."""
+    from casewise.cli.app import app
+
+    function, bound, *_ = app[command].parse_args(list(tokens), exit_on_error=False, print_error=False)
+    return function, bound
+
+
+def called(command: str, tokens: Sequence[str]) -> tuple[int, Any]:
+    """Call a command; return its exit code and, with --json, its document."""
+    function, bound = parse(command, tokens)
+    printed = io.StringIO()
+    code: int = ExitCode.DONE
+    try:
+        if as_json():
+            with redirect_stdout(printed):
+                function(*bound.args, **bound.kwargs)
+        else:
+            function(*bound.args, **bound.kwargs)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    return code, json.loads(printed.getvalue()) if printed.getvalue() else None
