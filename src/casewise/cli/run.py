@@ -28,7 +28,7 @@ from casewise.cli.judge import (
     all_done,
     folders_of,
     performed,
-    print_estimates,
+    print_planned,
     print_summary,
     runs_json,
     test_connection,
@@ -375,7 +375,7 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
         test_connection([one.judge for one in planned], given.judging["calls"], agreed=how.yes)
         return
     if how.dry_run:
-        print_estimates(planned)
+        print_planned(planned)
         n = sum(len(list(gate_calls(given, table))) for table in given.gates)
         note(f"then: reports in {given.out}, {n} gate{'' if n == 1 else 's'}")
         return
