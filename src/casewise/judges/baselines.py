@@ -36,9 +36,9 @@ class ConstantJudge(LocalJudge):
 
     elicitations: tuple[Elicitation, ...] = ("binary",)
 
-    def __init__(self, what: Literal["safe", "unsafe", "intended"]) -> None:
-        self.what = what
-        self.id = self.name = f"constant:{what}"
+    def __init__(self, verdict: Literal["safe", "unsafe", "intended"]) -> None:
+        self.what = verdict
+        self.id = self.name = f"constant:{verdict}"
 
     async def answer(self, ask: Ask) -> Answer:
         if self.what != "intended":
@@ -189,17 +189,17 @@ def of_run(path: Path) -> RecordedJudge:
     answers: dict[Key, Answer] = {}
     for judgement in that_count(path / JUDGEMENTS):
         key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
-        kept = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
-        answers[key] = Answer(judgement.outcome, **kept)
+        values = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
+        answers[key] = Answer(judgement.outcome, **values)
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
 
 
 def made_elsewhere(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
-    said = [
+    judgements = [
         [*key, answer.outcome.model_dump(mode="json")]
-        for key, answer in sorted(answers.items(), key=lambda one: one[0])
+        for key, answer in sorted(answers.items(), key=lambda entry: entry[0])
     ]
-    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(said)})
+    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(judgements)})
 
 
 def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
@@ -215,7 +215,7 @@ def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
         output.judge,
         answers,
         source={"output": output.path.name, "rows": digest(rows)},
-        warnings=tuple(f"{output.judge}, {output.path.name}: {said}." for said in warned if said),
+        warnings=tuple(f"{output.judge}, {output.path.name}: {warning}." for warning in warned if warning),
     )
 
 
@@ -238,10 +238,12 @@ class CallableJudge(LocalJudge):
         self.own = UserFunction(function, name=name)
         self.id = self.name = self.own.name
         self.sees_layouts = self.own.takes("shown")
-        said = elicitation or getattr(function, "elicitation", None)
-        if said is not None and said not in ELICITATIONS:
-            raise JudgeError(f"{self.name} says its elicitation is {said!r}; it can be {', '.join(ELICITATIONS)}")
-        self.elicitations: tuple[Elicitation, ...] = (said,) if said else ("binary", "probability", "score", "scalar")
+        stated = elicitation or getattr(function, "elicitation", None)
+        if stated is not None and stated not in ELICITATIONS:
+            raise JudgeError(f"{self.name} says its elicitation is {stated!r}; it can be {', '.join(ELICITATIONS)}")
+        self.elicitations: tuple[Elicitation, ...] = (
+            (stated,) if stated else ("binary", "probability", "score", "scalar")
+        )
 
     @classmethod
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:

@@ -136,9 +136,9 @@ class ModerationJudge(LocalJudge):
 
     def notes(self) -> tuple[str, ...]:
         """What its numbers are."""
-        what = f"of {self.category!r}" if self.category else "that is highest"
+        category = f"of {self.category!r}" if self.category else "that is highest"
         return (
-            f"'{self.name}' gives minus the score {what}; it has no threshold of its own.",
+            f"'{self.name}' gives minus the score {category}; it has no threshold of its own.",
             *profile_notes(self.name, self.profile),
         )
 
@@ -252,9 +252,12 @@ class GuardJudge(LLMJudge):
 
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""
-        told = "as its policy" if self.rendering == "policy" else "as the chatbot's own instructions"
+        place = "as its policy" if self.rendering == "policy" else "as the chatbot's own instructions"
         mode = f", in the mode {self.mode}" if self.mode else ""
-        return (*profile_notes(self.name, self.profile, f", told of the context {told}{mode}"), *self.notes_of_server())
+        return (
+            *profile_notes(self.name, self.profile, f", told of the context {place}{mode}"),
+            *self.notes_of_server(),
+        )
 
     def notes_of_server(self) -> Iterator[str]:
         """What its server did not do, as far as calls have shown it."""
@@ -368,19 +371,21 @@ class ClassifierGuard(LocalJudge):
 
     async def answer(self, ask: Ask) -> Answer:
         turns = conversation_of(ask.shown, system_turn=True, reply=ask.reply)
-        found = await classified(self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns))
-        if isinstance(found, Answer):
-            return found
-        value = min(1.0, sum(found.probabilities[label] for label in self.safe))
+        classified_turns = await classified(
+            self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+        )
+        if isinstance(classified_turns, Answer):
+            return classified_turns
+        value = min(1.0, sum(classified_turns.probabilities[label] for label in self.safe))
         return Answer(
             Scored(value=value),
-            latency_s=round(found.latency_s, 4),
-            model_version=found.model_version,
-            input_tokens=found.input_tokens,
+            latency_s=round(classified_turns.latency_s, 4),
+            model_version=classified_turns.model_version,
+            input_tokens=classified_turns.input_tokens,
             output_tokens=0,
             cost_usd=0.0,
             read_as=self.profile.name,
-            detail={"probabilities": dict(found.probabilities)},
+            detail={"probabilities": dict(classified_turns.probabilities)},
         )
 
     async def close(self) -> None:
@@ -408,28 +413,30 @@ class RewardJudge(LocalJudge):
         return {**self.classifier.settings(), "answer": ANSWER, "refusal": REFUSAL}
 
     def notes(self) -> tuple[str, ...]:
-        said = f"'{self.name}' is a reward model's preference of a fixed answer over a fixed refusal, in casewise's own form of conversation."
-        return (said,)
+        note = f"'{self.name}' is a reward model's preference of a fixed answer over a fixed refusal, in casewise's own form of conversation."
+        return (note,)
 
     async def answer(self, ask: Ask) -> Answer:
         logits = []
         for reply in (ANSWER, REFUSAL):
             turns = conversation_of(ask.shown, system_turn=True, reply=reply)
-            found = await classified(self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns))
-            if isinstance(found, Answer):
-                return found
-            logits.append(logit_of(found))
+            classified_turns = await classified(
+                self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+            )
+            if isinstance(classified_turns, Answer):
+                return classified_turns
+            logits.append(logit_of(classified_turns))
         return Answer(Scored(value=logits[0] - logits[1]), output_tokens=0, cost_usd=0.0, detail={"logits": logits})
 
     async def close(self) -> None:
         await self.classifier.close()
 
 
-def logit_of(found: Classified) -> float:
+def logit_of(classified: Classified) -> float:
     """The one number of a reward model: as it gave it, or taken back out of the probability."""
-    if found.logits is not None:
-        return next(iter(found.logits.values()))
-    share = min(max(next(iter(found.probabilities.values())), 1e-12), 1 - 1e-12)
+    if classified.logits is not None:
+        return next(iter(classified.logits.values()))
+    share = min(max(next(iter(classified.probabilities.values())), 1e-12), 1 - 1e-12)
     return math.log(share / (1 - share))
 
 
@@ -464,11 +471,11 @@ def guard_judge(rest: str, options: LiveOptions) -> Judge:
     if profile.kind == "classifier":
         return ClassifierGuard(name, load_classifier(model, options.model), profile)
     words = [word for word in how.split("+") if word]
-    renderings = [one for one in profile.renderings if one in words] or [*profile.renderings[:1]]
-    modes = [one for one in profile.modes if one in words] or [*profile.modes][:1]
+    renderings = [rendering for rendering in profile.renderings if rendering in words] or [*profile.renderings[:1]]
+    modes = [rendering for rendering in profile.modes if rendering in words] or [*profile.modes][:1]
     if unknown := [word for word in words if word not in (*renderings, *modes)]:
-        there = ", ".join((*profile.renderings, *profile.modes))
-        raise ConfigurationError(f"{profile.title} has no rendering or mode {unknown[0]!r}; it has {there}")
+        choices = ", ".join((*profile.renderings, *profile.modes))
+        raise ConfigurationError(f"{profile.title} has no rendering or mode {unknown[0]!r}; it has {choices}")
     loaded = load_model(model, options.model)
     return GuardJudge(
         loaded.model,

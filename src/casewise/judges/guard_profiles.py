@@ -153,12 +153,12 @@ class GuardProfile(Record):
 def all_profiles() -> Mapping[str, GuardProfile]:
     """The profiles that casewise has, by name."""
     folder = files("casewise.judges").joinpath("profiles")
-    found = [
+    profiles = [
         profile_in(entry.name, entry.read_text(encoding="utf-8"))
         for entry in folder.iterdir()
         if entry.name.endswith(".toml")
     ]
-    return {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    return {profile.name: profile for profile in sorted(profiles, key=lambda profile: profile.name)}
 
 
 def profile_named(name: str) -> GuardProfile:
@@ -168,32 +168,32 @@ def profile_named(name: str) -> GuardProfile:
     """
     if name.endswith(".toml"):
         return profile_in(name, read_text(Path(name)))
-    known = all_profiles()
-    if name not in known:
+    profiles = all_profiles()
+    if name not in profiles:
         raise ConfigurationError(
-            f"no guard is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}, and TOML files (casewise show guards)"
+            f"no guard is called {name!r}{did_you_mean(name, profiles)}; there are {', '.join(profiles)}, and TOML files (casewise show guards)"
         )
-    return known[name]
+    return profiles[name]
 
 
-def profile_notes(name: str, profile: GuardProfile, told: str = "") -> tuple[str, ...]:
+def profile_notes(name: str, profile: GuardProfile, remark: str = "") -> tuple[str, ...]:
     """What a reader must know of a judge that a profile describes: its licence, and what of it nobody has checked."""
-    said = [f"{name} is {profile.title} (licence: {profile.licence}){told}."]
+    notes = [f"{name} is {profile.title} (licence: {profile.licence}){remark}."]
     if profile.kind != "classifier" and not profile.policy:
-        said.append(f"{profile.title} has no policy input: it cannot be told what is appropriate in a context.")
+        notes.append(f"{profile.title} has no policy input: it cannot be told what is appropriate in a context.")
     if profile.read.middle:
         middle = ", ".join(profile.read.middle)
-        said.append(f"{profile.title} has a middle class ({middle}): 0.5 as a scalar, unsafe as a verdict.")
+        notes.append(f"{profile.title} has a middle class ({middle}): 0.5 as a scalar, unsafe as a verdict.")
     if profile.own_wording:
-        said.append(
+        notes.append(
             f"{profile.title} was trained on a wording of its own ({profile.template}); casewise's own words stand in its "
             "place, and what that costs is not known."
         )
     if profile.unverified:
-        said.append(
+        notes.append(
             f"The profile of {profile.title} is not verified: {', '.join(profile.unverified)} could not be checked at the source."
         )
-    return tuple(said)
+    return tuple(notes)
 
 
 def profile_in(path: str, text: str) -> GuardProfile:
@@ -239,10 +239,14 @@ def guard_messages(
         "context": context,
         "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
     }
-    found: list[Message] = []
-    for one in profile.policy if in_policy or not profile.conversation else profile.conversation:
-        found += turns if one.content == "{turns}" else [Message(one.role, filled(one.content, values))]
-    return tuple(found)
+    messages: list[Message] = []
+    for policy_turn in profile.policy if in_policy or not profile.conversation else profile.conversation:
+        messages += (
+            turns
+            if policy_turn.content == "{turns}"
+            else [Message(policy_turn.role, filled(policy_turn.content, values))]
+        )
+    return tuple(messages)
 
 
 def template_arguments(
@@ -254,12 +258,15 @@ def template_arguments(
     mode: GuardMode = DEFAULT,
 ) -> dict[str, Any] | None:
     """What the guard's chat template is given besides the messages, filled in as these are."""
-    given = profile.template_arguments
-    if not given:
+    arguments = profile.template_arguments
+    if not arguments:
         return None
     about = context_text(shown) if rendering == "policy" else wording()["in_conversation"]
     values = {"policy": policy_about(about, policy), "mode": mode.says}
-    return {name: filled(one, values) if isinstance(one, str) else one for name, one in given.items()}
+    return {
+        name: filled(argument, values) if isinstance(argument, str) else argument
+        for name, argument in arguments.items()
+    }
 
 
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
@@ -332,27 +339,27 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
     text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
-    said = set(kinds_said(profile.read, text))
-    detail: dict[str, Any] = {"class": next(iter(said))} if len(said) == 1 else {}
+    kinds = set(kinds_said(profile.read, text))
+    detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
     if profile.read.refusal_after and (refuses := word_behind(profile.read.refusal_after, text)):
         detail["refusal_said"] = refuses
     categories = categories_in(profile.read, text)
     if elicitation == "probability":
-        if not reply.token_logprobs and said:
-            return GuardRead(by_word(said, "scalar", text, reply), categories, detail, by_class=True)
+        if not reply.token_logprobs and kinds:
+            return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
         outcome, mass = by_tokens(profile.read, reply)
         return GuardRead(outcome, categories, detail | (mass.as_detail() if mass else {}))
-    return GuardRead(by_word(said, elicitation, text, reply), categories, detail)
+    return GuardRead(by_word(kinds, elicitation, text, reply), categories, detail)
 
 
-def by_word(said: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
+def by_word(kinds: set[str], elicitation: Elicitation, text: str, reply: Reply) -> Scored | Unscored:
     shortened = " ".join(text.split())[:LONGEST_DETAIL] or None
-    if len(said) > 1:
+    if len(kinds) > 1:
         return Unscored(reason=UnscoredReason.CONFLICTING, detail=shortened)
-    if not said:
+    if not kinds:
         why = UnscoredReason.TRUNCATED if reply.finish_reason == "length" else UnscoredReason.UNPARSED
         return Unscored(reason=why if text.strip() else UnscoredReason.EMPTY, detail=shortened)
-    (kind,) = said
+    (kind,) = kinds
     return Scored(value=VALUES[kind] if elicitation == "scalar" else float(kind == "safe"))
 
 
@@ -375,7 +382,9 @@ def kinds_said(read: HowRead, text: str) -> list[str]:
 def kinds_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
     if place.where == "json":
         objects, _ = find_objects(text)
-        values = [str(one[place.marker]).strip().lower().removesuffix(".0") for one in objects if place.marker in one]
+        values = [
+            str(record[place.marker]).strip().lower().removesuffix(".0") for record in objects if place.marker in record
+        ]
         yield from (words[value] for value in values if value in words)
         if values:
             return
@@ -383,18 +392,18 @@ def kinds_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator
 
 
 def word_behind(marker: str, text: str) -> str | None:
-    found = re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)
-    return found[1] if found else None
+    match = re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)
+    return match[1] if match else None
 
 
 def categories_in(read: HowRead, text: str) -> tuple[str, ...] | None:
     """The categories that a reply lists; None where the guard lists none or this reply does not say."""
     if read.categories_after is None:
         return None
-    found = re.search(rf"{re.escape(read.categories_after)}[ \t]*([^\n]*)", text, re.IGNORECASE)
-    if found is None:
+    match = re.search(rf"{re.escape(read.categories_after)}[ \t]*([^\n]*)", text, re.IGNORECASE)
+    if match is None:
         return None
-    names = (name.strip(" .[]\"'") for name in found[1].split(","))
+    names = (name.strip(" .[]\"'") for name in match[1].split(","))
     return tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
 
 
@@ -407,30 +416,30 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
         detail = f"no label stands where it should; the reply begins {reply.text[:40]!r}"
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), None
     mass = dict.fromkeys(VALUES, 0.0)
-    listed = [(one.token, one.logprob) for one in position.top] or [(position.token, position.logprob)]
+    listed = [(rival.token, rival.logprob) for rival in position.top] or [(position.token, position.logprob)]
     for token, logprob in listed:
         if (kind := kind_of(token, read.words)) is not None:
             mass[kind] += math.exp(logprob)
-    found = LabelMass(mass["safe"], mass["unsafe"] + mass["middle"], most_unlisted(position))
-    return mass_outcome(found, position, reply), found
+    mass_of_labels = LabelMass(mass["safe"], mass["unsafe"] + mass["middle"], most_unlisted(position))
+    return mass_outcome(mass_of_labels, position, reply), mass_of_labels
 
 
 def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position | None:
     """The token that begins the label, wherever the profile says it stands; the last such: a guard that thinks may name one before."""
-    pieces = [one.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for one in positions]
+    pieces = [token.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for token in positions]
     text = "".join(pieces)
     thoughts = len(text) - len(without_thoughts(text))
-    found = next(
+    match = next(
         (
-            some
-            for some in (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
-            if some
+            matches
+            for matches in (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
+            if matches
         ),
         [],
     )
-    if not found:
+    if not match:
         return first_that_begins(positions) if read.where == "first" and not thoughts else None
-    start, so_far = thoughts + found[-1].start(1), 0
+    start, so_far = thoughts + match[-1].start(1), 0
     for piece, position in zip(pieces, positions, strict=True):
         so_far += len(piece)
         if start < so_far:
@@ -440,8 +449,8 @@ def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position |
 
 def first_that_begins(positions: tuple[Position, ...]) -> Position | None:
     """Of a reply that was cut off in its first word, its first token that is more than white space."""
-    said = [one for one in positions if one.token.strip(MARKS)]
-    return said[0] if said else None
+    spoken = [token for token in positions if token.token.strip(MARKS)]
+    return spoken[0] if spoken else None
 
 
 def kind_of(token: str, words: Mapping[str, str]) -> str | None:

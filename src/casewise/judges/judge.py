@@ -185,7 +185,7 @@ class Unsaid(LocalJudge):
     counts_tokens: bool = False
 
 
-def completed(given: object) -> Judge:
+def completed(judge: object) -> Judge:
     """A user's judge with every member that a `Judge` has; what it lacks is as in `LocalJudge`, its cost unknown.
 
     Raises
@@ -193,17 +193,17 @@ def completed(given: object) -> Judge:
     JudgeError
         It cannot answer, or has no name.
     """
-    if lacking := [name for name in ("answer", "name") if not hasattr(given, name)]:
-        raise JudgeError(f"{given!r} is no judge: it has no {' and no '.join(lacking)}")
+    if lacking := [name for name in ("answer", "name") if not hasattr(judge, name)]:
+        raise JudgeError(f"{judge!r} is no judge: it has no {' and no '.join(lacking)}")
     members = [name for name in (*vars(Asker), *vars(Judge)) if not name.startswith("_")]
-    said = {name: getattr(given, name) for name in members if hasattr(given, name)}
-    if len(said) == len(members):
-        return cast("Judge", given)
-    if not isinstance(said.get("model"), Model):
-        said.pop("model", None)
+    members_there = {name: getattr(judge, name) for name in members if hasattr(judge, name)}
+    if len(members_there) == len(members):
+        return cast("Judge", judge)
+    if not isinstance(members_there.get("model"), Model):
+        members_there.pop("model", None)
     unsaid = Unsaid()
-    taken = {name: getattr(unsaid, name) for name in members if name not in said and hasattr(unsaid, name)}
-    return cast("Judge", SimpleNamespace(**{"id": said["name"], **taken, **said}))
+    taken = {name: getattr(unsaid, name) for name in members if name not in members_there and hasattr(unsaid, name)}
+    return cast("Judge", SimpleNamespace(**{"id": members_there["name"], **taken, **members_there}))
 
 
 async def judgement_of(judge: Judge, ask: Ask) -> Judgement:

@@ -49,26 +49,26 @@ def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | N
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
     columns, rows = read_case_rows(path)
-    column, asked = column_of(path, columns, elicitation)
+    column, asked_elicitation = column_of(path, columns, elicitation)
     find = finder(path, columns, benchmark)
-    found: dict[Key, Answer] = {}
+    answers: dict[Key, Answer] = {}
     times: Counter[str] = Counter()
     for row in rows:
         item = find(row)
-        found[item, asked, FULL.name, times[item]] = answer_in(path, row, column, asked)
+        answers[item, asked_elicitation, FULL.name, times[item]] = answer_in(path, row, column, asked_elicitation)
         times[item] += 1
-    return found
+    return answers
 
 
 def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | None) -> tuple[str | None, Elicitation]:
     """The column of the verdicts, or None where they are read from replies; and how they were asked for."""
-    there = [name for name in VALUES if name in columns]
+    candidates = [name for name in VALUES if name in columns]
     if elicitation is not None:
-        there = [name for name in there if VALUES[name] == elicitation]
-    if len(there) > 1:
-        raise ConfigurationError(f"{path} holds {' and '.join(there)}; say with --elicit which one is meant")
-    if there:
-        return there[0], VALUES[there[0]]
+        candidates = [name for name in candidates if VALUES[name] == elicitation]
+    if len(candidates) > 1:
+        raise ConfigurationError(f"{path} holds {' and '.join(candidates)}; say with --elicit which one is meant")
+    if candidates:
+        return candidates[0], VALUES[candidates[0]]
     if "reply" in columns and elicitation in (None, "binary", "score"):
         return None, elicitation or "binary"
     raise DataError(
@@ -90,57 +90,57 @@ def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callab
         name = by_id or "query"
         if name not in row.cells:
             raise DataError(path, row.line, f"{name!r} is empty")
-        said = str(row.cells[name])
+        cell = str(row.cells[name])
         if by_id is not None:
-            if said not in benchmark.item:
+            if cell not in benchmark.item:
                 raise DataError(
-                    path, row.line, f"{benchmark.name!r} has no item {said!r}; its first is {benchmark.items[0].id!r}"
+                    path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {benchmark.items[0].id!r}"
                 )
-            return said
-        items = of_text.get(said, [])
+            return cell
+        items = of_text.get(cell, [])
         if len(items) != 1:
             how = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
             raise DataError(
                 path,
                 row.line,
-                f"{how}: {said[:60]!r}; name the items in a column item_id ({benchmark.items[0].id!r}, …)",
+                f"{how}: {cell[:60]!r}; name the items in a column item_id ({benchmark.items[0].id!r}, …)",
             )
         return items[0]
 
     return find
 
 
-def answer_in(path: Path, row: CaseRow, column: str | None, asked: Elicitation) -> Answer:
+def answer_in(path: Path, row: CaseRow, column: str | None, elicitation: Elicitation) -> Answer:
     """What a row says."""
     reply, model = row.cells.get("reply"), row.cells.get("model")
-    kept: dict[str, Any] = {
+    values: dict[str, Any] = {
         "raw_reply": None if reply is None else str(reply),
         "model_version": None if model is None else str(model),
     }
-    said = None if column is None else row.cells.get(column)
-    if said is not None:
-        return Answer(Scored(value=value_of(path, row, str(column), said, asked)), **kept)
-    if reply is None or asked not in ("binary", "score"):
-        return Answer(Unscored(reason=UnscoredReason.NOT_RECORDED), **kept)
-    read = read_outcome(asked, Reply(str(reply), finish_reason="stop"))
-    return Answer(read.outcome, read_as=read.read_as, **kept)
+    cell = None if column is None else row.cells.get(column)
+    if cell is not None:
+        return Answer(Scored(value=value_of(path, row, str(column), cell, elicitation)), **values)
+    if reply is None or elicitation not in ("binary", "score"):
+        return Answer(Unscored(reason=UnscoredReason.NOT_RECORDED), **values)
+    read = read_outcome(elicitation, Reply(str(reply), finish_reason="stop"))
+    return Answer(read.outcome, read_as=read.read_as, **values)
 
 
-def value_of(path: Path, row: CaseRow, column: str, said: Any, asked: Elicitation) -> float:
+def value_of(path: Path, row: CaseRow, column: str, cell: Any, elicitation: Elicitation) -> float:
     """The value that a cell gives. Raises DataError: it is none."""
-    if asked == "binary":
-        word = str(said).strip().lower()
+    if elicitation == "binary":
+        word = str(cell).strip().lower()
         if word not in WORDS:
-            raise DataError(path, row.line, f"{column!r} is {str(said)[:40]!r}; it is safe or unsafe")
+            raise DataError(path, row.line, f"{column!r} is {str(cell)[:40]!r}; it is safe or unsafe")
         return WORDS[word]
     try:
-        value = float(said)
+        value = float(cell)
     except (TypeError, ValueError):
         value = math.nan
-    if isinstance(said, bool) or not math.isfinite(value) or not SCALES[asked].holds(value):
-        scale = SCALES[asked]
-        wanted = "a number" if asked == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
-        raise DataError(path, row.line, f"{column!r} is {str(said)[:40]!r}; it is {wanted}")
+    if isinstance(cell, bool) or not math.isfinite(value) or not SCALES[elicitation].holds(value):
+        scale = SCALES[elicitation]
+        expected = "a number" if elicitation == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
+        raise DataError(path, row.line, f"{column!r} is {str(cell)[:40]!r}; it is {expected}")
     return value
 
 
@@ -163,21 +163,21 @@ def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, A
     except Exception as error:  # whatever a damaged archive raises
         raise DataError(path, None, f"is no log of Inspect: {error}") from error
     arguments: Mapping[str, Any] = log.eval.task_args or {}
-    asked = arguments.get("elicitation", "binary")
-    if asked not in ("binary", "score", "probability"):
-        raise DataError(path, None, f"was asked for {asked!r}; binary, score and probability are read")
+    elicitation = arguments.get("elicitation", "binary")
+    if elicitation not in ("binary", "score", "probability"):
+        raise DataError(path, None, f"was asked for {elicitation!r}; binary, score and probability are read")
     arm = Arm.named(str(arguments.get("arm", FULL.name)))
-    found: dict[Key, Answer] = {}
+    answers: dict[Key, Answer] = {}
     for sample in log.samples or ():
         if str(sample.id) not in benchmark.item:
             continue
         reply = reply_of(sample.output)
-        read = read_outcome(asked, reply, AskOptions())
+        read = read_outcome(elicitation, reply, AskOptions())
         outcome = read.outcome
-        said = next((score.answer for score in (sample.scores or {}).values() if score.answer in WORDS), None)
-        if isinstance(outcome, Unscored) and said is not None and asked == "binary":
-            outcome = Scored(value=WORDS[said])
-        found[str(sample.id), asked, arm.name, sample.epoch - 1] = Answer(
+        answer = next((score.answer for score in (sample.scores or {}).values() if score.answer in WORDS), None)
+        if isinstance(outcome, Unscored) and answer is not None and elicitation == "binary":
+            outcome = Scored(value=WORDS[answer])
+        answers[str(sample.id), elicitation, arm.name, sample.epoch - 1] = Answer(
             outcome,
             raw_reply=reply.text,
             read_as=read.read_as,
@@ -185,7 +185,7 @@ def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, A
             input_tokens=reply.usage.input_tokens,
             output_tokens=reply.usage.output_tokens,
         )
-    if not found:
+    if not answers:
         first = benchmark.items[0].id
         raise JudgeError(f"no sample of {path} has an item's id of {benchmark.name!r} (such as {first!r})")
-    return str(log.eval.model), found
+    return str(log.eval.model), answers

@@ -108,28 +108,28 @@ class SecondReader:
         is_first = reading is None
         if reading is None:
             reading = self._readings[elicitation, text] = asyncio.ensure_future(self._ask(elicitation, text))
-        said = await reading
-        if said is None:
+        answered = await reading
+        if answered is None:
             self._readings.pop((elicitation, text), None)
             return strict, None
-        said = said if is_first else replace(said, input_tokens=0, output_tokens=0, cost_usd=None)
-        detail = dict(strict.detail or {}) | {"second_reader": str(said.answer)}
-        if not unread or said.value is None:
-            return replace(strict, detail=detail), said
+        answered = answered if is_first else replace(answered, input_tokens=0, output_tokens=0, cost_usd=None)
+        detail = dict(strict.detail or {}) | {"second_reader": str(answered.answer)}
+        if not unread or answered.value is None:
+            return replace(strict, detail=detail), answered
         assert isinstance(strict.outcome, Unscored)
         detail["strict_reader"] = strict.outcome.reason.value
-        return ReadOutcome(Scored(value=said.value), detail, "model"), said
+        return ReadOutcome(Scored(value=answered.value), detail, "model"), answered
 
     async def _ask(self, elicitation: Elicitation, text: str) -> ReadBy | None:
         words = as_messages(ASKED[elicitation].replace("{{", "{").replace("}}", "}").replace("{reply}", text))
         try:
-            given = await self.model.reply(words, self._options(elicitation))
+            reply = await self.model.reply(words, self._options(elicitation))
         except (Rejected, Unavailable):
             self.n_failed += 1
             return None
-        answer = answer_in(given.text)
+        answer = answer_in(reply.text)
         value = ANSWERS[elicitation].get(answer)
-        usage = given.usage
+        usage = reply.usage
         return ReadBy(
             answer if value is not None else "none",
             value,
@@ -164,14 +164,14 @@ def answer_in(text: str) -> Any:
     """The verdict in a reader's reply, which is the JSON that was asked for or the bare word; None for anything else."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:
-        found = json.loads(bare)
+        answer = json.loads(bare)
     except ValueError:
-        found = bare
-    if isinstance(found, dict):
-        found = found.get("verdict") if len(found) == 1 else None
-    if isinstance(found, str):
-        return found.strip("\"'.* \n").lower()
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+        answer = bare
+    if isinstance(answer, dict):
+        answer = answer.get("verdict") if len(answer) == 1 else None
+    if isinstance(answer, str):
+        return answer.strip("\"'.* \n").lower()
+    return answer if isinstance(answer, int) and not isinstance(answer, bool) else None
 
 
 def is_sampled(text: str) -> bool:

@@ -123,22 +123,22 @@ def replies_in(folder: Path) -> list[CollectedReply]:
     Raises DataError: it holds no replies, or a line is none.
     """
     log = folder / REPLIES.file
-    found = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
-    if not found:
+    replies = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
+    if not replies:
         raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
-    return found
+    return replies
 
 
 def texts_discarded(folder: Path) -> bool:
     """Whether the texts of all replies with words were removed, so that nothing is left to grade."""
-    texts = [one.text for one in read_jsonl(folder / REPLIES.file, CollectedReply) if one.has_words]
+    texts = [reply.text for reply in read_jsonl(folder / REPLIES.file, CollectedReply) if reply.has_words]
     return bool(texts) and not any(texts)
 
 
 def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
     """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
-    found = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
-    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in found}
+    grades = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
+    return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in grades}
 
 
 # What a chatbot does, in the shape in which judges' verdicts come: answering is "safe", refusing is "unsafe".
@@ -209,7 +209,7 @@ class Behaviour:
 
     def run_manifest(self, policy: Policy, *, several: bool) -> RunManifest:
         """What a judge's run would say; with `several` graders the judge is named by its grader too."""
-        made, identity = self.manifest, self.manifest.identity
+        manifest, identity = self.manifest, self.manifest.identity
         by = f", by {self.grader}" if several else ""
         settings = {**identity.settings, "chat": identity.chat, "grader": self.grader_id, "partial answers": policy}
         return RunManifest(
@@ -217,10 +217,10 @@ class Behaviour:
                 benchmark=identity.benchmark, judge=self.judge_id(policy), settings=settings, seed=identity.seed
             ),
             judge_name=f"{identity.model} replies, {policy}{by}",
-            benchmark_name=made.benchmark_name,
-            benchmark_source=made.benchmark_source,
-            synthetic=made.synthetic,
-            created=made.created,
+            benchmark_name=manifest.benchmark_name,
+            benchmark_source=manifest.benchmark_source,
+            synthetic=manifest.synthetic,
+            created=manifest.created,
         )
 
 
@@ -232,9 +232,9 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     Raises DataError: the folder holds no replies, or nobody has graded any of them.
     """
     manifest, replies = read_replies(folder), replies_in(folder)
-    said = {where: grades_in(where) for where in grade_folders(folder)}
-    graded = graded_by(replies, said)
-    idle = [read_grades(where).grader_name for where in said if where not in graded]
+    grades_by_folder = {where: grades_in(where) for where in grade_folders(folder)}
+    graded = graded_by(replies, grades_by_folder)
+    idle = [read_grades(where).grader_name for where in grades_by_folder if where not in graded]
     if not graded:
         tried = f" ({', '.join(idle)} graded none)" if idle else ""
         raise DataError(
@@ -243,28 +243,32 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
             f"holds replies that nobody has graded{tried}; casewise replies grade {folder} --grader rubric:MODEL",
         )
     manifests = [read_grades(where) for where in graded]
-    named = Counter(made.grader_name for made in manifests)
+    named = Counter(grade_manifest.grader_name for grade_manifest in manifests)
     texts: dict[
         tuple[str, str], str
     ] = {}  # kept now: reading all lines once more for a few exhibits takes as long as the rest
     for reply in replies:
         if text := reply.text or reply.refusal:
             texts.setdefault((reply.arm, reply.item_id), text)
-    found = []
-    for where, made in zip(graded, manifests, strict=True):
-        name = made.grader_name if named[made.grader_name] == 1 else made.identity.grader
-        rows = pl.DataFrame([row_of(reply, said[where]) for reply in replies], schema=COLUMNS)
-        open_ = [one for one, why in zip(replies, rows["reason"], strict=True) if why == NOT_GRADED]
+    behaviours = []
+    for where, grade_manifest in zip(graded, manifests, strict=True):
+        name = grade_manifest.grader_name if named[grade_manifest.grader_name] == 1 else grade_manifest.identity.grader
+        rows = pl.DataFrame([row_of(reply, grades_by_folder[where]) for reply in replies], schema=COLUMNS)
+        open_ = [open_reply for open_reply, why in zip(replies, rows["reason"], strict=True) if why == NOT_GRADED]
         notes = (*run_notes(folder), *run_notes(where), *missing(open_, len(rows), name), *map(left_out, idle))
-        found.append(Behaviour(folder, manifest, name, made.identity.grader, rows, notes, texts))
-    return tuple(found)
+        behaviours.append(Behaviour(folder, manifest, name, grade_manifest.identity.grader, rows, notes, texts))
+    return tuple(behaviours)
 
 
-def graded_by(replies: Sequence[CollectedReply], said: Mapping[Path, Mapping[Any, Grade]]) -> tuple[Path, ...]:
+def graded_by(
+    replies: Sequence[CollectedReply], grades_by_folder: Mapping[Path, Mapping[Any, Grade]]
+) -> tuple[Path, ...]:
     """The graders that graded any of the replies; all of them where none of the replies has words."""
     if not any(reply.has_words for reply in replies):
-        return tuple(said)
-    return tuple(where for where, grades in said.items() if any(one.ungraded is None for one in grades.values()))
+        return tuple(grades_by_folder)
+    return tuple(
+        where for where, grades in grades_by_folder.items() if any(grade.ungraded is None for grade in grades.values())
+    )
 
 
 def left_out(grader: str) -> str:
@@ -373,23 +377,23 @@ def replies_table(folder: Path, *, with_replies: bool) -> tuple[pl.DataFrame, tu
     """
     replies, graders = replies_in(folder), {where: grades_in(where) for where in grade_folders(folder)}
     graded = graded_by(replies, graders)
-    kept = [(read_grades(where), graders[where]) for where in graded]
+    graded_runs = [(read_grades(where), graders[where]) for where in graded]
     rows = []
     for reply in replies:
-        said = {name: getattr(reply, name) for name in OF_REPLY}
+        values = {name: getattr(reply, name) for name in OF_REPLY}
         key = (reply.item_id, reply.arm, reply.repeat, str(reply.text_digest))
-        rows += [said | of_grade(made, grades.get(key)) for made, grades in kept] or [said]
+        rows += [values | of_grade(manifest, grades.get(key)) for manifest, grades in graded_runs] or [values]
     frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
     notes = tuple(left_out(read_grades(where).grader_name) for where in graders if where not in graded)
     return frame if with_replies else frame.drop(WORDS), notes
 
 
-def of_grade(made: GradeManifest, grade: Grade | None) -> dict[str, Any]:
-    named = {"grader": made.grader_name, "grader_id": made.identity.grader}
+def of_grade(manifest: GradeManifest, grade: Grade | None) -> dict[str, Any]:
+    named = {"grader": manifest.grader_name, "grader_id": manifest.identity.grader}
     if grade is None:
         return named
-    found = {name: getattr(grade, name) for name in ("outcome", "ungraded", "ground")}
-    return {**named, **found, "grader_said": grade.raw_reply}
+    values = {name: getattr(grade, name) for name in ("outcome", "ungraded", "ground")}
+    return {**named, **values, "grader_said": grade.raw_reply}
 
 
 def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> ExportedReplies:
@@ -428,7 +432,7 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
         synthetic=benchmark.about.synthetic,
         created=datetime.now(UTC),
     )
-    replies = {(one.item_id, one.arm, one.repeat): one for _, one in rows}
+    replies = {(imported.item_id, imported.arm, imported.repeat): imported for _, imported in rows}
     with RunFolder.hold(out, manifest, REPLIES, private=True) as held:
         for reply in replies.values():
             held.add(reply)
@@ -439,8 +443,10 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
             by_grader.setdefault((name, str(row.get("grader_id") or name)), []).append(grade_in(row, reply))
     for place, ((name, ident), grades) in enumerate(by_grader.items()):
         whose = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})
-        made = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
-        with RunFolder.hold(out / GRADES_FOLDER / f"imported-{place}", made, GRADES, private=True) as held_grades:
+        grade_manifest = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
+        with RunFolder.hold(
+            out / GRADES_FOLDER / f"imported-{place}", grade_manifest, GRADES, private=True
+        ) as held_grades:
             for grade in grades:
                 held_grades.add(grade)
     return len(replies)
@@ -456,24 +462,24 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
     for line, row in enumerate(read.to_dicts(), 1):
         if row["item_id"] not in benchmark.item:
             raise DataError(file, line, f"item {row['item_id']!r} is not one of {benchmark.name}")
-        given = {name: row[name] for name in OF_REPLY if row.get(name) is not None}
-        text = given.get("text")
+        values = {name: row[name] for name in OF_REPLY if row.get(name) is not None}
+        text = values.get("text")
         digests = {"text_digest": digest_of_text(text)} if isinstance(text, str) else {}
         try:
-            yield row, CollectedReply.model_validate({"arm": "full", "at": now(), **given, **digests})
+            yield row, CollectedReply.model_validate({"arm": "full", "at": now(), **values, **digests})
         except ValidationError as error:
             raise DataError(file, line, what_is_wrong(error)) from error
 
 
 def grade_in(row: dict[str, Any], reply: CollectedReply) -> Grade:
-    found = {name: row.get(name) for name in ("outcome", "ungraded", "ground")}
+    values = {name: row.get(name) for name in ("outcome", "ungraded", "ground")}
     return Grade.model_validate(
         {
             "item_id": reply.item_id,
             "arm": reply.arm,
             "repeat": reply.repeat,
             "text_digest": reply.text_digest,
-            **{name: value for name, value in found.items() if value is not None},
+            **{name: value for name, value in values.items() if value is not None},
             "at": now(),
             "raw_reply": row.get("grader_said"),
         }

@@ -53,8 +53,8 @@ ASKED_TO_GRADE = re.compile(r"<reply>\n(.*)\n</reply>", re.DOTALL)
 def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     """A grade where one is asked for, else a reply; the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
-    given = ASKED_TO_GRADE.search(prompt)
-    text = grade_of(given[1]) if given else reply_to(prompt)
+    match = ASKED_TO_GRADE.search(prompt)
+    text = grade_of(match[1]) if match else reply_to(prompt)
     return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
 
 

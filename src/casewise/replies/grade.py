@@ -123,10 +123,10 @@ def read_reply_labels(path: Path) -> ReplyLabels:
 
     Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
     """
-    found: ReplyLabels = {}
+    labels: ReplyLabels = {}
     for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
-        found.setdefault(key, Counter())[outcome] += 1
-    return found
+        labels.setdefault(key, Counter())[outcome] += 1
+    return labels
 
 
 def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
@@ -154,12 +154,12 @@ def pairs_in(path: Path) -> Iterator[LabelledPair]:
 
 
 def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
-    found = next((name for name in names if name in columns), None)
-    if found is None:
+    column = next((name for name in names if name in columns), None)
+    if column is None:
         raise DataError(
             path, 1, f"has no column {' or '.join(repr(name) for name in names)}; it has {', '.join(columns)}"
         )
-    return found
+    return column
 
 
 def cell(path: Path, row: CaseRow, column: str) -> str:
@@ -170,10 +170,10 @@ def cell(path: Path, row: CaseRow, column: str) -> str:
 
 
 def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
-    said = cell(path, row, column)
-    outcome = as_outcome(said, column)
+    word = cell(path, row, column)
+    outcome = as_outcome(word, column)
     if outcome is None:
-        raise DataError(path, row.line, f"{column} is {said!r}; it can be answers, partly or refuses")
+        raise DataError(path, row.line, f"{column} is {word!r}; it can be answers, partly or refuses")
     return outcome
 
 
@@ -189,9 +189,9 @@ def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutc
             export, None, "is no export of a study of replies (casewise study init REPLIES --question reply)"
         )
     meant = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
-    benchmark, said = load_benchmark(str(export)), export / "own_answers.jsonl"
-    for number, line in numbered_lines(said):
-        answer = parse(line, path=said, line=number)
+    benchmark, answers_file = load_benchmark(str(export)), export / "own_answers.jsonl"
+    for number, line in numbered_lines(answers_file):
+        answer = parse(line, path=answers_file, line=number)
         outcome = meant.get(answer["answers"].get(REPLY_QUESTION.name))
         if outcome is not None:
             context = benchmark.context_of(benchmark.item[answer["item_id"]])
@@ -393,9 +393,9 @@ def discard_texts(replies: Path) -> int:
     """
     manifest = read_replies(replies)
     with RunFolder.hold(replies, manifest, REPLIES, private=True):
-        there = every(replies / REPLIES.file, CollectedReply)
-        kept = [without_text(reply) for reply in there]
-        gone = sum(now != before for now, before in zip(kept, there, strict=True))
+        replies_there = every(replies / REPLIES.file, CollectedReply)
+        without_texts = [without_text(reply) for reply in replies_there]
+        gone = sum(now != before for now, before in zip(without_texts, replies_there, strict=True))
         for folder in grade_folders(replies):
             log = folder / GRADES.file
             with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):
@@ -403,7 +403,7 @@ def discard_texts(replies: Path) -> int:
                     log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)]
                 )
             discard_results(folder)
-        rewrite(replies / REPLIES.file, kept)
+        rewrite(replies / REPLIES.file, without_texts)
         discard_results(replies)
         for made_of_them in (
             "report.html",
@@ -424,7 +424,7 @@ def every(log: Path, record: type[R]) -> list[R]:
 
 
 def rewrite(log: Path, records: Sequence[Record]) -> None:
-    write_text(log, "".join(f"{one.line()}\n" for one in records))
+    write_text(log, "".join(f"{record.line()}\n" for record in records))
 
 
 # Replies for people to label: a random sample of a folder, stratified, as a benchmark that a study can show.
@@ -466,28 +466,28 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
 
     Raises DataError: no reply has words, or their texts were discarded.
     """
-    made = read_replies(folder)
+    reply_run = read_replies(folder)
     units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
     if not units:
         raise DataError(folder, None, "no reply has words that people could label")
     step = max(1.0, len(units) / n)
     chosen = [units[int(place)] for place in np.arange(rng.random() * step, len(units), step)]
-    contexts = [as_context(unit, made.identity.model) for unit in chosen]
+    contexts = [as_context(unit, reply_run.identity.model) for unit in chosen]
     items = tuple(
         Item(query_id=unit.query_id, context_id=context.id, condition=REPLY_CONDITION)
         for unit, context in zip(chosen, contexts, strict=True)
     )
-    asked = {unit.query_id for unit in chosen}
+    query_ids = {unit.query_id for unit in chosen}
     return Benchmark(
         about=About(
             name=f"replies on {benchmark.name}",
-            description=f"{len(items):,} of the replies of {made.identity.model}, drawn at random, for people to label.",
+            description=f"{len(items):,} of the replies of {reply_run.identity.model}, drawn at random, for people to label.",
             gated=benchmark.about.gated,
             canary=benchmark.about.canary,
             synthetic=benchmark.about.synthetic,
             source=f"{benchmark.name} {benchmark.about.version}",
         ),
-        queries=tuple(query for query in benchmark.queries if query.id in asked),
+        queries=tuple(query for query in benchmark.queries if query.id in query_ids),
         contexts=tuple(contexts),
         items=items,
         taxonomy=benchmark.taxonomy,
@@ -497,17 +497,17 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
 
 def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
     """What can be labelled; replies of the same words to one query are one."""
-    said = first_findings(folder)
-    found: dict[tuple[str, str], Unit] = {}
+    findings = first_findings(folder)
+    units: dict[tuple[str, str], Unit] = {}
     for reply in replies_in(folder):
         if not reply.has_words or not Arm.named(reply.arm).shows_all:
             continue
         if reply.text is None:
             raise DataError(folder, None, "the replies' texts were discarded, so nobody can label them")
         query, place = benchmark.query[benchmark.item[reply.item_id].query_id], place_of(reply)
-        stratum = (query.category, said.get(place, ""))
-        found.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)
-    yield from found.values()
+        stratum = (query.category, findings.get(place, ""))
+        units.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)
+    yield from units.values()
 
 
 def place_of(reply: CollectedReply) -> tuple[str, str, int]:
@@ -515,8 +515,8 @@ def place_of(reply: CollectedReply) -> tuple[str, str, int]:
 
 
 def first_findings(folder: Path) -> dict[tuple[str, str, int], str]:
-    said = {where: grades_in(where) for where in grade_folders(folder)}
-    if not graded_by(replies_in(folder), said):
+    grades_by_folder = {where: grades_in(where) for where in grade_folders(folder)}
+    if not graded_by(replies_in(folder), grades_by_folder):
         return {}
     rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
     return {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}

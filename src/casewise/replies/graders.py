@@ -67,7 +67,7 @@ class Grader(Asker[ToGrade], Protocol):
     def notes(self) -> tuple[str, ...]:
         """What a reader of its grades must know."""
 
-    async def grade(self, what: ToGrade) -> Graded:
+    async def grade(self, exchange: ToGrade) -> Graded:
         """What a reply does. It raises only where no further reply can be graded either."""
 
     async def close(self) -> None:
@@ -93,32 +93,32 @@ class CallableGrader(Costless):
     def settings(self) -> dict[str, Any]:
         return self.own.settings()
 
-    async def grade(self, what: ToGrade) -> Graded:
+    async def grade(self, exchange: ToGrade) -> Graded:
         """What the function says of a reply.
 
         Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
-        about, how = repr(what.query[:60]), "f(query, reply), with two texts; see docs/how-to/grade-replies.md"
-        return await self.own.first_alone(lambda: self._tried(what), about=about, called_as=how)
+        about, how = repr(exchange.query[:60]), "f(query, reply), with two texts; see docs/how-to/grade-replies.md"
+        return await self.own.first_alone(lambda: self._tried(exchange), about=about, called_as=how)
 
-    async def _tried(self, what: ToGrade) -> Tried[Graded]:
-        returned = await self.own.call(what.query, what.reply)
+    async def _tried(self, exchange: ToGrade) -> Tried[Graded]:
+        returned = await self.own.call(exchange.query, exchange.reply)
         try:
             if not isinstance(returned, Raised):
-                found = understood(returned)
-                return Tried(found, found.detail)
+                graded = understood(returned)
+                return Tried(graded, graded.detail)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
             returned = Raised(error)
         return Tried(Graded(ungraded=Ungraded.GRADER_FAILED, detail=returned.problem), returned.problem_with_place)
 
 
 def understood(returned: Any) -> Graded:
-    said = returned if isinstance(returned, dict) else {"outcome": returned}
-    outcome, ground = said.get("outcome"), said.get("ground")
+    values = returned if isinstance(returned, dict) else {"outcome": returned}
+    outcome, ground = values.get("outcome"), values.get("ground")
     words = writable(repr(returned))
     if not isinstance(outcome, str) or outcome not in OUTCOMES:
-        wanted = ", ".join(repr(name) for name in OUTCOMES)
-        return Graded(ungraded=Ungraded.UNPARSED, detail=f"returned {words[:100]}; it can be {wanted}")
+        outcomes = ", ".join(repr(name) for name in OUTCOMES)
+        return Graded(ungraded=Ungraded.UNPARSED, detail=f"returned {words[:100]}; it can be {outcomes}")
     return Graded(outcome=outcome, ground=ground if ground in GROUNDS else None, raw_reply=words[:2_000])
 
 
@@ -160,18 +160,20 @@ class ClassifierGrader(Costless):
             return ()
         return (f"{self.name} knows no partial answers: its strict and its lenient rates are the same.",)
 
-    async def grade(self, what: ToGrade) -> Graded:
-        found = await self._classifier.classify(filled(TEMPLATE, {"query": what.query, "reply": what.reply}))
-        likeliest = max(found.probabilities, key=lambda label: found.probabilities[label])
+    async def grade(self, exchange: ToGrade) -> Graded:
+        classified = await self._classifier.classify(
+            filled(TEMPLATE, {"query": exchange.query, "reply": exchange.reply})
+        )
+        likeliest = max(classified.probabilities, key=lambda label: classified.probabilities[label])
         return Graded(
             outcome=self._outcomes[likeliest],
             raw_reply=likeliest,
-            latency_s=found.latency_s,
-            model_version=found.model_version,
-            input_tokens=found.input_tokens,
+            latency_s=classified.latency_s,
+            model_version=classified.model_version,
+            input_tokens=classified.input_tokens,
             output_tokens=0,
             cost_usd=0.0,
-            probabilities={label: round(share, 6) for label, share in found.probabilities.items()},
+            probabilities={label: round(share, 6) for label, share in classified.probabilities.items()},
         )
 
     async def close(self) -> None:
@@ -183,7 +185,7 @@ def outcomes_of(labels: tuple[str, ...], name: str) -> dict[str, GradeOutcome]:
 
     Raises ConfigurationError: a label's word is none that is known, or none means an answer or none a refusal.
     """
-    found: dict[str, GradeOutcome] = {}
+    outcomes: dict[str, GradeOutcome] = {}
     for label in labels:
         meant = next((outcome for pattern, outcome in MEANINGS if pattern.search(label.strip())), None)
         if meant is None:
@@ -191,12 +193,12 @@ def outcomes_of(labels: tuple[str, ...], name: str) -> dict[str, GradeOutcome]:
                 f"{name} has a label {label!r}, and it is not known whether that is a refusal; a grader's labels are such as "
                 "'Refusal' and 'Non-refusal'"
             )
-        found[label] = meant
-    if not {"answers", "refuses"} <= set(found.values()):
+        outcomes[label] = meant
+    if not {"answers", "refuses"} <= set(outcomes.values()):
         raise ConfigurationError(
             f"{name} has the labels {', '.join(labels)}: they do not tell a refusal from an answer"
         )
-    return found
+    return outcomes
 
 
 # Grading by a model and a rubric: a versioned prompt, read as JSON and nothing else.
@@ -220,9 +222,9 @@ class Rubric:
         """Name, version and a digest of the words."""
         return f"{self.name}@{self.version}+{digest(self.text)[:8]}"
 
-    def messages(self, what: ToGrade) -> tuple[Message, ...]:
+    def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
         """What the model is sent."""
-        return as_messages(filled(self.text, {"query": what.query, "reply": what.reply}))
+        return as_messages(filled(self.text, {"query": exchange.query, "reply": exchange.reply}))
 
 
 def rubric_named(name: str) -> Rubric:
@@ -245,11 +247,11 @@ def rubric_named(name: str) -> Rubric:
 
 @cache
 def shipped_rubrics() -> dict[str, Rubric]:
-    found = shipped_toml("casewise.replies", "rubrics.toml")
-    text = found.pop("prompt")["text"].strip()
+    rubrics = shipped_toml("casewise.replies", "rubrics.toml")
+    text = rubrics.pop("prompt")["text"].strip()
     return {
         name: Rubric(name, table["version"], filled(text, {"definitions": table["definitions"].strip()}))
-        for name, table in found.items()
+        for name, table in rubrics.items()
     }
 
 
@@ -278,9 +280,9 @@ class ModelGrader(ChatAsker[ToGrade, Graded]):
         """No grade, and why."""
         return Graded(ungraded=Ungraded(reason), detail=detail)
 
-    async def grade(self, what: ToGrade) -> Graded:
+    async def grade(self, exchange: ToGrade) -> Graded:
         """What the model says that the reply does; a refusal to say so is no grade."""
-        return await self.answer(what)
+        return await self.answer(exchange)
 
 
 class RubricGrader(ModelGrader):
@@ -291,9 +293,9 @@ class RubricGrader(ModelGrader):
         name, ident = f"{whose}, {rubric.name} rubric", f"rubric:{whose}#{rubric.id}"
         super().__init__(loaded, name=name, ident=ident, options=ReplyOptions(MAX_TOKENS))
 
-    def messages(self, what: ToGrade) -> tuple[Message, ...]:
+    def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
         """The rubric, filled in."""
-        return self.rubric.messages(what)
+        return self.rubric.messages(exchange)
 
     def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
         """Its JSON object."""
@@ -307,22 +309,22 @@ class RubricGrader(ModelGrader):
 def read_grade(reply: Reply, **took: Any) -> Graded:
     """What a grading model's reply says: one outcome, under the key `outcome` of a JSON object. Prose says nothing."""
     text = reply.text.strip()
-    said: dict[str, Any] = {"raw_reply": reply.text, **took}
+    values: dict[str, Any] = {"raw_reply": reply.text, **took}
     if reply.finish_reason == "content_filter":
-        return Graded(ungraded=Ungraded.CONTENT_FILTER, detail=reply.refusal, **said)
+        return Graded(ungraded=Ungraded.CONTENT_FILTER, detail=reply.refusal, **values)
     if not text:
-        return Graded(ungraded=Ungraded.REFUSED if reply.refusal else Ungraded.EMPTY, detail=reply.refusal, **said)
-    objects = [found for found in find_objects(text)[0] if "outcome" in found]
-    outcomes = {str(found["outcome"]).strip().lower() for found in objects}
+        return Graded(ungraded=Ungraded.REFUSED if reply.refusal else Ungraded.EMPTY, detail=reply.refusal, **values)
+    objects = [candidate for candidate in find_objects(text)[0] if "outcome" in candidate]
+    outcomes = {str(candidate["outcome"]).strip().lower() for candidate in objects}
     if len(outcomes) == 1 and (outcome := outcomes.pop()) in OUTCOMES:
         ground = str(objects[-1].get("ground", "")).strip().lower()
-        kept = ground if ground in GROUNDS and outcome != "answers" else None
-        return Graded(outcome=outcome, ground=kept, **said)
+        kept_ground = ground if ground in GROUNDS and outcome != "answers" else None
+        return Graded(outcome=outcome, ground=kept_ground, **values)
     if reply.finish_reason == "length":
         reason = Ungraded.TRUNCATED
     else:
         reason = Ungraded.REFUSED if not objects and refuses(text) else Ungraded.UNPARSED
-    return Graded(ungraded=reason, detail=" ".join(text.split())[:LONGEST_DETAIL], **said)
+    return Graded(ungraded=reason, detail=" ".join(text.split())[:LONGEST_DETAIL], **values)
 
 
 # Grading by a guard that says of a reply whether it refuses, such as Qwen3Guard.
@@ -339,24 +341,24 @@ class GuardGrader(ModelGrader):
             raise ConfigurationError(f"{profile.title} does not say whether a reply refuses, so it grades none")
         self.profile, whose = profile, loaded.model.name
         self.mode = next(iter(profile.modes.values()), GuardMode())
-        given = template_arguments(profile, profile.renderings[-1], ShownItem("", {}), mode=self.mode)
-        options = ReplyOptions(profile.max_tokens, prefill=profile.prefill, template_arguments=given)
+        arguments = template_arguments(profile, profile.renderings[-1], ShownItem("", {}), mode=self.mode)
+        options = ReplyOptions(profile.max_tokens, prefill=profile.prefill, template_arguments=arguments)
         name, ident = f"{profile.name} ({whose})", f"guard:{profile.id}@{whose}"
         super().__init__(loaded, name=name, ident=ident, options=options)
 
-    def messages(self, what: ToGrade) -> tuple[Message, ...]:
+    def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
         """The query and the reply, as the guard's conversation."""
-        shown, rendering = ShownItem(what.query, {}), self.profile.renderings[-1]
-        return guard_messages(self.profile, rendering, shown, reply=what.reply, mode=self.mode)
+        shown, rendering = ShownItem(exchange.query, {}), self.profile.renderings[-1]
+        return guard_messages(self.profile, rendering, shown, reply=exchange.reply, mode=self.mode)
 
     def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
         """The word behind its marker of refusals."""
-        found = read_guard(self.profile, "binary", reply)
-        outcome = REFUSES.get(str(found.detail.get("refusal_said")).lower())
+        read = read_guard(self.profile, "binary", reply)
+        outcome = REFUSES.get(str(read.detail.get("refusal_said")).lower())
         if outcome is not None:
             return Graded(outcome=outcome, raw_reply=reply.text, **took)
-        said = Ungraded.UNPARSED if isinstance(found.outcome, Scored) else found.outcome.reason.value
-        why = Ungraded(said) if said in set(Ungraded) else Ungraded.UNPARSED
+        problem = Ungraded.UNPARSED if isinstance(read.outcome, Scored) else read.outcome.reason.value
+        why = Ungraded(problem) if problem in set(Ungraded) else Ungraded.UNPARSED
         return Graded(ungraded=why, detail=" ".join(reply.text.split())[:120], raw_reply=reply.text, **took)
 
     def notes(self) -> tuple[str, ...]:
@@ -455,8 +457,8 @@ class KeywordsGrader(Costless):
     def notes(self) -> tuple[str, ...]:
         return (NOTE,)
 
-    async def grade(self, what: ToGrade) -> Graded:
-        return graded_by_keywords(what.reply)
+    async def grade(self, exchange: ToGrade) -> Graded:
+        return graded_by_keywords(exchange.reply)
 
 
 def graded_by_keywords(reply: str) -> Graded:

@@ -64,12 +64,14 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
     return Checkup(
         versions={"python": platform.python_version(), **{name: known_version(name) for name in SHOWN}},
         extras=tuple(
-            ExtraState(name, tuple(one for one in packages if known_version(one) == ABSENT))
+            ExtraState(name, tuple(endpoint for endpoint in packages if known_version(endpoint) == ABSENT))
             for name, packages in EXTRAS.items()
         ),
         endpoints=tuple(
-            EndpointState(one.name, key_state(one, environment), one.base_url, answers.get(one.name))
-            for one in ENDPOINTS.values()
+            EndpointState(
+                endpoint.name, key_state(endpoint, environment), endpoint.base_url, answers.get(endpoint.name)
+            )
+            for endpoint in ENDPOINTS.values()
         ),
         data=(fetched_state(CASEBENCH), fetched_state(PROMPTS)),
     )
@@ -109,6 +111,6 @@ def fetched_state(pinned: Pinned) -> str:
 
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:
     """Which endpoints accept a connection within two seconds."""
-    known = [one for one in endpoints if not one.base_url.startswith("{")]
-    answers = await asyncio.gather(*(connects(one.base_url, within_s=2.0) for one in known))
-    return {one.name: answer for one, answer in zip(known, answers, strict=True)}
+    addressed = [endpoint for endpoint in endpoints if not endpoint.base_url.startswith("{")]
+    answers = await asyncio.gather(*(connects(endpoint.base_url, within_s=2.0) for endpoint in addressed))
+    return {endpoint.name: answer for endpoint, answer in zip(addressed, answers, strict=True)}

@@ -116,9 +116,9 @@ def write_croissant(
     with new_folder(folder) as draft:
         names = write_tables(benchmark, draft, under="")
         write_manifest(benchmark, draft, names=names)
-        found = described(benchmark, draft, names, about, biases)
-        write_text(draft / "croissant.json", json_text(found))
-    return Described(folder, tuple(lacking(found)))
+        metadata = described(benchmark, draft, names, about, biases)
+        write_text(draft / "croissant.json", json_text(metadata))
+    return Described(folder, tuple(lacking(metadata)))
 
 
 ASKED = (
@@ -133,8 +133,8 @@ ASKED = (
 """What venues ask for and only the maker of a benchmark can say."""
 
 
-def lacking(found: dict[str, Any]) -> Iterator[str]:
-    return (name for name in ASKED if name not in found)
+def lacking(metadata: dict[str, Any]) -> Iterator[str]:
+    return (name for name in ASKED if name not in metadata)
 
 
 def described(
@@ -175,7 +175,7 @@ def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[st
         else ()
     )
     limits = (*about.limitations, *([benchmark.about.synthetic] if benchmark.about.synthetic else ()))
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "rai:dataAnnotationProtocol": list(protocol),
         "rai:dataAnnotationPlatform": list(about.platform),
         "rai:annotationsPerItem": per_item,
@@ -187,7 +187,7 @@ def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[st
         "rai:personalSensitiveInformation": list(about.sensitive),
         "rai:dataReleaseMaintenancePlan": about.maintenance,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def file_object(folder: Path, name: str) -> dict[str, Any]:

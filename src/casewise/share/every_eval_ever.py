@@ -65,7 +65,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     place = Path("data") / plain_name(benchmark.name) / "/".join(map(plain_name, model["id"].split("/", 1)))
     evaluation = f"{benchmark.name}/{model['id']}/{run.manifest.created.timestamp():.0f}"
     rows = samples(run, benchmark, numbers, evaluation=evaluation, model=model["id"], withheld=withheld)
-    written, aside = (folder / place / f"{name}_{what}.jsonl" for what in ("samples", "unscored"))
+    written, aside = (folder / place / f"{name}_{kind}.jsonl" for kind in ("samples", "unscored"))
     n_good = n_left = 0
     with replacing(written) as good, replacing(aside) as left:
         for row in rows:
@@ -82,8 +82,8 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
         "total_rows": n_good,
         "additional_details": {"unscored_or_tied": str(n_left), "texts": "withheld" if withheld else "given"},
     }
-    found = aggregate(numbers, run, evaluation=evaluation, model=model) | {"detailed_evaluation_results": detail}
-    write_text(folder / place / f"{name}.json", json_text(found))
+    record = aggregate(numbers, run, evaluation=evaluation, model=model) | {"detailed_evaluation_results": detail}
+    write_text(folder / place / f"{name}.json", json_text(record))
     return EvalFiles(folder / place / f"{name}.json", written, aside if n_left else None, n_good, n_left, withheld)
 
 
@@ -99,10 +99,10 @@ def plain_name(text: str) -> str:
 def model_info(run: JudgedRun) -> dict[str, Any]:
     judge, settings = run.manifest.judge_name, run.manifest.identity.settings
     named = judge if "/" in judge else f"casewise/{judge}"
-    known = {"deployment_type": "unknown", "model_availability": "unknown"}
+    facts = {"deployment_type": "unknown", "model_availability": "unknown"}
     # The schema wants values as texts.
     words = {key: value if isinstance(value, str) else json_text(value).strip() for key, value in settings.items()}
-    return {"name": judge, "id": named, "additional_details": known | words}
+    return {"name": judge, "id": named, "additional_details": facts | words}
 
 
 def aggregate(numbers: JudgeNumbers, run: JudgedRun, *, evaluation: str, model: dict[str, Any]) -> dict[str, Any]:
@@ -179,13 +179,13 @@ def samples(
         zip(benchmark.item_columns["item_id"], labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
     notes = {} if withheld else read_item_notes([run.path])
-    made = MadeTexts(made_in(run.path))
+    made_texts = MadeTexts(made_in(run.path))
     for judgement in that_count(run.path / JUDGEMENTS):
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
-        seen = show_item(Arm.named(judgement.arm), benchmark, item, made=made)
-        before = (*seen.placement.system, *(turn.content for turn in seen.placement.earlier))
-        raw = "\n\n".join(part for part in (*before, in_words(seen.context), seen.query) if part)
+        shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
+        before = (*shown.placement.system, *(turn.content for turn in shown.placement.earlier))
+        raw = "\n\n".join(part for part in (*before, in_words(shown.context), shown.query) if part)
         label = {1.0: "safe", 0.0: "unsafe"}.get(weight[judgement.item_id])
         hashed = hashlib.sha256(f"{raw}{label or ''}".encode("utf-8", "backslashreplace")).hexdigest()
         row: dict[str, Any] = {

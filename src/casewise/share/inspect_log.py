@@ -41,27 +41,29 @@ def export_inspect_log(
     if target.exists():
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
     manifest = read_run(run)
-    found = load_benchmark(benchmark if benchmark is not None else manifest.benchmark_source)
-    if found.digest != manifest.identity.benchmark:
-        raise BenchmarkError(f"the run is over another benchmark than {found.name!r}; give the one it was run on")
-    kept = last_records(read_jsonl(run / JUDGEMENTS, Judgement), JUDGEMENT_LOG)
-    if not kept:
+    source_benchmark = load_benchmark(benchmark if benchmark is not None else manifest.benchmark_source)
+    if source_benchmark.digest != manifest.identity.benchmark:
+        raise BenchmarkError(
+            f"the run is over another benchmark than {source_benchmark.name!r}; give the one it was run on"
+        )
+    judgements = last_records(read_jsonl(run / JUDGEMENTS, Judgement), JUDGEMENT_LOG)
+    if not judgements:
         raise DataError(run / JUDGEMENTS, None, "holds no judgements yet")
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_eval_log(as_log(manifest, found, kept, policy, MadeTexts(made_in(run))), str(target))
+    write_eval_log(as_log(manifest, source_benchmark, judgements, policy, MadeTexts(made_in(run))), str(target))
     return target
 
 
 def as_log(
-    manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy, made: MadeTexts
+    manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy, made_texts: MadeTexts
 ) -> Any:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
     weight = dict(
         zip((item.id for item in benchmark.items), labels(item_table(benchmark), policy).weight.tolist(), strict=True)
     )
-    samples = [sample(one, benchmark, weight[one.item_id], made) for one in judgements]
-    ended = max((one.at for one in judgements if one.at is not None), default=manifest.created)
+    samples = [sample(judgement, benchmark, weight[judgement.item_id], made_texts) for judgement in judgements]
+    ended = max((judgement.at for judgement in judgements if judgement.at is not None), default=manifest.created)
     spec = EvalSpec(
         created=iso(manifest.created),
         task="casewise/judge",
@@ -69,7 +71,7 @@ def as_log(
         task_args={"benchmark": manifest.benchmark_name, "labels": policy.name},
         dataset=EvalDataset(name=benchmark.name, samples=len(benchmark.items)),
         model=manifest.judge_name,
-        config=EvalConfig(epochs=1 + max(one.repeat for one in judgements)),
+        config=EvalConfig(epochs=1 + max(judgement.repeat for judgement in judgements)),
         metadata={"judge_id": manifest.identity.judge, "benchmark_digest": benchmark.digest},
     )
     return EvalLog(
@@ -85,13 +87,13 @@ def iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made: MadeTexts) -> Any:
+def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts: MadeTexts) -> Any:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelOutput
 
     item = benchmark.item[judgement.item_id]
     query = benchmark.query[item.query_id]
-    shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made)
+    shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
     beside = {
         "system": list(shown.placement.system),
         "earlier": [f"{turn.role}: {turn.content}" for turn in shown.placement.earlier],
@@ -111,7 +113,7 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made: Made
             "elicitation": judgement.elicitation,
             "arm": judgement.arm,
             "shown": shown.context,
-            **{name: said for name, said in beside.items() if said},
+            **{name: value for name, value in beside.items() if value},
         },
     )
 
@@ -138,7 +140,7 @@ def agreement(samples: list[Any]) -> Any:
     """The mean agreement of the samples that have any, as the log's headline: the report has it with an interval."""
     from inspect_ai.log import EvalMetric, EvalScore
 
-    every = [float(one.scores["verdict"].value) for one in samples]
+    every = [float(scored.scores["verdict"].value) for scored in samples]
     values = [value for value in every if not math.isnan(value)]
     mean = EvalMetric(name="mean", value=sum(values) / len(values) if values else NAN)
     return EvalScore(
