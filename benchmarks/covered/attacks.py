@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from benchmarks.covered.rows import Row, Section
@@ -89,6 +90,29 @@ def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
         yield Row("beyond noise", setting, "rejects without a difference", beyond, studies, "≤ 6 %")
 
 
+def over_wordings(studies: int) -> Iterator[Row]:
+    """Intervals around the mean rate of all wordings of an attack, of which each query is shown one of five."""
+    rng = np.random.default_rng(36)
+    for queries, spread in product((30, 90, 450), (0.0, 0.05, 0.1, 0.2)):
+        held, widths = Counter[str](), dict[str, list[float]]()
+        for _ in range(studies):
+            rates, wording = np.clip(rng.normal(0.4, spread, 5), 0, 1), rng.integers(0, 5, queries)
+            before, after = (
+                np.zeros(2 * queries),
+                (rng.random(2 * queries) < np.repeat(rates[wording], 2)).astype(float),
+            )
+            how = {"cluster": np.repeat(np.arange(queries), 2), "of": before == 0}
+            for name, shown in (("turned, five wordings", wording), ("turned, over queries alone", None)):
+                found = estimate_of(flips(before, after, towards="safe", wording=shown, **how).turned)
+                if found.ci_low is not None and found.ci_high is not None:
+                    held[name] += found.ci_low <= 0.4 <= found.ci_high
+                    widths.setdefault(name, []).append(found.ci_high - found.ci_low)
+        setting = f"{queries} queries, wordings {spread:g} apart"
+        for name, known in widths.items():
+            wanted = "no claim" if "alone" in name else "≥ 92 %"
+            yield Row(name, setting, "holds the truth", held[name], len(known), wanted, float(np.median(known)))
+
+
 SECTIONS = (
     Section(
         "attacks",
@@ -97,6 +121,14 @@ SECTIONS = (
         "has 80 % right, an attack that turns 2 to 90 % and silences 5 %, perturbations that turn 5 %; and a judge whose verdicts "
         "are drawn anew each time, so that an attack does nothing.",
         covered,
+        quick=1_000,
+    ),
+    Section(
+        "attack-wordings",
+        ("turned, five wordings",),
+        "30, 90 and 450 queries with two items that people find unsafe, each query shown one of five wordings; the wordings' rates of "
+        "turned verdicts have the mean 40 % and a standard deviation of 0 to 0.2.",
+        over_wordings,
         quick=1_000,
     ),
 )

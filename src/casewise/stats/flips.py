@@ -92,9 +92,8 @@ def over_wordings(measured: Measured, wording: NDArray[np.intp] | None) -> Measu
     .. math:: V = \max\Big(V_q, \frac{W}{W-1} \sum_w \big(\sum_{q: w(q) = w} I_q\big)^2\Big)
 
     Two-way clustering by query and wording, never below :math:`V_q`: each query is shown one wording, so that the cells of the two are
-    the queries. Where wordings vary more, Student's *t* has :math:`W - 1` degrees of freedom. In simulations with five wordings whose
-    rates have a standard deviation of 0 to 0.2, with 30 to 450 queries, 94 to 97 % of intervals hold the mean rate; intervals over queries
-    alone, 32 to 96 %.
+    the queries. Where wordings vary more, Student's *t* has :math:`W - 1` degrees of freedom. The section `attack-wordings` of
+    `benchmarks/coverage.py` says how often such intervals hold the mean rate of all wordings.
 
     `wording`: (clusters,) the number of the wording that each was shown; None for an attack with one wording.
 
