@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "judges": "a function of `casewise.judges.named.Wish` that returns a `Judge`; written NAME or NAME:REST",
     "graders": "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
     "transforms": "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",
+    "benchmarks": "a `casewise.storage.loaders.loader.Loader`; written NAME wherever a benchmark is",
     "recruiters": "a function of `RecruiterSettings` that returns a `Recruiter`; [recruiter] kind = NAME",
     "exporters": "a function of a source (text) and a target path that writes there; written --to NAME",
 }

@@ -15,15 +15,19 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark import join as joined
 from casewise.storage.files import json_text, telling_long_steps
 from casewise.storage.imports import CaseColumns, CaseFrame, of_frame, read_cases, write_spreadsheet
-from casewise.storage.load import Conversion, convert, load_benchmark, write_benchmark
-from casewise.storage.published import CASEBENCH, PROMPTS, Pinned, read_published, take
-from casewise.storage.published import fetch as download
+from casewise.storage.load import Conversion, convert, load_benchmark, named_benchmark, write_benchmark
+from casewise.storage.loaders import fetching
+from casewise.storage.loaders.casebench import CASEBENCH
+from casewise.storage.loaders.fetching import Fetched
+from casewise.storage.loaders.registry import is_fetched, loader_named, loaders
 
 __all__ = [
     "Benchmark",
     "CaseColumns",
     "Conversion",
+    "Fetched",
     "Outputs",
+    "PublicBenchmark",
     "RunAt",
     "Source",
     "as_benchmark",
@@ -37,17 +41,18 @@ __all__ = [
     "load",
     "load_frame",
     "output_files",
+    "public_benchmarks",
     "source_of",
     "telling_long_steps",
     "write_spreadsheet",
 ]
 
 Source = Benchmark | str | Path
-"""A benchmark, or where it is: `demo`, `casebench`, a folder, a file."""
+"""A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""
 
 
 def load(source: str | Path) -> Benchmark:
-    """A benchmark: `demo`, `casebench` (once fetched), a folder, or a JSON file in the published format.
+    """A benchmark: `demo`, a public one by its name (once fetched), a folder, or a JSON file in the published format.
 
     Raises
     ------
@@ -153,7 +158,42 @@ def source_of(given: Source, loaded: Benchmark) -> str:
     """What finds the benchmark again: the name, or the absolute path."""
     if isinstance(given, Benchmark):
         return loaded.name
-    return str(given) if given in ("demo", "casebench") else writable(str(Path(given).resolve()))
+    return str(given) if given == "demo" or named_benchmark(given) else writable(str(Path(given).resolve()))
+
+
+@dataclass(frozen=True)
+class PublicBenchmark:
+    """A public benchmark that casewise knows by name, and whether its files are here."""
+
+    name: str
+    title: str
+    size: str
+    judged: str
+    labels_by: str | None
+    """Who labelled it; None where its file says so."""
+    licence: str
+    source: str
+    fetched: bool
+    pinned: bool
+    """Whether the checksum of every file is known before it is fetched."""
+
+
+def public_benchmarks() -> list[PublicBenchmark]:
+    """Every public benchmark that casewise, or a package beside it, has a loader for."""
+    return [
+        PublicBenchmark(
+            loader.name,
+            loader.title,
+            loader.size,
+            loader.judged,
+            loader.labels_by,
+            loader.licence,
+            loader.source,
+            is_fetched(loader),
+            all(file.sha256 for file in loader.files),
+        )
+        for loader in loaders()
+    ]
 
 
 def fetch(
@@ -161,46 +201,50 @@ def fetch(
     *,
     accept_terms: bool | Callable[[str], bool] = False,
     prompts: bool = False,
-    copy: str | Path | None = None,
+    copies: str | Path | Sequence[str | Path] = (),
+    target: str | Path | None = None,
     progress: bool = False,
-) -> dict[str, Path]:
-    """Fetch the pinned release of CASE-Bench, once its terms are accepted: name to file.
+) -> Fetched:
+    """Fetch the files of a public benchmark from their publisher, once its terms are accepted, and read them.
 
     Parameters
     ----------
     accept_terms
         That you have read the terms and accept them, or what asks somebody who is shown them.
     prompts
-        Fetch the paper's prompts as well.
-    copy
-        A copy of the pinned file (of the prompts, where these are wanted) to take instead of downloading it.
+        Of CASE-Bench: fetch the paper's prompts as well.
+    copies
+        Copies of the files (of the prompts, where these are wanted) to take instead of downloading them.
+    target
+        A new folder to write the benchmark to.
 
     Raises
     ------
     ConfigurationError
-        There is nothing of that name, or the terms are not accepted.
+        There is nothing of that name, the terms are not accepted, or a download failed.
     DataError
         What came is not the pinned file, byte for byte, or cannot be loaded.
     """
-    if name != CASEBENCH.name:
-        raise ConfigurationError(f"nothing to fetch is called {name!r}; there is {CASEBENCH.name}")
-    accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(CASEBENCH.terms)
-    if copy is not None:
-        one = PROMPTS if prompts else CASEBENCH
-        return {one.name: loads(one, take(Path(copy), one, accept_terms=accepted))}
-    wanted = [CASEBENCH, PROMPTS] if prompts else [CASEBENCH]
-    return {one.name: loads(one, download(one, accept_terms=accepted, progress=progress)) for one in wanted}
+    loader = loader_named(name)
+    accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(fetching.conditions(loader))
+    given = [copies] if isinstance(copies, (str, Path)) else copies
+    found = fetching.fetch(
+        loader,
+        accept_terms=accepted,
+        copies=[Path(one) for one in given],
+        extra=prompts,
+        check_extra=check_prompts,
+        progress=progress,
+    )
+    if target is not None and found.benchmark is not None:
+        write_benchmark(found.benchmark, Path(target))
+    return found
 
 
-def loads(pinned: Pinned, path: Path) -> Path:
-    """`path`, after what lies there was read as what it is: a file that only lies there is not fetched yet."""
-    if pinned.name == CASEBENCH.name:
-        read_published(path)
-    else:
-        from casewise.ask.prompts import published_prompts  # and the grammar of replies: 0.2 s
+def check_prompts(path: Path) -> None:
+    from casewise.ask.prompts import published_prompts  # and the grammar of replies: 0.2 s
 
-        published_prompts(path)
-    return path
+    published_prompts(path)
 
 
 Outputs = str | Path | Sequence[str | Path] | None

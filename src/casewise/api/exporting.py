@@ -29,8 +29,7 @@ from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.imports import write_spreadsheet
-from casewise.storage.load import convert, load_benchmark
-from casewise.storage.published import CASEBENCH
+from casewise.storage.load import convert, load_benchmark, named_benchmark
 from casewise.storage.run_folder import RUN, kind_of, read_run
 
 __all__ = [
@@ -356,7 +355,7 @@ def as_inspect(
 
 def kind_of_source(source: str | Path) -> Kind:
     """What there is to export at `source`."""
-    if source in ("demo", CASEBENCH.name):  # these are found first
+    if source == "demo" or named_benchmark(source) is not None:  # these are found first
         return "benchmark"
     if Path(source).suffix == ".toml":
         return "study"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,26 +45,68 @@ TaxonomyOption = Annotated[Path | None, Parameter(help="Categories of your own, 
 ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of your own, as TOML.")]
 
 
+@app.command(name="list")
+def list_() -> None:
+    """Public benchmarks that casewise knows by name: size, what is judged, who labelled it, licence, source."""
+    known = api.public_benchmarks()
+    if as_json():
+        print_json({"benchmarks": [asdict(benchmark) for benchmark in known]})
+        return
+    print_table(
+        ("name", "size", "judged", "labelled by", "licence", "from", "fetched"),
+        [
+            (
+                one.name,
+                one.size,
+                one.judged,
+                one.labels_by or "see its file",
+                one.licence,
+                one.source if one.pinned else f"{one.source}, unpinned",
+                "yes" if one.fetched else "no",
+            )
+            for one in known
+        ],
+    )
+    note("casewise data fetch NAME gets one; unpinned: its checksum is shown and recorded at the first fetch")
+
+
 @app.command
-def fetch(name: str, /, *, accept_terms: bool = False, prompts: bool = False, from_: Path | None = None) -> None:
-    """Fetch the pinned release of CASE-Bench, once its terms are accepted.
+def fetch(
+    name: str,
+    /,
+    *,
+    accept_terms: bool = False,
+    prompts: bool = False,
+    from_: tuple[Path, ...] = (),
+    out: Path | None = None,
+) -> None:
+    """Fetch a public benchmark from its publisher, once its terms are accepted. Every command then takes its name.
 
     Parameters
     ----------
     name
-        casebench
+        A name that casewise data list shows, or judgebench_SET, with :METRIC where a set has several.
     accept_terms
         You have read the terms and accept them.
     prompts
-        Fetch the paper's prompts as well, for --prompts published.
+        Of casebench: fetch the paper's prompts as well, for --prompts published.
     from_
-        Take this copy of the pinned file instead of downloading it.
+        Take this copy of a file instead of downloading it; several times where a benchmark has several files.
+    out
+        Write it to this new folder as well.
     """
     fetched = api.fetch(
-        name, accept_terms=accept_terms or asked, prompts=prompts, copy=from_, progress=sys.stderr.isatty()
+        name,
+        accept_terms=accept_terms or asked,
+        prompts=prompts,
+        copies=from_,
+        target=out,
+        progress=sys.stderr.isatty(),
     )
-    for found, path in fetched.items():
-        say(f"{found} is at {path}", **{found: str(path)})
+    for file, checksum in fetched.checksums.items():
+        note(f"{file} is not pinned; its sha256 is {checksum}, and is recorded")
+    for title, path in fetched.files.items():
+        say(f"{title} is at {path}", **{title: str(path)})
 
 
 def asked(terms: str) -> bool:
@@ -182,7 +224,7 @@ def show(
     Parameters
     ----------
     what
-        demo, casebench, a benchmark folder, a published JSON file, or a run folder. attacks: attacks, perturbations and
+        demo, a public benchmark by its name, a benchmark folder, a published JSON file, or a run folder. attacks: attacks, perturbations and
         defences, with examples. guards: how each is told of a context, and what of its profile was checked. jobs: what is
         out at batch interfaces, since when, until when, and what each may cost; nobody is called.
     names

@@ -256,7 +256,7 @@ def judge(
     Parameters
     ----------
     benchmark
-        One or more: demo, casebench, a benchmark folder, or a published JSON file.
+        One or more: demo, names (casewise data list), a benchmark folder, or a published JSON file.
     judge
         Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... May be repeated.
     out

@@ -33,7 +33,7 @@ WRITTEN = options_group("Where it goes", 9)
 
 BENCHMARK = Parameter(name="BENCHMARK")
 BenchmarkArgument = Annotated[
-    str, Parameter(help="demo, casebench, a benchmark folder, or a published JSON file."), BENCHMARK
+    str, Parameter(help="demo, a name (casewise data list), a benchmark folder, or a published JSON file."), BENCHMARK
 ]
 BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, where it has moved since.")]
 RunArgument = Annotated[Path, Parameter(help="A run folder.")]

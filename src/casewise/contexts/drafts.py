@@ -23,13 +23,10 @@ from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_para
 from casewise.stats.words import EarlierTexts, word_runs
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_text
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load_benchmark, named_benchmark
 
 # Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
 
-
-NAMED = ("demo", "casebench")
-"""Benchmarks that go by a name."""
 
 TEXT_KEYS = ("text", "query", "prompt", "question", "turns")
 CATEGORY_KEYS = ("category", "class", "topic")
@@ -82,7 +79,8 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 def source_benchmark(path: Path) -> Benchmark | None:
     """The benchmark that `path` is the folder, the published JSON file or the name of, or None."""
-    exists = is_published(path) if path.is_file() else path.is_dir() or str(path) in NAMED
+    named = str(path) == "demo" or named_benchmark(str(path)) is not None
+    exists = is_published(path) if path.is_file() else path.is_dir() or named
     return load_benchmark(str(path)) if exists else None
 
 

@@ -31,7 +31,8 @@ from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredR
 from casewise.records.base import digest
 from casewise.runs.limits import Spend
 from casewise.runs.run import at_most, usually
-from casewise.storage.published import PROMPTS, fetched
+from casewise.storage.loaders.casebench import CASEBENCH, PROMPTS
+from casewise.storage.loaders.fetching import fetched_file
 
 # A judge made of a model, prompts, and options.
 
@@ -328,7 +329,7 @@ def find_prompts(which: str) -> PromptSet:
     if which == "casewise":
         return default_prompts()
     if which == "published":
-        return published_prompts(fetched(PROMPTS))
+        return published_prompts(fetched_file(CASEBENCH, PROMPTS))
     if not Path(which).is_file():
         raise ConfigurationError(
             f"no prompts are called {which!r}; there are casewise, published, bridge, and TOML files"

@@ -13,7 +13,10 @@ from casewise.ask.prompts import published_prompts
 from casewise.errors import CasewiseError
 from casewise.models.client import connects
 from casewise.models.endpoints import ENDPOINTS, Endpoint
-from casewise.storage.published import CASEBENCH, PROMPTS, Pinned, cache_folder, read_published
+from casewise.storage.loaders.casebench import CASEBENCH, PROMPTS
+from casewise.storage.loaders.fetching import fetched_file, is_fetched, place
+from casewise.storage.loaders.loader import Loader
+from casewise.storage.loaders.registry import load_fetched, loaders
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
@@ -73,7 +76,7 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
             )
             for endpoint in ENDPOINTS.values()
         ),
-        data=(fetched_state(CASEBENCH), fetched_state(PROMPTS)),
+        data=(*(fetched_state(one) for one in loaders() if one == CASEBENCH or is_fetched(one)), prompts_state()),
     )
 
 
@@ -96,17 +99,25 @@ def key_state(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
     return f"{variable} may be set" if endpoint.key_optional else f"{variable} is not set"
 
 
-def fetched_state(pinned: Pinned) -> str:
-    path = cache_folder() / pinned.file_name
-    if not path.is_file():
-        return f"{pinned.name} is not here; get it with: {pinned.command}"
+def fetched_state(loader: Loader) -> str:
+    if not is_fetched(loader):
+        return f"{loader.name} is not here; get it with: {loader.command}"
+    at = f"{loader.name} is at {place(loader, loader.files[0])} and"
     try:
-        if pinned.name == CASEBENCH.name:
-            return f"{pinned.name} is at {path} and loads: {len(read_published(path).items):,} items"
-        published_prompts(path)
-        return f"{pinned.name} is at {path} and loads"
+        return f"{at} loads: {len(load_fetched(loader).items):,} items"
     except CasewiseError as error:
-        return f"{pinned.name} is at {path} and does not load: {error}"
+        return f"{at} does not load: {error}"
+
+
+def prompts_state() -> str:
+    path = place(CASEBENCH, PROMPTS)
+    if not path.is_file():
+        return f"casebench-prompts is not here; get it with: {CASEBENCH.command} --prompts"
+    try:
+        published_prompts(fetched_file(CASEBENCH, PROMPTS))
+        return f"casebench-prompts is at {path} and loads"
+    except CasewiseError as error:
+        return f"casebench-prompts is at {path} and does not load: {error}"
 
 
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:

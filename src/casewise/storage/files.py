@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
+import platformdirs
 from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError, DataError
@@ -81,6 +82,11 @@ def cannot_add(path: Path, error: OSError) -> ConfigurationError:
 
 def cannot_read(path: Path, error: OSError) -> DataError:
     return DataError(path, None, f"cannot be read: {error.strerror or error}")
+
+
+def cache_folder() -> Path:
+    """Where fetched files, and what was worked out, are kept for this user."""
+    return Path(platformdirs.user_cache_dir("casewise"))
 
 
 def current_umask() -> int:

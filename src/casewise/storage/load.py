@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise import __version__
-from casewise.errors import CasewiseError, ConfigurationError, DataError
+from casewise.errors import CasewiseError, ConfigurationError, DataError, did_you_mean
 from casewise.records import Item, Query, Rating
 from casewise.records.base import Record, digest
 from casewise.storage.benchmark import ITEM_COLUMNS, Benchmark
@@ -39,9 +39,11 @@ from casewise.storage.benchmark_folder import (
     write_parquet,
 )
 from casewise.storage.columns import INTENTS, ContextFile, Place, ReadBefore, RecordColumns
-from casewise.storage.files import long_step, read_jsonl, replacing, write_jsonl
+from casewise.storage.files import cache_folder, long_step, read_jsonl, replacing, write_jsonl
 from casewise.storage.imports import write_hugging_face
-from casewise.storage.published import CASEBENCH, cache_folder, fetched, read_published, write_published
+from casewise.storage.loaders.loader import Loader
+from casewise.storage.loaders.registry import find_loader, is_fetched, load_fetched, loader_names
+from casewise.storage.published import read_published, write_published
 from casewise.storage.ratings import RatingColumns
 
 # A large benchmark folder, read once and kept in columns in the user's cache, so that the next command need not
@@ -331,10 +333,16 @@ def keep_table(path: Path, table: pl.DataFrame) -> None:
 # A benchmark by name or by path.
 
 
+def named_benchmark(source: object) -> Loader | None:
+    """The loader of a public benchmark that `source` names; None where it is no name, or a path that is there before it is fetched."""
+    loader = find_loader(source) if isinstance(source, str) else None
+    return loader if loader is not None and (is_fetched(loader) or not Path(loader.name).exists()) else None
+
+
 def load_benchmark(source: str | Path) -> Benchmark:
     """The benchmark called or lying at `source`.
 
-    `source`: `demo` (embedded), `casebench` (once fetched), a benchmark folder (also one of Parquet files, or a Hugging
+    `source`: `demo` (embedded), a public benchmark by name (once fetched), a benchmark folder (also one of Parquet files, or a Hugging
         Face dataset folder that casewise wrote), or a JSON file in the published format.
 
     Raises DataError: there is no such benchmark, or it is not valid; the message says where and what to do.
@@ -342,16 +350,19 @@ def load_benchmark(source: str | Path) -> Benchmark:
     if source == "demo":
         with as_file(files("casewise").joinpath("demo")) as folder:
             return read_benchmark(folder)
-    if source == CASEBENCH.name:
-        return read_published(fetched())
     path = Path(source)
+    if (loader := named_benchmark(source)) is not None:
+        return load_fetched(loader)
     if path.is_dir():
         if not (path / MANIFEST).is_file():
             raise DataError(path, None, f"is no benchmark folder: it has no {MANIFEST}")
         return read_parquet(path) if is_parquet(path) else read_benchmark(path)
     if not path.exists():
         raise DataError(
-            path, None, "no such benchmark; give demo, casebench, a benchmark folder or a published JSON file"
+            path,
+            None,
+            f"no such benchmark{did_you_mean(str(source), loader_names())}; give demo, a name that casewise data list shows, a "
+            "benchmark folder or a published JSON file",
         )
     return read_published(path)
 

@@ -13,8 +13,9 @@ from casewise.storage import load as kept
 from casewise.storage import load_benchmark, write_benchmark
 from casewise.storage.benchmark_folder import MANIFEST, RECORDS, item_table, read_manifest, record_table, sha256
 from casewise.storage.columns import PlacesById, RecordColumns
+from casewise.storage.files import cache_folder
 from casewise.storage.load import read_benchmark
-from casewise.storage.published import cache_folder, read_published, write_published
+from casewise.storage.published import read_published, write_published
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import casewise
 from casewise.audits.subject import Subject
 from casewise.stats.words import PhraseCounts
 from casewise.storage import load as module
+from casewise.storage.files import cache_folder
 from casewise.storage.load import worked_out, worked_out_numbers
-from casewise.storage.published import cache_folder
 
 
 @pytest.fixture

@@ -1,0 +1,187 @@
+"""What annotation tools export, as the rows of a long table: a row a person and a case, a column a question.
+
+The shapes are those of the tools' own documentation. Label Studio's JSON: tasks with `data` and `annotations`. Argilla's records: `fields` with `responses`, nested or with flat columns (`QUESTION.responses`, `.users`, `.status`). Potato: a line an annotator and instance (`annotations` or `label_annotations`), or a person's `user_state.json`. Exports that are a table already, such as Label Studio's
+JSON-MIN and CSV, Potato's CSV and Prolific's CSV, need nothing of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import DataError
+from casewise.storage.entries import Entry, text_or_json
+from casewise.storage.files import numbered_lines, parse, read_text, rows
+
+ANNOTATOR = "annotator"
+"""The column with who answered."""
+
+FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime")
+"""Keys of a Label Studio result's value that hold an answer about the whole case; the others mark regions."""
+
+STATE = "instance_id_to_label_to_value"
+
+LongRow = tuple[int, dict[str, Any]]
+"""The line of a row, and its cells by column."""
+
+
+def export_rows(path: Path) -> list[LongRow] | None:
+    """The long table that a tool's export holds; a JSON array of flat objects is one already; None for other JSON Lines.
+
+    Raises DataError: the file is an export, and cannot be read; the message says where.
+    """
+    first = next(objects(path), (1, None))[1]
+    reader = next((read for is_one, read in READERS if is_one(first)), None) if isinstance(first, Mapping) else None
+    if reader is None and path.suffix.lower() != ".json":
+        return None
+    found = (Entry(path, line, value, f"entry {number}") for number, (line, value) in enumerate(objects(path), 1))
+    table = [
+        (entry.line or 1, cells) for entry in found for cells in (reader(entry) if reader else [dict(entry.values)])
+    ]
+    if reader and not table:
+        raise DataError(path, None, "nobody has answered yet: no case has an answer that was submitted")
+    return table
+
+
+def objects(path: Path) -> Iterator[tuple[int, Any]]:
+    """The objects of a JSON array, of JSON Lines, or the one object of a JSON file, with their lines."""
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        for number, line in numbered_lines(path):
+            yield number, parse(line, path=path, line=number)
+        return
+    text = read_text(path)
+    if text.lstrip().startswith("["):
+        for row in rows(text, path=path):
+            yield row.line, row.value
+    else:
+        yield 1, parse(text, path=path)
+
+
+def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:
+    """What a case says, and one person's answers; no question may be called as a column of the case."""
+    if twice := set(answers) & set(cells):
+        entry.refuse(f"the question {min(twice)!r} is called as a field of the data; rename one of them in the tool")
+    return {**cells, **answers, ANNOTATOR: annotator}
+
+
+def single(values: Any) -> Any:
+    """One answer as itself; several as a text with commas."""
+    if not isinstance(values, list):
+        return values
+    return values[0] if len(values) == 1 else ", ".join(map(text_or_json, values))
+
+
+def label_studio(entry: Entry) -> Iterator[dict[str, Any]]:
+    """A task: each annotation that was not cancelled is a person's."""
+    cells = {"id": entry.name("id")} if entry.has("id") else {}
+    cells |= dict(entry.entry("data").values)
+    for annotation in entry.entries("annotations"):
+        if annotation.values.get("was_cancelled") is True:
+            continue
+        who = annotation.value("completed_by")
+        answers = {}
+        for result in annotation.entries("result"):
+            value = result.entry("value").values
+            if form := next((form for form in FORMS if form in value), None):
+                answers[result.name("from_name")] = single(value[form])
+        who = (
+            annotation.entry("completed_by").name("id") if isinstance(who, Mapping) else annotation.name("completed_by")
+        )
+        yield beside(annotation, cells, answers, who)
+
+
+def argilla(entry: Entry) -> Iterator[dict[str, Any]]:
+    """A record whose responses lie under its questions, or in a list as the server keeps them."""
+    cells = {"id": entry.name("id")} if entry.has("id") else {}
+    cells |= dict(entry.entry("fields").values)
+    if entry.has("metadata"):
+        cells |= {f"metadata.{name}": value for name, value in entry.entry("metadata").values.items()}
+    by_person: dict[str, dict[str, Any]] = {}
+    if isinstance(entry.value("responses"), list):
+        for response in entry.entries("responses"):
+            if response.values.get("status", "submitted") == "submitted":
+                answers = {
+                    name: one["value"] if isinstance(one, Mapping) and "value" in one else one
+                    for name, one in response.entry("values").values.items()
+                }
+                by_person.setdefault(response.name("user_id"), {}).update(answers)
+    else:
+        responses = entry.entry("responses")
+        for question in responses.values:
+            for response in responses.entries(question):
+                if response.values.get("status", "submitted") == "submitted":
+                    by_person.setdefault(response.name("user_id"), {})[question] = single(response.value("value"))
+    for person, answers in by_person.items():
+        yield beside(entry, cells, answers, person)
+
+
+def flat_argilla(entry: Entry) -> Iterator[dict[str, Any]]:
+    """A record in one level, as on the Hub: `QUESTION.responses` with `.users` and `.status`."""
+    questions = [name.removesuffix(".responses") for name in entry.values if name.endswith(".responses")]
+    drop = tuple(f"{question}." for question in questions)
+    cells = {name: value for name, value in entry.values.items() if not name.startswith((*drop, "_", "vectors."))}
+    by_person: dict[str, dict[str, Any]] = {}
+    for question in questions:
+        if not entry.has(f"{question}.responses"):
+            continue
+        answers, people = entry.list(f"{question}.responses"), entry.list(f"{question}.responses.users")
+        status = (
+            entry.list(f"{question}.responses.status")
+            if entry.has(f"{question}.responses.status")
+            else ["submitted"] * len(answers)
+        )
+        if not len(answers) == len(people) == len(status):
+            entry.refuse(f"{question!r} has {len(answers)} responses, {len(people)} users and {len(status)} states")
+        for answer, person, state in zip(answers, people, status, strict=True):
+            if state == "submitted":
+                by_person.setdefault(str(person), {})[question] = single(answer)
+    for person, found in by_person.items():
+        yield beside(entry, {name: one for name, one in cells.items() if name not in found}, found, person)
+
+
+def chosen(entry: Entry, question: str, labels: Any) -> Any:
+    """A Potato answer: a value, or labels with whether each was ticked or what was typed."""
+    if not isinstance(labels, Mapping):
+        return single(labels)
+    labels = labels.get("labels", labels)
+    if not isinstance(labels, Mapping):
+        return single(labels)
+    ticked = [name for name, value in labels.items() if value not in (False, None, "", "false", "False", 0, "0")]
+    return single(ticked) if ticked else entry.refuse(f"{question!r} has no label that was ticked")
+
+
+def potato(entry: Entry) -> Iterator[dict[str, Any]]:
+    """A line an annotator and instance."""
+    key = "label_annotations" if "label_annotations" in entry.values else "annotations"
+    person = next((name for name in (ANNOTATOR, "user_id", "user") if entry.has(name)), ANNOTATOR)
+    answers = {name: chosen(entry, name, found) for name, found in entry.entry(key).values.items()}
+    case = next((name for name in ("id", "instance_id") if entry.has(name)), "id")
+    cells = {"id": entry.name(case)}
+    if entry.has("displayed_text"):
+        cells["text"] = entry.text("displayed_text")
+    yield beside(entry, cells, answers, entry.name(person))
+
+
+def potato_state(entry: Entry) -> Iterator[dict[str, Any]]:
+    """A person's state: every instance that they answered."""
+    cases = entry.entry(STATE)
+    for case in cases.values:
+        found = cases.entry(case)
+        answers = {name: chosen(found, name, labels) for name, labels in found.values.items()}
+        yield beside(found, {"id": case}, answers, entry.name("user_id"))
+
+
+READERS: Iterable[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Entry], Iterator[dict[str, Any]]]]] = (
+    (lambda one: "data" in one and "annotations" in one, label_studio),
+    (lambda one: "fields" in one and "responses" in one, argilla),
+    (lambda one: any(str(name).endswith(".responses") for name in one), flat_argilla),
+    (lambda one: STATE in one, potato_state),
+    (
+        lambda one: (
+            "label_annotations" in one or ("annotations" in one and bool({ANNOTATOR, "user_id", "user"} & set(one)))
+        ),
+        potato,
+    ),
+)
+"""How each export is recognised by its first object, and what reads it."""

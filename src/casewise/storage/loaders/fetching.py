@@ -1,0 +1,212 @@
+"""Files of public benchmarks: fetched once after their terms are accepted, checked, and kept in the user's cache."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark_folder import sha256
+from casewise.storage.files import cache_folder, cannot_write, read_text, replacing, write_text
+from casewise.storage.loaders.loader import Loader, SourceFile
+
+
+def title_of(loader: Loader, file: SourceFile) -> str:
+    """What a file is called among all that are fetched: the first of a benchmark has its name."""
+    return loader.name if file == loader.files[0] else f"{loader.name}-{Path(file.name).stem}"
+
+
+def place(loader: Loader, file: SourceFile) -> Path:
+    """Where the file is kept once it is fetched."""
+    stem = title_of(loader, file).replace(":", "-")
+    return cache_folder() / f"{stem}-{(file.sha256 or 'unpinned')[:12]}{Path(file.name).suffix}"
+
+
+def recorded(path: Path) -> Path:
+    """Where the checksum of an unpinned file stands."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def is_fetched(loader: Loader) -> bool:
+    """Whether all of its files are here."""
+    return all(place(loader, file).is_file() for file in loader.files)
+
+
+def fetched(loader: Loader) -> dict[str, Path]:
+    """Its files by name. Raises DataError: one was not fetched yet, or is damaged; the message says what to do."""
+    return {file.name: fetched_file(loader, file) for file in loader.files}
+
+
+def fetched_file(loader: Loader, file: SourceFile) -> Path:
+    """One file of a benchmark, as `fetched` gives all."""
+    path = place(loader, file)
+    if not path.is_file():
+        option = " --prompts" if file in loader.extra else ""
+        raise DataError(path, None, f"{loader.name} is not here yet; run: {loader.command}{option}")
+    return check(path, file.sha256 or checksum_of_first_fetch(path))
+
+
+def checksum_of_first_fetch(path: Path) -> str:
+    return read_text(recorded(path)).strip() if recorded(path).is_file() else sha256(path)
+
+
+def check(path: Path, wanted: str | None) -> Path:
+    found = sha256(path)
+    if wanted is not None and found != wanted:
+        raise ChecksumMismatch(
+            path,
+            None,
+            f"sha256 is {found}, not {wanted} of the pinned release; fetch it again, or give a copy of that one",
+        )
+    return path
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Files of a public benchmark that are here now."""
+
+    files: dict[str, Path]
+    """By title: the benchmark's own name for its first file."""
+    checksums: dict[str, str]
+    """The SHA-256 of each file that is not pinned, by the file's name."""
+    benchmark: Benchmark | None = field(repr=False)
+    """None where only extra files were taken."""
+
+
+def fetch(
+    loader: Loader,
+    *,
+    accept_terms: bool,
+    copies: Sequence[Path] = (),
+    extra: bool = False,
+    check_extra: Callable[[Path], object] = lambda _: None,
+    progress: bool = True,
+) -> Fetched:
+    """Download the files of a benchmark into the cache, or take copies of them, once they are checked and read.
+
+    `copies`: the user's own copies, of every file: found by their names, else in the order of `loader.files`.
+    `extra`: fetch the extra files as well; with `copies`, these are copies of the extra files.
+    `check_extra`: reads an extra file, and raises DataError where it is in another shape.
+
+    Raises ConfigurationError: the terms are not accepted, a copy is missing, or a download failed. DataError: a file cannot be
+    read, or is in another shape. ChecksumMismatch: it is not the pinned file. Nothing is kept then.
+    """
+    if not accept_terms:
+        raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {loader.command} --accept-terms")
+    if extra and not loader.extra:
+        raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
+    wanted = (loader.extra if copies else (*loader.files, *loader.extra)) if extra else loader.files
+    given = matched(loader, wanted, copies) if copies else {}
+    with downloads(given) as folder:
+        found = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in wanted}
+        for file, path in found.items():
+            check_new(loader, file, path)
+        named = {file.name: path for file, path in found.items()}
+        benchmark = loader.load(named) if set(loader.files) <= set(found) else None
+        for file in set(found) & set(loader.extra):
+            check_extra(found[file])
+        kept = {file: keep(loader, file, path) for file, path in found.items()}
+    return Fetched(
+        {title_of(loader, file): path for file, path in kept.items()},
+        {file.name: sha256(path) for file, path in kept.items() if file.sha256 is None},
+        benchmark,
+    )
+
+
+@contextmanager
+def downloads(given: Mapping[SourceFile, Path]) -> Iterator[Path]:
+    """A folder for downloads that is gone afterwards; where copies were given, none is made."""
+    if given:
+        yield cache_folder()
+        return
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise cannot_write(cache_folder(), error) from error
+
+
+def conditions(loader: Loader) -> str:
+    """What a user is shown before anything is fetched: the benchmark, its source, its licence, its terms, and what is not pinned."""
+    lines = [f"{loader.title}\nFrom: {loader.source}\nLicence: {loader.licence}\n{loader.terms}"]
+    if unpinned := [file.name for file in loader.files if file.sha256 is None]:
+        lines.append(
+            f"Not pinned: {', '.join(unpinned)}. casewise knows no checksum of the publisher's file. It shows the checksum of "
+            "the first copy that you fetch, and accepts no other afterwards."
+        )
+    return "\n".join(lines)
+
+
+def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
+    """Which copy is of which file."""
+    if len(copies) != len(files):
+        raise ConfigurationError(
+            f"{loader.name} has {len(files)} file{'s' * (len(files) != 1)} and --from names {len(copies)}; give --from for each "
+            f"of: {', '.join(file.name for file in files)}"
+        )
+    by_name = {copy.name: copy for copy in copies}
+    if all(file.name in by_name for file in files):
+        return {file: by_name[file.name] for file in files}
+    return dict(zip(files, copies, strict=True))
+
+
+def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
+    """Check a copy or a download against the pinned checksum, or that of the first fetch."""
+    if not path.is_file():
+        raise DataError(path, None, "no such file")
+    target, found = place(loader, file), sha256(path)
+    if file.sha256 is not None and found != file.sha256:
+        raise ChecksumMismatch(
+            path, None, f"is not the pinned release of {file.name}: sha256 is {found}, not {file.sha256}"
+        )
+    if file.sha256 is None and recorded(target).is_file() and found != (first := checksum_of_first_fetch(target)):
+        raise ChecksumMismatch(
+            path,
+            None,
+            f"sha256 is {found}, and the first copy of {file.name} had {first}; to take the new one, remove {recorded(target)}",
+        )
+
+
+def keep(loader: Loader, file: SourceFile, found: Path) -> Path:
+    """Keep a file that was checked, and record the checksum of one that is not pinned."""
+    target = place(loader, file)
+    if found != target:
+        with replacing(target) as written:
+            written.write(found.read_bytes())
+        if file.sha256 is None:
+            write_text(recorded(target), f"{sha256(target)}\n")
+    return target
+
+
+def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) -> Path:
+    """The file in `folder`, downloaded, or where it is kept if it is here and whole."""
+    try:
+        return fetched_file(loader, file)
+    except DataError:
+        pass  # it is not here, or was damaged since
+    if file.url is None:
+        raise ConfigurationError(f"{loader.name} is not offered for download; give a copy: {by_hand(loader)}")
+    import pooch
+
+    downloader: Any = pooch.HTTPDownloader(progressbar=progress, timeout=60)
+    try:
+        return Path(pooch.retrieve(file.url, known_hash=None, fname=file.name, path=folder, downloader=downloader))
+    except OSError as error:
+        if (response := getattr(error, "response", None)) is not None:
+            response.close()  # pooch leaves it open
+        addresses = "".join(f"\n  {one.url}" for one in loader.files)
+        raise ConfigurationError(
+            f"cannot download {loader.name} ({type(error).__name__}); check the connection, or download it yourself:{addresses}\n"
+            f"and give the copies: {by_hand(loader)}"
+        ) from error
+
+
+def by_hand(loader: Loader) -> str:
+    """The command that takes copies."""
+    return f"{loader.command} " + " ".join(f"--from {file.name}" for file in loader.files)

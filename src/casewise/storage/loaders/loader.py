@@ -1,0 +1,60 @@
+"""A loader: where a public benchmark's files come from, under which terms, and the function that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from casewise.records import Judged, LabelsBy
+from casewise.storage.benchmark import Benchmark
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that a benchmark is published in."""
+
+    name: str
+    """Its name to users and to the loader, such as `annotations.csv`."""
+    url: str | None = None
+    """Where it is downloaded from; None where a copy has to be given (`--from`)."""
+    sha256: str | None = None
+    """Its checksum; None where nobody has recorded the publisher's, so that the first fetch records it."""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A public benchmark that casewise knows by name.
+
+    Another package brings one under the entry-point group `casewise.benchmarks`, by an entry point with the loader's name.
+    """
+
+    name: str
+    """What commands take: small letters, digits, underscores and hyphens."""
+    title: str
+    size: str
+    """How large the published set is, in words."""
+    judged: Judged
+    labels_by: LabelsBy | None
+    """Who labelled it; None where its file says so."""
+    licence: str
+    terms: str
+    """What a user agrees to before anything is fetched."""
+    source: str
+    """The repository and the commit that the files are of."""
+    files: tuple[SourceFile, ...]
+    load: Callable[[Mapping[str, Path]], Benchmark]
+    """Reads the files, by their names. Raises DataError: one is in another shape than expected."""
+    extra: tuple[SourceFile, ...] = ()
+    """Files that are fetched on request and that `load` does not read."""
+
+    @property
+    def command(self) -> str:
+        """The command that fetches it."""
+        return f"casewise data fetch {self.name}"
+
+
+def github(repository: str, commit: str, path: str, sha256: str | None = None) -> SourceFile:
+    """A file of a public repository at one commit."""
+    url = f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
+    return SourceFile(Path(path).name, url, sha256)

@@ -1,0 +1,94 @@
+"""SafePyramid: conversations with policies of numbered rules, and the set of rules that each conversation violates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.entries import Entry, json_entry, once
+from casewise.storage.loaders.loader import Loader, SourceFile
+from casewise.storage.loaders.parsing import built
+
+FILE = "benchmark.json"
+
+LEVEL = re.compile(r"-l\d+$", re.IGNORECASE)
+
+
+def whole(entry: Entry, found: Any, key: str) -> int:
+    number = entry.number_in(found, key, 1, 10_000)
+    if number != int(number):
+        entry.refuse(f"{key!r} is {number!r}, not the number of a rule")
+    return int(number)
+
+
+def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
+    """The rules of a case by number: their text, their kind, the rules that they go together with."""
+    rubric, found = entry.entry("rubric"), dict[int, dict[str, Any]]()
+    for part in ("violations", "non_violations"):
+        for rule in rubric.entries(part):
+            number = whole(rule, rule.value("rule"), "rule")
+            if number in found:
+                rule.refuse(f"rule {number} stands twice in the rubric")
+            paired = (
+                [whole(rule, one, "paired_with") for one in rule.list("paired_with")] if rule.has("paired_with") else []
+            )
+            found[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
+    if not found:
+        rubric.refuse("has no rules")
+    return found
+
+
+def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """A row a case and rule."""
+    seen: set[str] = set()
+    for entry in json_entry(path).entries("data"):
+        case, rules = once(entry, "id", seen), rules_of(entry)
+        violated = {whole(entry, one, "ground_truth_violations") for one in entry.list("ground_truth_violations")}
+        if strange := violated - set(rules):
+            entry.refuse(f"'ground_truth_violations' names rule {min(strange)}, which the rubric does not have")
+        for number, rule in sorted(rules.items()):
+            policy = {"rule": f"{number}. {rule['text']}"}
+            if others := [f"{one}. {rules[one]['text']}" for one in rule["paired"] if one in rules]:
+                policy["other_rules"] = "\n".join(others)
+            if entry.has("framework"):
+                policy["framework"] = entry.text("framework")
+            yield (
+                entry,
+                {
+                    "id": f"{case}#{number}",
+                    "query": entry.text("conversation"),
+                    "context": {"policy": policy},
+                    "category": entry.text("level"),
+                    "cluster": LEVEL.sub("", case),
+                    "label": "unsafe" if number in violated else "safe",
+                    "case": case,
+                    "rule": number,
+                    "rule_type": rule["type"],
+                    "domain": entry.text("domain"),
+                },
+            )
+
+
+def load(files: Mapping[str, Path]) -> Benchmark:
+    remark = (
+        "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
+        "Rule match and rule disagreement over whole cases: casewise data rules."
+    )
+    return built(SAFEPYRAMID, files[FILE], rows(files[FILE]), remarks=(remark,))
+
+
+SAFEPYRAMID = Loader(
+    name="safepyramid",
+    title="SafePyramid (Zhang et al., 2026)",
+    size="1,000 conversations, 3,000 policies, 61,699 rules",
+    judged="reply",
+    labels_by="policy",
+    licence="data CC-BY-4.0, code Apache-2.0",
+    terms="Its conversations hold unsafe replies. Name the authors where you publish its data.",
+    source="Hugging Face: ByteDance/SafePyramid (main)",
+    files=(SourceFile(FILE, f"https://huggingface.co/datasets/ByteDance/SafePyramid/resolve/main/{FILE}"),),
+    load=load,
+)

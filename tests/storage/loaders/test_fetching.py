@@ -1,0 +1,281 @@
+import hashlib
+import http.server
+import io
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+from tests.support.command import Command
+from tests.support.public_benchmarks import FILES, write_files, written
+
+import casewise
+from casewise import plugins
+from casewise.api import fetch, public_benchmarks
+from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
+from casewise.storage.files import cache_folder
+from casewise.storage.loaders import registry
+from casewise.storage.loaders.casebench import CASEBENCH
+from casewise.storage.loaders.fetching import place, recorded
+
+RELEASE = written("release.json", FILES["casebench"]["CASEBench_data.json"])
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """What it serves, and what it was asked for."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        assert isinstance(self.server, Server)
+        self.server.asked.append(self.path)
+        found = self.server.files.get(self.path)
+        self.send_response(200 if found is not None else 404)
+        self.send_header("Content-Length", str(len(found or b"")))
+        self.end_headers()
+        self.wfile.write(found or b"")
+
+    def log_message(self, *_):
+        return
+
+
+@pytest.fixture
+def server():
+    with Server() as found:
+        threading.Thread(target=found.serve_forever, daemon=True).start()
+        yield found
+        found.shutdown()
+
+
+@pytest.fixture
+def served(server, monkeypatch):
+    """Puts the made-up files of a benchmark on the test's own server, pinned or not, and has its loader look there."""
+
+    def serve(name, *, pinned=True):
+        loader, files = registry.loader_named(name), []
+        for file in loader.files:
+            content = written(file.name, FILES[name][file.name])
+            server.files[f"/{file.name}"] = content
+            url = f"http://127.0.0.1:{server.server_port}/{file.name}"
+            files.append(replace(file, url=url, sha256=hashlib.sha256(content).hexdigest() if pinned else None))
+        local = replace(loader, files=tuple(files))
+        monkeypatch.setattr(registry, "own", lambda known=registry.own(): {**known, name: local})
+        return local
+
+    return serve
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return Command(monkeypatch, capsys)
+
+
+def cached():
+    return sorted(path.name for path in cache_folder().glob("*")) if cache_folder().exists() else []
+
+
+@pytest.mark.parametrize("name", ["casebench", "pluriharms", "xstest"])
+def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server, served, command):
+    local = served(name)
+    first = fetch(name, accept_terms=True)
+    again = fetch(name, accept_terms=True)
+
+    assert first.files == again.files == {**first.files, name: place(local, local.files[0])}
+    assert server.asked == [f"/{file.name}" for file in local.files]
+    assert casewise.load(name).name == name
+    assert command("show", name).code == 0
+    assert command("judge", name, "--judge", "constant:safe", "--out", "run").code == 0
+    assert {one.name: one.fetched for one in public_benchmarks()}[name]
+
+
+def test_a_file_that_was_damaged_since_is_fetched_again(served):
+    local = served("casebench")
+    path = fetch(accept_terms=True).files["casebench"]
+    path.write_bytes(b"damaged")
+
+    with pytest.raises(ChecksumMismatch, match=r"not .* of the pinned release; fetch it again"):
+        casewise.load("casebench")
+    assert fetch(accept_terms=True).files["casebench"].read_bytes() == RELEASE
+    assert cached() == [place(local, local.files[0]).name]
+
+
+def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served, command):
+    served("casebench")
+    refused = command("data", "fetch", "casebench")
+
+    assert refused.code == 2
+    assert "SORRY-Bench" in refused.err
+    assert "Licence:" in refused.err
+    assert "BriansIDP/CASEBench @135f221" in refused.err
+    assert "casewise data fetch casebench --accept-terms" in refused.err
+    assert server.asked == []
+
+
+def test_another_file_than_the_pinned_one_is_not_kept(server, served):
+    served("casebench")
+    server.files["/CASEBench_data.json"] = RELEASE + b" "
+
+    with pytest.raises(ChecksumMismatch, match="is not the pinned release"):
+        fetch(accept_terms=True)
+    assert cached() == []
+
+
+def test_a_file_that_is_gone_says_what_to_download_from_where_and_how_to_give_it(server, served):
+    local = served("pluriharms")
+    server.files.clear()
+
+    with pytest.raises(ConfigurationError, match=r"cannot download pluriharms") as refused:
+        fetch("pluriharms", accept_terms=True)
+    assert all(file.url in str(refused.value) for file in local.files)
+    assert "casewise data fetch pluriharms --from annotations.csv --from prompts.csv" in str(refused.value)
+    assert cached() == []
+
+
+def test_a_cache_that_cannot_be_written_is_told(served):
+    served("casebench")
+    cache_folder().parent.mkdir(parents=True, exist_ok=True)
+    cache_folder().write_text("in the way")
+
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        fetch(accept_terms=True)
+
+
+def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_counts(server, served, command):
+    local = served("xstest", pinned=False)
+    content = server.files["/xstest_prompts.csv"]
+    done = command("data", "fetch", "xstest", "--accept-terms")
+
+    assert done.code == 0
+    assert hashlib.sha256(content).hexdigest() in done.err
+    target = place(local, local.files[0])
+    target.write_bytes(content + b"3,another,homonyms,safe,kill,\n")
+    with pytest.raises(ChecksumMismatch):
+        casewise.load("xstest")
+    target.unlink()
+    server.files["/xstest_prompts.csv"] = content + b"3,another,homonyms,safe,kill,\n"
+    refused = command("data", "fetch", "xstest", "--accept-terms")
+    assert refused.code == 2
+    assert str(recorded(target)) in refused.err
+    recorded(target).unlink()
+    assert command("data", "fetch", "xstest", "--accept-terms").code == 0
+
+
+def test_an_unpinned_benchmark_says_so_before_anything_is_fetched(command):
+    told = command("data", "fetch", "dices_990").err
+
+    assert "Not pinned: diverse_safety_adversarial_dialog_990.csv" in told
+    assert "CC-BY-4.0" in told
+
+
+def test_copies_are_taken_by_name_or_in_order_and_written_to_a_folder(served, tmp_path, command):
+    local = served("pluriharms")
+    files = write_files(local, tmp_path)
+    other = tmp_path / "mine.csv"
+    other.write_bytes(files["prompts.csv"].read_bytes())
+
+    few = command("data", "fetch", "pluriharms", "--accept-terms", "--from", files["prompts.csv"])
+    assert (few.code, "2 files and --from names 1" in few.err) == (2, True)
+    wrong = ["--from", other, "--from", files["annotations.csv"]]
+    assert command("data", "fetch", "pluriharms", "--accept-terms", *wrong).code == 2
+    assert cached() == []
+    by_name = ["--from", files["prompts.csv"], "--from", files["annotations.csv"], "--out", tmp_path / "out"]
+    assert command("data", "fetch", "pluriharms", "--accept-terms", *by_name).code == 0
+    assert casewise.load(tmp_path / "out").digest == casewise.load("pluriharms").digest
+
+
+def test_a_copy_of_something_else_is_not_taken(served, tmp_path):
+    served("casebench")
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(RELEASE[:-1])
+
+    with pytest.raises(ChecksumMismatch, match="is not the pinned release"):
+        fetch(copies=copy, accept_terms=True)
+    with pytest.raises(DataError, match="no such file"):
+        fetch(copies=tmp_path / "nothing.json", accept_terms=True)
+    assert cached() == []
+
+
+def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, command):
+    copy = tmp_path / "copy.csv"
+    copy.write_text("id,text,type\n1,a request,homonyms\n")
+    refused = command("data", "fetch", "xstest", "--accept-terms", "--from", copy)
+
+    assert refused.code == 2
+    assert f"{copy}:2: 'prompt' is not there" in refused.err
+    assert cached() == []
+
+
+def test_a_set_that_is_not_offered_asks_for_a_copy_and_takes_it(tmp_path, command):
+    refused = command("data", "fetch", "judgebench_qags", "--accept-terms")
+    assert (refused.code, "casewise data fetch judgebench_qags --from qags.json" in refused.err) == (2, True)
+    copy = tmp_path / "mine.json"
+    copy.write_bytes(written("a.json", FILES["judgebench_newsroom"]["newsroom.json"]))
+    assert command("data", "fetch", "judgebench_qags", "--accept-terms", "--from", copy).code == 0
+    assert casewise.load("judgebench_qags").counts.items == 2
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 2)])
+def test_at_a_terminal_the_terms_are_shown_and_asked_about(answer, code, server, served, command, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    served("casebench")
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    told = command("data", "fetch", "casebench")
+
+    assert told.code == code
+    assert told.err.count("SORRY-Bench") == 1
+    assert len(server.asked) == (code == 0)
+
+
+def test_the_list_says_what_each_benchmark_is(command):
+    listed = json.loads(command("data", "list", "--json").out)["benchmarks"]
+    by_name = {one["name"]: one for one in listed}
+
+    assert {"casebench", "dices_350", "dices_990", "pluriharms", "privacylens", "confaide"} <= set(by_name)
+    assert {"opensafeintent", "safepyramid", "xstest", "judgebench_dices_350_crowdsourced"} <= set(by_name)
+    assert (
+        by_name["privacylens"] | {"fetched": False, "pinned": True, "labels_by": "author", "judged": "action"}
+        == (by_name["privacylens"])
+    )
+    assert not by_name["safepyramid"]["pinned"]
+    table = command("data", "list").out
+    assert all(name in table for name in by_name)
+
+
+def test_the_release_is_pinned_as_its_design_says():
+    (data,) = CASEBENCH.files
+    assert data.sha256 == "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c"
+    assert data.url is not None
+    assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
+    assert place(CASEBENCH, data).name == "casebench-49bc10879c53.json"
+    assert place(CASEBENCH, CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
+
+
+def test_a_benchmark_of_another_package_goes_by_its_name(tmp_path, monkeypatch, command):
+    site = tmp_path / "site"
+    metadata = site / "ward-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ward\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[casewise.benchmarks]\nward = ward_cases:WARD\nbroken = ward_cases:no\n"
+    )
+    (site / "ward_cases.py").write_text(
+        "from casewise.storage.loaders.xstest import XSTEST\nfrom dataclasses import replace\n"
+        "WARD = replace(XSTEST, name='ward')\nno = 3\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    plugins.found.cache_clear()
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(written("a.csv", FILES["xstest"]["xstest_prompts.csv"]))
+
+    assert command("data", "fetch", "ward", "--accept-terms", "--from", copy).code == 0
+    assert casewise.load("ward").name == "ward"
+    assert "'broken' of another package is 3, not a Loader" in command("data", "fetch", "broken").err
+    plugins.found.cache_clear()
