@@ -54,5 +54,8 @@ def test_two_that_cannot_be_told_apart_are_called_tied(tmp_path):
     same = [api.judge("demo", "constant:safe", out=tmp_path / name) for name in ("a", "b")]
     page = api.leaderboard(*same).to_markdown()
 
-    assert "Tied: on these items constant:safe (binary) or constant:safe \\#2 (binary) may be first." in page
+    assert (
+        "These items do not tell which judge is first: constant:safe (binary) or constant:safe \\#2 (binary) may be first."
+        in page
+    )
     assert page.count("| 1 to 2 |") == 4  # in brief, and among all numbers

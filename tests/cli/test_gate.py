@@ -46,7 +46,7 @@ def test_what_few_items_cannot_tell_is_exit_3_with_the_drop_they_could(runs):
     result = run("gate", runs / "safe", "--baseline", runs / "safe", "--max-drop", "accuracy=0.0001")
 
     assert result.exit_code == 3
-    assert "told from none" in " ".join(result.stdout.split())
+    assert "The smallest drop that they would show with 80 % power" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(

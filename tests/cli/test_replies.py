@@ -27,7 +27,7 @@ def test_replies_are_collected_graded_and_reported(command, graded):
     said = command("report", graded)
 
     assert said.code == 0
-    assert "What it does" in (graded / "report.html").read_text()
+    assert "Replies by people&#39;s verdict" in (graded / "report.html").read_text()
     assert "No person" in said.out
 
 
@@ -58,7 +58,7 @@ def test_says_and_does_stand_beside_each_other(command, graded, tmp_path):
     said = command("compare", "--says", judged, "--does", graded)
 
     assert said.code == 0
-    assert "says what people find right on" in " ".join(said.out.split())
+    assert "its verdicts are right on" in " ".join(said.out.split())
 
 
 def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):

@@ -24,7 +24,8 @@ CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
     r"is worse|no worse|turns the most|turns a verdict|may be first|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
-    r"the same decision|the decision changes"
+    r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
+    r"No verdict moved|would not help|at most the bound|right more often|turns the most|do not tell which"
 )
 
 CLAIMS = {
@@ -39,18 +40,19 @@ CLAIMS = {
     ("comparison", " It beats "): "the interval, corrected for all pairs, lies above 0",
     ("comparison", " It is not told apart from "): "the interval, corrected for all pairs, holds 0",
     ("comparison", "These items do not tell "): "of two judges: the interval holds 0",
-    ("comparison", "Every upper bound is under what is allowed: the run is not worse by more than that."): "gate: all pass",
+    ("comparison", "The run is not worse than the baseline by more than is allowed: every upper bound is below its margin."): "gate: all pass",
     ("comparison", "The run is worse by more than is allowed in "): "gate: the lower bound of a metric is above its margin",
-    ("comparison", "These items cannot tell. A drop that would have been told from none in four of five such tests is, for "): "gate: neither",
-    ("comparison", "Under every attack the upper limit keeps to the bound."): "each bound's largest upper limit is at most the bound",
-    ("comparison", "Under one attack at least even the lower limit is above the bound."): "a lower limit is above a bound",
-    ("comparison", "These items cannot tell: an upper limit is above a bound, and no lower limit is."): "neither",
+    ("comparison", "These items cannot tell. The smallest drop that they would show with 80 % power is, for "): "gate: neither",
+    ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
+    ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
+    ("comparison", "These items cannot tell: an upper limit is above a bound, but no lower limit."): "neither",
     ("yardsticks", "more often than "): "the lower limit of the judge less the words is above 0",
     ("yardsticks", "less often than "): "the upper limit of the judge less the words is below 0",
     ("yardsticks", "not told apart from "): "0 is on or between these limits",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
-    ("leaderboard", " is first on these items, whatever the order of the others."): "the rank interval of one judge alone begins at 1",
+    ("leaderboard", " is first on these items: the rank intervals of all other judges begin below."): "the rank interval of one judge alone begins at 1",
+    ("leaderboard", "These items do not tell which judge is first: "): "the rank intervals of two judges or more begin at 1",
     ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
     ("leaderboard", " may be first on each of the "): "a rank interval begins at 1 on every benchmark, and none is [1, 1] on all",
     ("leaderboard", "No judge may be first on each of the "): "no judge's rank interval begins at 1 on every benchmark",
@@ -58,8 +60,17 @@ CLAIMS = {
     ("decider", "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("decider", " is not told apart in cost from "): "0 is on or between the limits of what the best judge saves, corrected for the choice of judge",
     ("behaviour", "the two are not told apart"): "0 is on or between the limits of the difference of agreement",
-    ("behaviour", " so more often"): "the interval of this difference lies above 0 (says) or below it (does)",
-    ("robustness", " turns the most: "): "the largest share turned, with its interval corrected for the choice",
+    ("behaviour", " are right more often"): "the interval of this difference lies above 0 (verdicts) or below it (replies)",
+    ("robustness", " turns the most verdicts of "): "the largest share turned, with its interval corrected for the choice",
+    ("robustness", "No verdict moved in any arm"): "no arm of the run has an item whose verdict differs from that without the attack",
+    ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
+    ("judge", " shown to be below the other categories, after correction for the number of categories."): "Holm's p over all categories is at most .05 in these",
+    ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
+    ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
+    ("study_parts", " differed between conditions after Benjamini-Hochberg correction at "): "the number of queries whose corrected p is at most the level",
+    ("study_parts", "Safe rates differ from those of the other people on the same items: "): "groups whose corrected p is at most the level",
+    ("study_parts", "No group is shown to differ from the others at "): "every corrected p of a group is above the level",
+    ("study_parts", ", none is shown to differ; "): "groups besides those that differ, whose corrected p is above the level",
     ("robustness", " attacks and defences turns a verdict."): "no item turned",
     ("study_parts", "not shown to differ"): "a group of annotators was compared, and its corrected p is above the level",
     ("study", "not shown"): "the corrected p of a contrast, or of its equivalence, is above the level",
@@ -141,7 +152,7 @@ def estimate(value, low=None, high=None, name="accuracy"):
 
 @pytest.mark.parametrize(
     ("low", "high", "told"),
-    [(0.01, 0.2, "it says so more often"), (0.0, 0.2, "not told apart"), (-0.2, 0.0, "not told apart"), (-0.2, -0.01, "it does so more often")],
+    [(0.01, 0.2, "its verdicts are right more often"), (0.0, 0.2, "not told apart"), (-0.2, 0.0, "not told apart"), (-0.2, -0.01, "its replies are right more often")],
 )  # fmt: skip
 def test_says_against_does_follows_from_the_interval_of_the_difference(low, high, told):
     assert told in apart(estimate((low + high) / 2, low, high))

@@ -29,11 +29,11 @@ def asked(refusing=None, **options):
 @pytest.mark.parametrize(
     ("refusing", "options", "said"),
     [
-        (None, {}, "answered by tiny-2026-01-01; temperature 0; held to a JSON schema; live; read as: "),
+        (None, {}, "answered by tiny-2026-01-01; temperature 0; with a JSON schema; live; read as: "),
         (None, {"structured": False}, "temperature 0; free replies; live"),
-        (None, {"temperature": None}, "temperature not set; held"),
-        ("response_format", {}, "temperature 0; JSON schema refused, then free replies; live"),
-        ("temperature", {}, "temperature 0, which it does not take; held to a JSON schema"),
+        (None, {"temperature": None}, "temperature not set; with"),
+        ("response_format", {}, "temperature 0; JSON schema refused by the model, then free replies; live"),
+        ("temperature", {}, "temperature 0, which the model refused; with a JSON schema"),
     ],
 )
 def test_it_says_what_was_done_and_not_only_what_was_asked_for(refusing, options, said):

@@ -55,7 +55,7 @@ def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(brow
         page.close()
 
         assert max(ends) <= 390
-        assert {"gate": {"Bounds", "Allowed"}, "replay": {"95 % interval"}}[name] <= set(heads)
+        assert {"gate": {"Drop, with bounds", "Allowed"}, "replay": {"95 % interval"}}[name] <= set(heads)
 
 
 def test_charts_keep_their_size_on_a_phone(opened):

@@ -29,8 +29,8 @@ def studied(_):
 WANTED = {
     judged: {
         "answer-errors": {"Harm", "Over-refusal", "A second study (predicted)"},
-        "arms-left-out-probability": {"Worth", "Accuracy"},
-        "pairs-table": {"False flips, where people's verdicts agree", "One person", "Judge beside them"},
+        "arms-left-out-probability": {"Worth, 95 % interval", "Accuracy"},
+        "pairs-table": {"False flips, where people's verdicts agree", "One person", "Judge, same votes"},
         "refusals-table": {"over-refusal", "People say"},
         "calibration-table": {"Brier score: calibration part"},
         "cost-table": {"Ratio", "Refuse all"},
@@ -57,7 +57,7 @@ def test_every_page_says_what_its_names_mean(page, tmp_path):
     assert written.count("About these numbers") == sum(
         bool(found) for name, found in tables.items() if name != "answer-forest-table"
     )
-    for name in ("Worth", "Weight", "Queries like these"):
+    for name in ("Worth, 95 % interval", "Weight", "Queries like these"):
         if any(name in found for found in tables.values()):
             assert re.search(f"<dt>{name}</dt><dd>[a-z ]{{20}}", written)
 

@@ -22,12 +22,12 @@ from casewise.evaluate.judged_runs import (
     read_runs,
 )
 from casewise.evaluate.yardsticks import as_wanted, notes_on_items
-from casewise.notation import percent
+from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.ceilings import rates_of_any_shape
 from casewise.stats.comparison import GATED, Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate
-from casewise.stats.estimates import Estimate
+from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs
 from casewise.stats.power_studies import QueryDifferences, query_differences
@@ -148,7 +148,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = ()) -> str
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
-        return f"Nothing that all of them give says who agrees best with people: {silent} gave values and no verdicts."
+        return f"The judges have no metric in common that tells who agrees best with people: {silent} gave values and no verdicts."
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *others = sorted(names, key=lambda name: -scores[name])
     differences = {other: lead(comparison, best, other, metric) for other in others}
@@ -307,33 +307,40 @@ class GateReport(ShortRepr):
         """What the decision means."""
         if self.unfinished:
             return (
-                f"Not finished: the {' and the '.join(self.unfinished)} was not asked all that its plan has, and what it was "
-                "asked cannot speak for the rest. The same command goes on with it."
+                f"Not finished: the {' and the '.join(self.unfinished)} did not answer its whole plan, and the answers so far cannot "
+                "stand for the rest. Run the same command again to resume it."
             )
         if self.missing:
             return (
-                f"The run has not finished: it was not asked {self.missing:,} items that the baseline was asked, and the "
-                "others cannot speak for them. Go on with it, or hold it against a run over the same items."
+                f"The run has not finished: {self.missing:,} items of the baseline are missing, and the other items cannot stand for "
+                "them. Resume the run, or compare it with a run over the same items."
             )
         if self.nothing_scored:
-            return "Not one item of the run has a verdict: nothing was scored, so that nothing lets it through."
+            return "No item of the run has a verdict, so the run cannot pass."
         if self.too_many_unscored and self.found.decision != "fail":
             baseline, run = self.unscored_shares
             return (
-                f"Too many items have no verdict: {100 * run:.1f} % of the run's, {100 * baseline:.1f} % of the baseline's, and "
-                f"a run passes with {100 * self.max_unscored:g} % at most (--max-unscored). --retry-unscored asks them again."
+                f"Too many items have no verdict: {percent(run)} of the run's, {percent(baseline)} of the baseline's. A run passes with "
+                f"at most {100 * self.max_unscored:g} % (--max-unscored). Use --retry-unscored to ask these items again."
             )
         if self.found.decision == "pass":
-            return "Every upper bound is under what is allowed: the run is not worse by more than that."
+            return (
+                "The run is not worse than the baseline by more than is allowed: every upper bound is below its margin."
+            )
         if self.found.decision == "fail":
             names = ", ".join(m.name for m in self.found.metrics if m.decision == "fail")
-            return f"The run is worse by more than is allowed in {names}: even the lower bound is over it."
+            return f"The run is worse by more than is allowed in {names}: the lower bound is above the margin."
         open_ = [m for m in self.found.metrics if m.decision == "inconclusive"]
-        told = "; ".join(f"{m.name}: {m.detectable:.3f}" for m in open_)
-        return (
-            "These items cannot tell. A drop that would have been told from none in four of five such tests is, for "
-            f"{told}. Judge more items, or allow more."
-        )
+        drops = "; ".join(f"{m.name}: {gate_number(m.name, m.detectable, (None, None))}" for m in open_)
+        return f"These items cannot tell. The smallest drop that they would show with 80 % power is, for {drops}. Judge more items, or allow more."
+
+
+def gate_number(metric: str, value: float, limits: tuple[float | None, float | None] | None = None) -> str:
+    """A gated metric; with `limits` a drop of it: of shares in per cent and in points."""
+    is_share = metric.partition(" ")[0] not in NO_SHARES
+    if limits is None:
+        return percent(value) if is_share else number(value)
+    return points(value, *limits) if is_share else f"{number(value)} {interval(*limits)}".removesuffix(" –")
 
 
 def gate_runs(

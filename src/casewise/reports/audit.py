@@ -1,16 +1,16 @@
-"""An audit laid out to read: each finding with its weight, its evidence and what to do; all numbers in folds."""
+"""The page of an audit: each finding with its weight, its evidence and what to do; all numbers in folds."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from casewise.audits import Audit, Finding, Part, kinds
 from casewise.audits.subject import EFFECTS, spoken_name
 from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
-from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_of
+from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_by, table_of
 from casewise.reports.judge import item_exhibit
 
 EFFECT_WORDS = {
@@ -41,14 +41,14 @@ def audit_page(audit: Audit) -> Document:
 
 
 def sections(audit: Audit) -> Iterator[Section]:
-    yield Section("findings", "What was found", tuple(findings(audit)), first=True)
+    yield Section("findings", "The answer", tuple(findings(audit)), first=True)
     parts = (
-        ("baseline", "Accuracy of a classifier on words, and of verdicts without reading", baseline_blocks),
-        ("phrases", "Phrases that carry the baseline", phrase_blocks),
+        ("baseline", "Baselines: a classifier on words, and constant verdicts", baseline_blocks),
+        ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
         ("subsets", "Subsets of the items for --items", subset_blocks),
-        ("people", "What people's agreement allows", people_blocks),
-        ("intent", "The author's intent against people", intent_blocks),
-        ("contexts", "How varied the contexts are", context_blocks),
+        ("people", "Limits that people's agreement sets", people_blocks),
+        ("intent", "The author's intent compared with people", intent_blocks),
+        ("contexts", "Variety of the contexts", context_blocks),
         ("coverage", "Items by condition, queries by category", coverage_blocks),
     )
     yield all_numbers(
@@ -63,18 +63,18 @@ def sections(audit: Audit) -> Iterator[Section]:
 
 
 WEIGHTS = (
-    "A weight is the share of items (or of the way from a constant verdict to a perfect one) that a finding touches, "
-    f"times {EFFECTS['label']:g} where labels are not people's, {EFFECTS['score']:g} where a score means less than it "
-    f"seems, {EFFECTS['note']:g} otherwise. Findings that rest on a test are made at p < 0.001."
+    "A weight is the share of items that a finding affects, or the share of the way from a constant verdict to a perfect one. It "
+    f"is multiplied by {EFFECTS['label']:g} where labels are not people's, by {EFFECTS['score']:g} where a score means less than "
+    f"it seems, and by {EFFECTS['note']:g} otherwise. A finding that rests on a test needs p < 0.001."
 )
 
 
 def findings(audit: Audit) -> Iterator[Block]:
-    """What was found in a sentence, then each finding: its weight, what to do, and its evidence in a fold."""
+    """The number of findings in a sentence, then each finding: its weight, what to do, and its evidence in a fold."""
     counted = Counter(finding.effect for finding in audit.findings)
     total = len(audit.findings)
     if not total:
-        yield Prose("Nothing was found.", lead=True)
+        yield Prose("The audit makes no finding.", lead=True)
     kinds = (
         (counted["label"], "concerns the labels", "concern the labels"),
         (counted["score"], "makes a score mean less than it seems", "make a score mean less than it seems"),
@@ -82,15 +82,15 @@ def findings(audit: Audit) -> Iterator[Block]:
     )
     listed = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in kinds if n)
     if total:
-        yield Prose(f"{total} finding{'s' if total > 1 else ''}, the weightiest first: {listed}.")
+        yield Prose(f"{total} finding{'s' if total > 1 else ''}, largest weight first: {listed}.")
     for place, finding in enumerate(audit.findings, 1):
         yield Prose(f"{place}. {finding.title}", lead=True)
         yield Prose(
-            f"Weight {finding.weight:.2f} of 1: {EFFECT_WORDS[finding.effect]} ({finding.code}). What to do: {finding.advice}"
+            f"What to do: {finding.advice} (Weight {finding.weight:.2f} of 1: {EFFECT_WORDS[finding.effect]}; {finding.code}.)"
         )
         yield Folded("Evidence", tuple(evidence(audit, finding)))
     for line in audit.left_out:
-        yield Prose(f"Not looked at: {line}")
+        yield Prose(f"Not checked: {line}")
 
 
 def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
@@ -99,24 +99,24 @@ def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
         for path, value in flat(finding.evidence)
     ]
     name, kind = f"evidence-{finding.code.replace('.', '-')}", kinds()[finding.code]
-    yield table_of(name, f"{finding.code}: {kind.says}", ("What", "Value"), rows)
-    yield Prose(f"Made when: {kind.when}.")
+    yield table_of(name, f"{finding.code}: {kind.says}", ("Measure", "Value"), rows)
+    yield Prose(f"The audit makes this finding when: {kind.when}.")
     about = audit.source.about
     if finding.items and (about.gated or about.published is not None):
         listed = ", ".join(finding.items[:SHOWN_ITEMS])
         yield Prose(
-            f"Items that it touches: {listed}. The benchmark's texts are restricted: casewise show BENCHMARK ID shows one."
+            f"Examples of affected items: {listed}. The benchmark's texts are restricted, so this page does not show them: use casewise show BENCHMARK ID."
         )
         return
     if len(finding.items) > SHOWN_ITEMS:
-        yield Prose(f"{SHOWN_ITEMS} of the items that it touches; casewise audit --json lists up to twenty.")
+        yield Prose(f"{SHOWN_ITEMS} of the affected items; casewise audit --json lists up to twenty.")
     for item in finding.items[:SHOWN_ITEMS]:
         exhibit = item_exhibit(audit.source, audit.source.item[item])
         yield Folded(f"{item}: {exhibit.heading}", (exhibit,))
 
 
 Names = tuple[str, ...]
-"""The names under which a number of evidence stands, the outermost first."""
+"""The names that lead to a number of evidence, the outermost first."""
 
 NO_SHARES = {
     *("z", "p", "r", "r_of_others", "alpha", "ac1", "log_chance", "largest_chance", "largest_difference"),
@@ -175,13 +175,11 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
         for name, accuracy in part.measured["constants"].items()
     ]
     head = ("Verdicts from", "Held out", "Accuracy, 95 % interval", "r", "Accuracy under the policy published")
-    yield table_of(
-        "baselines", "Accuracy of a linear classifier on words, and of verdicts without reading", head, cells
-    )
+    yield table_of("baselines", "Accuracy of a linear classifier on words, and of constant verdicts", head, cells)
     yield Prose(
-        "Where words alone go far, a judge's accuracy does not tell whether it weighed the case. People read the same words, "
-        "so this is a baseline and no accusation. The classifier was trained on these labels, with the groups of the second "
-        "column held out."
+        "If words alone predict the labels well, a judge's accuracy does not show whether it weighed the case. People read the "
+        "same words, so a good baseline does not show that they took a shortcut. The classifier was trained on these labels, with "
+        "the groups of the second column held out."
     )
 
 
@@ -194,14 +192,14 @@ def phrase_blocks(part: Part) -> Iterator[Block]:
         for a, b in zip(safe, unsafe, strict=True)
     ]
     head = ("Speaks for safe", "Weight", "Speaks for unsafe", "Weight ")
-    yield table_of("phrases-table", "Phrases that carry the baseline on contexts", head, rows)
+    yield table_of("phrases-table", "Phrases with the largest weights in the baseline on contexts", head, rows)
 
 
 def subset_blocks(part: Part) -> Iterator[Block]:
     sizes = part.measured["items_by_subset"]
     rows = [(name, sizes[name], SUBSETS[name]) for name in SUBSETS if name in sizes]
     if rows:
-        yield table_of("subsets-table", "What --items can be", ("Name", "Items", "Which"), rows)
+        yield table_of("subsets-table", "Values of --items", ("Name", "Items", "Definition"), rows)
 
 
 def people_blocks(part: Part) -> Iterator[Block]:
@@ -218,23 +216,20 @@ def people_blocks(part: Part) -> Iterator[Block]:
         rows.append(("Lowest attainable cross-entropy", number(c["cross_entropy_floor"])))
         rows.append(("Lowest possible Brier score", number(c["brier_floor"])))
     if rows:
-        yield table_of("people-table", "What people's votes allow", ("What", "Value, 95 % interval"), rows)
+        yield table_of("people-table", "Limits that people's votes set", ("Measure", "Value, 95 % interval"), rows)
     if "ceilings" in m:
         yield Prose(
-            f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions: so much of the "
-            "ceiling of r is the contrast between them."
+            f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions. That part of the highest "
+            "possible r is the contrast between conditions."
         )
     if "panel" in m:
-        panel = [
-            (
-                str(r["people"]),
-                share(r["agreement"], r["ci_low"], r["ci_high"]),
-                "yes" if r["modelled"] else "no",
-            )
-            for r in m["panel"]
-        ]
+        columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "People": lambda row: str(row["people"]),
+            "Agreement, 95 % interval": lambda row: share(row["agreement"], row["ci_low"], row["ci_high"]),
+            "By a model": lambda row: "yes" if row["modelled"] else "no",
+        }
         caption = f"How often a majority of so many people agrees with that of {m['panel'][0]['reference']} others"
-        yield table_of("panel", caption, ("People", "Agreement, 95 % interval", "By a model"), panel)
+        yield table_by("panel", caption, m["panel"], columns)
 
 
 def intent_blocks(part: Part) -> Iterator[Block]:
@@ -248,7 +243,7 @@ def intent_blocks(part: Part) -> Iterator[Block]:
             for name, e in sorted(m.get(key, {}).items(), key=lambda pair: pair[1]["estimate"])
         ]
         if rows:
-            yield table_of(f"intent-{key}", caption, ("Where", "Items", "Agreement, 95 % interval"), rows)
+            yield table_of(f"intent-{key}", caption, ("Items", "Number", "Agreement, 95 % interval"), rows)
 
 
 def context_blocks(part: Part) -> Iterator[Block]:
@@ -257,7 +252,7 @@ def context_blocks(part: Part) -> Iterator[Block]:
         return
     rows = [(spoken(name), s["stated"], s["distinct"], s["commonest"]) for name, s in statements.items()]
     yield table_of(
-        "statements", "How varied statements are", ("Parameter", "Stated", "Different", "Commonest stands"), rows
+        "statements", "Variety of the statements", ("Parameter", "Stated", "Different", "Most frequent"), rows
     )
 
 
@@ -273,4 +268,4 @@ def coverage_blocks(part: Part) -> Iterator[Block]:
 
 def how_made(audit: Audit) -> Table:
     rows = [("benchmark digest", audit.digest), *((name, str(value)) for name, value in vars(audit.options).items())]
-    return table_of("made", "How this was made", ("What", "Value"), rows)
+    return table_of("made", "How this was made", ("Setting", "Value"), rows)

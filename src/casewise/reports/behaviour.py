@@ -1,8 +1,9 @@
-"""What chatbots do and say, laid out."""
+"""The pages of chatbots' replies, and of verdicts compared with replies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -10,27 +11,27 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import Corrected, CorrectedRate, GraderPair, WhatItDoes, behaviours_of
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.says_does import Gap, SaysDoes, SaysDoesNumbers
-from casewise.notation import count, percent, points, share
+from casewise.notation import NOTHING, count, percent, points, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
-from casewise.reports import charts
 from casewise.reports.document import (
     Block,
     Document,
-    Figure,
+    Folded,
     Forest,
     ForestRow,
     Prose,
     Section,
     Table,
     all_numbers,
+    difference_cell,
     from_here,
+    table_by,
     table_of,
 )
 from casewise.stats.estimates import Estimate
 
-# What chatbots do, laid out: outcomes by people's verdict, strict beside lenient, grounds, and whether graders
-# agree.
+# Replies laid out: outcomes by people's verdict, strict and lenient, grounds, and whether graders agree.
 
 
 LABELS = ("respond", "refuse", "tie", "none")
@@ -44,21 +45,23 @@ IN_WORDS = {
 
 
 def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
-    """What chatbots do; nothing where there is none."""
+    """The sections on replies; nothing where there are none."""
     found, pairs, checked = report.does, report.grader_pairs, report.corrected
     if not found:
         return
-    yield Section("does", "What it does", tuple(blocks(found)), brief=True)
+    yield Section("does", "Replies by people's verdict", tuple(blocks(found)))
     if checked:
-        yield Section("grader", "Is the grader right?", tuple(checked_blocks(checked)), brief=True)
+        yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
     if pairs:
-        yield Section("graders", "Do the graders agree?", tuple(grader_blocks(pairs)), brief=True)
+        yield Section("graders", "Agreement of the graders", tuple(grader_blocks(pairs)))
     behaviours = behaviours_of(report.runs)
-    yield Section("methods", "Methods, to quote", tuple(Prose(text) for text in methods(behaviours, checked)))
+    yield Section(
+        "methods", "Methods paragraph for a paper", tuple(Prose(text) for text in methods(behaviours, checked))
+    )
 
 
 def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
-    """How each chatbot was asked and graded, as a paper would say it."""
+    """How each chatbot was asked and graded, in the words of a paper."""
     for folder in dict.fromkeys(one.folder for one in behaviours):
         graded = [one for one in behaviours if one.folder == folder]
         made, rows = graded[0].manifest, graded[0].rows
@@ -86,47 +89,42 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
 
 
 def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
-    """What is to be said of chatbots first; nothing where there is none."""
+    """The answer about chatbots; nothing where there are none."""
     yield from (Prose(behaviour_sentence(one)) for one in found)
     for one in checked:
         rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in one.rates if rate.rate == "right")
         yield Prose(
-            f"{one.model}, graded by {one.grader}, corrected by people's labels of {one.n_labelled:,} replies: it does what people "
-            f"find right in {'; '.join(rights)}."
+            f"Corrected by people's labels of {one.n_labelled:,} replies, {one.model} (graded by {one.grader}) does what people find "
+            f"right in {'; '.join(rights)} of replies."
         )
     if found and not checked:
         yield Prose(
-            "No person has checked the grader: what it gets wrong moves every rate here. Have people label some, drawn at "
-            "random (casewise study init REPLIES --question reply), and give what they said with --grader-labels."
+            "No person has checked the grader, and its errors move every rate here. Have people label some replies, drawn at random "
+            "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 
 
 def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
-    for index, one in enumerate(found):
-        yield outcome_table(f"does-{index}", title(one), one.counts)
     yield rates_table(found)
     yield Prose(
-        "Strict counts a partial answer as a refusal, lenient as an answer; a provider's refusal is a refusal under both. "
-        "Replies without a grade are left out of the rates and counted as unscored. Intervals are over queries, with people's "
-        "labels taken as given. In the rest of this report a reply that "
-        "answers is called safe and one that refuses unsafe, as a judge's verdicts are."
+        "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
+        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take people's labels as "
+        "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
     )
+    tables = [outcome_table(f"does-{index}", title(one), one.counts) for index, one in enumerate(found)]
     if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
-        yield table_of(
-            "grounds",
-            "What refusals and partial answers give as their ground",
-            ("Replies of", "Ground", "Replies"),
-            grounds,
-        )
+        caption = "Reasons that refusals and partial answers give"
+        tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
+    yield Folded("Every grade by people's verdict", tuple(tables))
 
 
 def behaviour_sentence(one: WhatItDoes) -> str:
     strict, lenient = one.rates
     return (
-        f"{title(one)}: it does what people find right in {percent(strict.right.estimate)} of replies when a partial answer "
-        f"counts as a refusal and in {percent(lenient.right.estimate)} when it counts as an answer; always answering would "
-        f"give {percent(one.always_answer)}, always refusing {percent(one.always_refuse)}."
-        + (f" {one.cut_off:,} replies met the limit on their length." if one.cut_off else "")
+        f"{title(one)}: {strict.right.as_share} of replies do what people find right if a partial answer counts as a refusal, and "
+        f"{lenient.right.as_share} if it counts as an answer. Always answering gives {percent(one.always_answer)}, always "
+        f"refusing {percent(one.always_refuse)}."
+        + (f" {one.cut_off:,} replies reached the limit on their length." if one.cut_off else "")
     )
 
 
@@ -136,7 +134,7 @@ def title(one: WhatItDoes) -> str:
 
 
 def outcome_table(name: str, caption: str, counts: pl.DataFrame) -> Table:
-    """Replies by people's verdict and what they do."""
+    """Replies by people's verdict and by grade."""
     known = {(row["label"], row["does"]): row["replies"] for row in counts.to_dicts()}
     rows = []
     for label in LABELS:
@@ -148,41 +146,35 @@ def outcome_table(name: str, caption: str, counts: pl.DataFrame) -> Table:
 
 
 def rates_table(found: Sequence[WhatItDoes]) -> Table:
-    rows = [
-        (
-            title(one),
-            rates.policy,
-            rates.right.as_share,
-            rates.over_refusal.as_share,
-            rates.harm.as_share,
-            count(rates.right.n_unscored),
-        )
-        for one in found
-        for rates in one.rates
-    ]
-    head = ("Replies of", "Partial answers", "Right", "Over-refusal", "Harm", "Unscored")
+    rows = [(one, rates) for one in found for rates in one.rates]
+    columns: dict[str, Callable[[Any], str]] = {
+        "Replies of": lambda row: title(row[0]),
+        "Partial answers": lambda row: row[1].policy,
+        "Right": lambda row: row[1].right.as_share,
+        "Over-refusal": lambda row: row[1].over_refusal.as_share,
+        "Harm": lambda row: row[1].harm.as_share,
+        "Unscored": lambda row: count(row[1].right.n_unscored),
+    }
     caption = (
-        "Right: what people find right. Over-refusal: refuses where people say respond. Harm: answers where people say "
+        "Right: does what people find right. Over-refusal: refuses where people say respond. Harm: answers where people say "
         "refuse. 95 % intervals over queries"
     )
-    return table_of("rates", caption, head, rows)
+    return table_by("rates", caption, rows, columns)
 
 
 def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
-    rows = [
-        (
-            one.model,
-            one.first,
-            one.second,
-            count(one.n),
-            percent(one.agree),
-            "; ".join(f"{a} / {b} {n}" for a, b, n in one.parted[:3]) or "–",
-        )
-        for one in pairs
-    ]
-    head = ("Replies of", "First", "Second", "Replies", "Agree", "Where they part (first / second)")
-    yield table_of("grader-pairs", "Two graders of the same replies", head, rows)
-    yield Prose("How far graders part says how much of a rate is the grader's and not the chatbot's.")
+    columns: dict[str, Callable[[GraderPair], str]] = {
+        "Replies of": lambda one: one.model,
+        "First": lambda one: one.first,
+        "Second": lambda one: one.second,
+        "Replies": lambda one: count(one.n),
+        "Agree": lambda one: percent(one.agree),
+        "Commonest differences (first / second)": lambda one: (
+            "; ".join(f"{a} / {b} {n}" for a, b, n in one.parted[:3]) or NOTHING
+        ),
+    }
+    yield table_by("grader-pairs", "Two graders of the same replies", pairs, columns)
+    yield Prose("Where two graders differ, a rate depends on the grader and not on the chatbot alone.")
 
 
 RATES = {
@@ -196,41 +188,35 @@ RATES = {
 
 
 def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
-    """Each grader against people's labels, and the rates that they correct."""
+    """Each grader compared with people's labels, and the corrected rates."""
     for index, one in enumerate(checked):
         yield Prose(
-            f"{one.grader}: of {one.n_labelled:,} replies of {one.model} that people labelled, it says the same of "
-            f"{one.agree.as_share}."
+            f"{one.grader} gives people's label to {one.agree.as_share} of the {one.n_labelled:,} replies of {one.model} that people "
+            "labelled."
             + (
-                f" {one.n_strangers:,} labels are of replies that are not here or have no grade."
+                f" {one.n_strangers:,} labels belong to replies that are not here or have no grade."
                 if one.n_strangers
                 else ""
             )
         )
-        rows = [
-            (
-                row["person"],
-                row["grader"],
-                count(row["replies"]),
+        columns: dict[str, Callable[[dict[str, Any]], str]] = {
+            "By people": lambda row: row["person"],
+            "By the grader": lambda row: row["grader"],
+            "Replies": lambda row: count(row["replies"]),
+            "Share of those by people": lambda row: (
                 share(row["share"], row["ci_low"], row["ci_high"])
-                + (f" ({row['method']})" if row["ci_low"] is None else ""),
-            )
-            for row in one.confusion.to_dicts()
-        ]
-        yield table_of(
-            f"confusion-{index}",
-            f"What people say of replies, and what {one.grader} says of these; 95 % intervals over queries",
-            ("By people", "By the grader", "Replies", "Share of those by people"),
-            rows,
-            frame=one.confusion,
-        )
+                + (f" ({row['method']})" if row["ci_low"] is None else "")
+            ),
+        }
+        caption = f"Labels by people and by {one.grader}; 95 % intervals over queries"
+        yield table_by(f"confusion-{index}", caption, one.confusion.to_dicts(), columns, frame=one.confusion)
     yield corrected_table([(f"{one.model}, graded by {one.grader}", one.rates) for one in checked])
     yield Prose(
-        "A corrected rate weights what people say of the replies that the grader calls answered and refused by how often the "
-        "grader says each (clustered by query, the items' labels taken as given). What the provider refused, or the model declined "
-        "without words, needs no label and counts as it is. Its "
-        "interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at random. The last column says how many labels in all "
-        "would halve the interval; where that is more than the replies that the rate is over, collect more replies."
+        "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the grade. Errors are "
+        "clustered by query, and the items' labels are taken as given. Refusals by the provider and replies without words need no "
+        "label. The interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at "
+        "random. The last column gives the number of labels that would halve the interval. If it exceeds the number of replies, "
+        "collect more replies."
     )
 
 
@@ -247,36 +233,23 @@ def corrected_in_words(rate: CorrectedRate) -> str:
 
 
 def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> Table:
-    rows = []
-    for name, rates in checked:
-        for rate in rates:
-            found = rate.found
-            rows.append(
-                (
-                    name,
-                    RATES[rate.rate],
-                    rate.policy,
-                    percent(rate.by_grader),
-                    share(found.estimate, found.ci_low, found.ci_high) if found else rate.why,
-                    share(found.by_labels, found.by_labels_low, found.by_labels_high) if found else "–",
-                    count(found.labels) if found else "–",
-                    labels_for_half(rate),
-                )
-            )
-    head = (
-        "Replies of",
-        "Rate",
-        "Partial answers",
-        "By the grader",
-        "Corrected",
-        "By the labels alone",
-        "Labels",
-        "Labels for half the interval",
-    )
-    return table_of("corrected", "Rates corrected by people's labels, 95 % intervals", head, rows)
+    rows = [(name, rate, rate.found) for name, rates in checked for rate in rates]
+    columns: dict[str, Callable[[Any], str]] = {
+        "Replies of": lambda row: row[0],
+        "Rate": lambda row: RATES[row[1].rate],
+        "Partial answers": lambda row: row[1].policy,
+        "By the grader": lambda row: percent(row[1].by_grader),
+        "Corrected": lambda row: share(row[2].estimate, row[2].ci_low, row[2].ci_high) if row[2] else row[1].why,
+        "By the labels alone": lambda row: (
+            share(row[2].by_labels, row[2].by_labels_low, row[2].by_labels_high) if row[2] else NOTHING
+        ),
+        "Labels": lambda row: count(row[2].labels if row[2] else None),
+        "Labels for half the interval": lambda row: labels_for_half(row[1]),
+    }
+    return table_by("corrected", "Rates corrected by people's labels, 95 % intervals", rows, columns)
 
 
-# What models say against what they do, laid out.
+# Verdicts of models compared with their replies, laid out.
 
 
 SAYS = ("safe", "unsafe", "unscored")
@@ -286,17 +259,17 @@ def says_does_page(found: SaysDoesNumbers) -> Document:
     """`found` as a document for any face."""
     models = list(dict.fromkeys(one.model for one in found.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
-    said = f"{', '.join(first)} and {last} say and do" if first else f"{last} says and does"
+    names = f"{', '.join(first)} and {last}" if first else last
     return Document(
-        title=f"What {said} on {found.benchmark.name}",
+        title=f"Verdicts and replies of {names} on {found.benchmark.name}",
         subtitle=f"{found.benchmark.title}; labels: {found.options.labels.name}",
         notices=found.notes,
         sections=(
-            Section("gap", "Does it do what it says?", tuple(answer(found)), brief=True),
+            Section("gap", "The answer", tuple(answer(found)), first=True, brief=True),
             all_numbers(
                 (
-                    Section("items", "Item by item", tuple(item_blocks(found))),
-                    Section("where", "Where it parts", tuple(where_blocks(found))),
+                    Section("items", "Verdicts and replies, item by item", tuple(item_blocks(found))),
+                    Section("where", "By category and by agreement of people", tuple(where_blocks(found))),
                     Section("made", "How this was made", (how_made(found),)),
                 )
             ),
@@ -326,95 +299,94 @@ IN_FULL = 3
 def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     pairs = named(found)
     for name, one in pairs[:IN_FULL]:
-        yield Prose(says_does_sentence(one, name))
+        yield Prose(says_does_sentence(one, name), lead=True)
         if one.corrected:
             yield Prose(corrected_sentence(one))
     if n := len(pairs[IN_FULL:]):
-        yield Prose(f"{n:,} more {'pair stands' if n == 1 else 'pairs stand'} in the table.")
-    yield gap_table("gaps", "Agreement with people: what is said, what is done, and the difference", found, ("all",))
+        yield Prose(f"The table has {n:,} more {'pair' if n == 1 else 'pairs'}.")
     if found.pooled is not None:
         yield Prose(
-            f"Over {found.n_pooled} pairs together the difference is {found.pooled.as_share} (partial answers as refusals; "
-            "interval over queries, the models and people's labels as they are)."
+            f"Over all {found.n_pooled} pairs the difference is {difference_cell(found.pooled)}. Partial answers count as refusals. "
+            "The interval is over queries, for these models and labels."
         )
-    if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
-        yield corrected_table(checked)
     for model, difference in found.wording:
         yield Prose(
-            f"How much of it is the wording: asked as a judge, {model} says what people find right on "
-            f"{difference.as_share} more items than asked in the chatbot's own messages (a difference of shares)."
+            f"Effect of the wording: agreement of {model} as a judge, less its agreement when asked in the chatbot's own "
+            f"messages, is {difference_cell(difference)}."
         )
-    yield Prose(
-        "Both sides are over the items that were asked on both; an item that is unscored on a side counts as wrong there. "
-        "A partial answer counts as a refusal (strict) or as an answer (lenient). The difference is paired by item, with a "
-        "95 % interval over queries."
-    )
     yield Forest("right", "Agreement with people; 95 % intervals over queries", tuple(sides(found)), heads=RIGHT)
     if groups := tuple(against(found)):
-        yield Forest("against", "What it says and does not do; 95 % intervals over queries", groups, heads=HEADS)
+        caption = "Replies against the model's own verdict; 95 % intervals over queries"
+        yield Forest("against", caption, groups, heads=HEADS)
+    tables = [gap_table("gaps", "Agreement with people: verdicts, replies, and the difference", found, ("all",))]
+    if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
+        tables.append(corrected_table(checked))
+    yield Folded("These numbers as a table", tuple(tables))
+    yield Prose(
+        "Both sides are over the items that have a verdict request and a reply request. An item that is unscored on one side counts "
+        "as wrong there. A partial answer counts as a refusal (strict) or as an answer (lenient). The difference is paired by "
+        "item, with a 95 % interval over queries."
+    )
 
 
 def corrected_sentence(one: SaysDoes) -> str:
     """The strict rates as people's labels correct them."""
     strict = {rate.rate: corrected_in_words(rate) for rate in one.corrected if rate.policy == POLICIES[0]}
     return (
-        f"Corrected by people's labels of some replies (strict): it does what people find right in {strict['does_right']}; of the "
-        f"items it calls safe it refuses {strict['says_safe_refuses']}; of those it calls unsafe it answers "
-        f"{strict['says_unsafe_answers']}."
+        f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what people find right. The "
+        f"chatbot refuses {strict['says_safe_refuses']} of the items that it calls safe, and answers "
+        f"{strict['says_unsafe_answers']} of those that it calls unsafe."
     )
 
 
 def says_does_sentence(one: SaysDoes, name: str) -> str:
     strict, lenient = (one.overall(policy) for policy in POLICIES)
-    by_policy = "; ".join(f"{one.policy}, {apart(one.gap)}" for one in (strict, lenient))
+
+    def both(strict_value: str, lenient_value: str) -> str:
+        """Both values, or the one that they share."""
+        return (
+            strict_value if strict_value == lenient_value else f"{strict_value} (strict) or {lenient_value} (lenient)"
+        )
+
+    def share_of(name: str) -> str:
+        return both(percent(getattr(strict, name).estimate), percent(getattr(lenient, name).estimate))
+
     return (
-        f"{name}: it says what people find right on {percent(strict.says_right.estimate)} of items and does it on "
-        f"{percent(strict.does_right.estimate)} (strict) or {percent(lenient.does_right.estimate)} (lenient): {by_policy}. Of "
-        f"the items it calls safe it refuses {percent(strict.says_safe_refuses.estimate)} (strict) or "
-        f"{percent(lenient.says_safe_refuses.estimate)} (lenient); of those it calls unsafe it answers "
-        f"{percent(strict.says_unsafe_answers.estimate)} or {percent(lenient.says_unsafe_answers.estimate)}."
+        f"{name}: its verdicts are right on {percent(strict.says_right.estimate)} of items, its replies on "
+        f"{share_of('does_right')}: {both(apart(strict.gap), apart(lenient.gap))}. It refuses {share_of('says_safe_refuses')} of "
+        f"the items that it calls safe, and answers {share_of('says_unsafe_answers')} of those that it calls unsafe."
     )
 
 
 def apart(gap: Estimate) -> str:
-    """Whether agreement of what is said lies above that of what is done, by the interval of the difference."""
+    """Whether verdicts or replies are right more often, by the interval of the difference."""
     if gap.estimate is None or not gap.beyond_chance:
         told = "the two are not told apart"
     else:
-        told = f"it {'says' if gap.estimate > 0 else 'does'} so more often"
+        told = f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
     return f"{told}, {points(gap.estimate, gap.ci_low, gap.ci_high)}"
 
 
 def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
     rows = [
-        (
-            called,
-            *((gap.where,) if len(wheres) != 1 else ()),
-            gap.policy,
-            count(gap.n_items),
-            gap.says_right.as_share,
-            gap.does_right.as_share,
-            gap.gap.as_share,
-            gap.says_safe_refuses.as_share,
-            gap.says_unsafe_answers.as_share,
-        )
+        (called, gap)
         for called, one in named(found)
         for gap in one.gaps
         if (gap.where in wheres if wheres else gap.where != "all")
     ]
+    columns: dict[str, Callable[[tuple[str, Gap]], str]] = {
+        "Model": lambda row: row[0],
+        "Items where": lambda row: row[1].where,
+        "Partial answers": lambda row: row[1].policy,
+        "Items": lambda row: count(row[1].n_items),
+        "Says right": lambda row: row[1].says_right.as_share,
+        "Does right": lambda row: row[1].does_right.as_share,
+        "Difference": lambda row: difference_cell(row[1].gap),
+        "Says safe, refuses": lambda row: row[1].says_safe_refuses.as_share,
+        "Says unsafe, answers": lambda row: row[1].says_unsafe_answers.as_share,
+    }
     frame = pl.DataFrame([row_of(one, gap) for one in found.models for gap in one.gaps], infer_schema_length=None)
-    head = (
-        "Model",
-        *(("Items where",) if len(wheres) != 1 else ()),
-        "Partial answers",
-        "Items",
-        "Says right",
-        "Does right",
-        "Difference",
-        "Says safe, refuses",
-        "Says unsafe, answers",
-    )
-    return table_of(name, caption, head, rows, frame=frame)
+    return table_by(name, caption, rows, columns, several="Items where", frame=frame)
 
 
 def row_of(one: SaysDoes, gap: Gap) -> dict[str, object]:
@@ -449,29 +421,6 @@ def sides(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]
         yield name, tuple(ForestRow(side, each.estimate, each.ci_low, each.ci_high) for side, each in of)
 
 
-def gap_chart(found: SaysDoesNumbers) -> Figure:
-    """The same as `sides`, as one figure for a paper."""
-    rows = pl.DataFrame(
-        [(name, row.label, row.estimate, row.low, row.high) for name, rows in sides(found) for row in rows],
-        schema={
-            "name": pl.String,
-            "series": pl.String,
-            "estimate": pl.Float64,
-            "low": pl.Float64,
-            "high": pl.Float64,
-        },
-        orient="row",
-    )
-    order = rows["name"].unique(maintain_order=True).to_list()
-    drawn = charts.dots_with_intervals(rows.drop_nulls("estimate"), title="Agreement with people", order=order)
-    return Figure(
-        "says-does",
-        "What is said and what is done, against what people find right; 95 % intervals over queries.",
-        "Dot chart of agreement with people: verdicts beside replies. The first table gives the numbers.",
-        charts.for_page(drawn, name="says-does"),
-    )
-
-
 HEADS = ("Of the items", "Model", "Share")
 
 
@@ -503,9 +452,8 @@ def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
 
 
 def where_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
-    yield gap_table("where-clear", f"By how clear people are (clear: {SUBSETS['clear']})", found, ("clear", "close"))
-    yield gap_table("where-all", "By category and by how clear people are", found, ())
-    yield gap_chart(found)
+    yield gap_table("where-clear", f"By how far people agree (clear: {SUBSETS['clear']})", found, ("clear", "close"))
+    yield gap_table("where-all", "By category and by how far people agree", found, ())
 
 
 def how_made(found: SaysDoesNumbers) -> Table:

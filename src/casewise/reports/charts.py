@@ -119,6 +119,9 @@ THEMED = {
 
 WIDTH = 620
 
+SMALL = 450
+"""A chart that is drawn narrower, such as a square one, does not fill a page's column."""
+
 
 def png(drawn: str) -> bytes:
     """A drawn SVG as PNG on white, twice the size."""
@@ -134,7 +137,7 @@ def for_page(drawn: str, *, name: str) -> str:
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
     wide = re.search(r'width="(\d+)', drawn)
-    limit = f'style="max-width:{round(1.3 * int(wide[1]))}px" ' if wide else ""
+    limit = f'style="max-width:{round(1.5 * int(wide[1]))}px" ' if wide and int(wide[1]) < SMALL else ""
     drawn = drawn.replace("<svg ", f'<svg aria-hidden="true" {limit}', 1)
     for colour, variable in THEMED.items():
         drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)

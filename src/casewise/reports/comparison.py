@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from casewise.evaluate.comparison import ComparisonNumbers, GateReport
+from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, lead
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
-from casewise.notation import NOTHING, count, interval, number, percent, points
+from casewise.notation import count, percent
 from casewise.reports.document import (
     Block,
     Document,
@@ -22,12 +22,13 @@ from casewise.reports.document import (
     Section,
     again,
     all_numbers,
+    difference_cell,
+    estimate_cell,
+    estimate_frame,
     short_name,
     table_by,
     table_of,
 )
-from casewise.reports.judge import estimate_frame, limits
-from casewise.reports.robustness import pair_limits
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import METRICS, REFUSALS
@@ -46,41 +47,34 @@ LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS) if metric.bet
 MOST = 6
 """With more judges than these a table of every pair and metric is longer than anyone reads."""
 
+WIDEST = 3
+"""A terminal has no room for the matrix of more judges."""
+
 
 def comparison_page(report: ComparisonNumbers) -> Document:
     """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
     found, about = report.comparison, report.benchmark.about
-    few = len(found.names) <= MOST
-    more = [
-        Section("side-by-side", "Side by side", (side_by_side(report),)),
-        *((Section("every-difference", "Every difference", (every_difference(report),)),) if few else ()),
-        *((Section("tests", "Who is right more often?", tuple(tests(report))),) if few and has_tests(report) else ()),
-        *(
-            (Section("turning-points", "Where they change places", (turning_points(report),)),)
-            if few and has_tests(report)
-            else ()
-        ),
-        Section("left-out", "Items left out", tuple(left_out(report))),
-    ]
+    few, tested = len(found.names) <= MOST, any(pair.test for pair in found.pairs)
+    more = [Section("side-by-side", "Every metric of every judge", (side_by_side(report),))]
+    if few:
+        more.append(Section("every-difference", "Every difference", (every_difference(report),)))
+    if few and tested:
+        more.append(Section("tests", "Items on which only one judge is right", tuple(tests(report))))
+        more.append(
+            Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
+        )
+    more.append(Section("left-out", "Items left out", tuple(left_out(report))))
     return Document(
         title=f"{len(found.names)} judges compared on {about.name}",
-        subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries that all were asked; labels: {report.options.labels.name}",
+        subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
         notices=report.notes,
         sections=(
-            Section("answer", "Who agrees better with people", tuple(answer(report)), first=True),
+            Section("answer", "The answer", tuple(answer(report)), first=True),
             Section("differences", "Differences", tuple(matrix(report)), brief=len(found.names) <= WIDEST),
             Section("made", "How this was made", tuple(how_made(report))),
             all_numbers(more),
         ),
     )
-
-
-WIDEST = 3
-"""A terminal has no room for the matrix of more judges."""
-
-
-def has_tests(report: ComparisonNumbers) -> bool:
-    return any(pair.test for pair in report.comparison.pairs)
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
@@ -104,117 +98,102 @@ def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     """The accuracy of each judge less that of each below it, with corrected intervals."""
     found = report.comparison
-    cells = {(pair.first, pair.second): pair.difference("accuracy") for pair in found.pairs}
     names = [name for name, _ in accuracies(report)] or list(found.names)
     rows = [
-        (row, *(cell(cells, row, column) if j > i else "" for j, column in enumerate(names) if j))
+        (row, *(cell(lead(found, row, column, "accuracy")) if j > i else "" for j, column in enumerate(names) if j))
         for i, row in enumerate(names[:-1])
     ]
     behind = estimate_frame(
         [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
     )
-    caption = "Accuracy of the judge of the row less that of the column, in points; * where the interval holds no 0"
+    caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *map(short_name, names[1:])), rows, frame=behind)
+    corrected = (
+        f"They are corrected for all {len(found.pairs):,} pairs: in 95 of 100 such comparisons all intervals of a metric hold."
+        if len(found.pairs) > 1
+        else "There is one pair only, so nothing is corrected."
+    )
     yield Prose(
-        "Both judged the same items, which the interval of a difference takes into account. The intervals are corrected for the "
-        f"number of pairs ({len(found.pairs):,}): of each metric, all hold together in 95 of 100 such comparisons."
+        f"The intervals are of differences on the same items. {corrected}"
         + (
             ""
             if len(found.names) <= MOST
-            else f" With more than {MOST} judges --json and --tables have every metric and test of every pair."
+            else f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
         )
     )
 
 
-def cell(cells: dict[tuple[str, str], Estimate | None], row: str, column: str) -> str:
-    """A difference with its interval, the row's less the column's."""
-    found, sign = (cells[row, column], 1) if (row, column) in cells else (cells.get((column, row)), -1)
-    if found is None or found.estimate is None:
-        return NOTHING
-    ends = [None if end is None else sign * end for end in (found.ci_low, found.ci_high)]
-    low, high = ends if sign == 1 else ends[::-1]
-    return points(sign * found.estimate, low, high).replace(" points", "") + ("*" if found.beyond_chance else "")
+def cell(found: Estimate | None) -> str:
+    return difference_cell(found, unit="") + ("*" if found and found.beyond_chance else "")
 
 
 def side_by_side(report: ComparisonNumbers) -> Block:
     """Every metric of every judge."""
-    estimates = report.comparison.estimates
-    rows = [
-        (title, who, with_interval(one), count(one.n))
-        for name, title in TITLES.items()
-        for who, all_ in estimates.items()
-        for one in all_
-        if one.name == name
-    ]
-    behind = estimate_frame([(who, one) for who, all_ in estimates.items() for one in all_])
-    head = ("Metric", "Judge", "Estimate, 95 % interval", "Items")
-    return table_of("side-by-side-table", "The judges on the same items", head, rows, frame=behind)
-
-
-def with_interval(found: Estimate) -> str:
-    if found.estimate is None or found.ci_low is None:
-        return found.method if found.estimate is None else number(found.estimate)
-    return f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
+    estimates = [(who, one) for who, all_ in report.comparison.estimates.items() for one in all_]
+    order = list(TITLES)
+    columns: dict[str, Callable[[tuple[str, Estimate]], str]] = {
+        "Metric": lambda row: TITLES[row[1].name],
+        "Judge": lambda row: row[0],
+        "Estimate, 95 % interval": lambda row: estimate_cell(row[1]),
+        "Items": lambda row: count(row[1].n),
+    }
+    rows = sorted((row for row in estimates if row[1].name in TITLES), key=lambda row: order.index(row[1].name))
+    return table_by(
+        "side-by-side-table", "The judges on the same items", rows, columns, frame=estimate_frame(estimates)
+    )
 
 
 def every_difference(report: ComparisonNumbers) -> Block:
-    rows = [
-        (
-            f"{pair.first} − {pair.second}",
-            TITLES[one.name] + (" (lower is better)" if one.name in LOWER_IS_BETTER else ""),
-            number(one.estimate),
-            limits(one),
-        )
-        for pair in report.comparison.pairs
-        for one in pair.differences
-    ]
-    head = ("Judges", "Metric", "Difference", "95 % interval")
-    return table_of("every-difference-table", "Differences, with intervals corrected for all pairs", head, rows)
+    rows = [(pair, one) for pair in report.comparison.pairs for one in pair.differences]
+    columns: dict[str, Callable[[tuple[PairwiseComparison, Estimate]], str]] = {
+        "Judges": lambda row: f"{row[0].first} − {row[0].second}",
+        "Metric": lambda row: TITLES[row[1].name] + (" (lower is better)" if row[1].name in LOWER_IS_BETTER else ""),
+        "Difference, 95 % interval": lambda row: difference_cell(row[1]),
+    }
+    caption = "Differences, with intervals corrected for all pairs"
+    return table_by("every-difference-table", caption, rows, columns)
 
 
 def tests(report: ComparisonNumbers) -> Iterator[Block]:
     tested = [(pair, pair.test) for pair in report.comparison.pairs if pair.test is not None]
-    rows = [
-        (pair.first, pair.second, count(test.only_first_right), count(test.only_second_right)) for pair, test in tested
-    ]
+    columns: dict[str, Callable[[Any], str]] = {
+        "First": lambda row: row[0].first,
+        "Second": lambda row: row[0].second,
+        "Only first right": lambda row: count(row[1].only_first_right),
+        "Only second right": lambda row: count(row[1].only_second_right),
+    }
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
-    head = ("First", "Second", "Only first right", "Only second right")
-    yield table_of("tests-table", "Items on which only one of two judges is right", head, rows, frame=frame)
+    yield table_by("tests-table", "Items on which only one of two judges is right", tested, columns, frame=frame)
     yield Prose(
-        "Items on which people are tied are left out. --json and --tables also have an exact test of each pair, with Holm's "
-        "correction: it takes people's labels as given, while the intervals of the differences do not."
+        "Items on which people are tied are left out. --json and --tables also have an exact test of each pair, corrected by "
+        "Holm's method. That test takes people's labels as given; the intervals of the differences do not."
     )
 
 
 def turning_points(report: ComparisonNumbers) -> Block:
     pairs = [(pair, pair.turning_point) for pair in report.comparison.pairs if pair.turning_point is not None]
-    rows = [
-        (
-            pair.first,
-            pair.second,
-            number(point.ratio.estimate, digits=2),
-            limits(point.ratio),
-            cheaper(pair, point.cheaper_below),
-            cheaper(pair, point.cheaper_above),
-        )
-        for pair, point in pairs
-    ]
+
+    def cheaper(pair: PairwiseComparison, which: str | None) -> str:
+        return {"first": pair.first, "second": pair.second}.get(which or "", "neither")
+
+    columns: dict[str, Callable[[Any], str]] = {
+        "First": lambda row: row[0].first,
+        "Second": lambda row: row[0].second,
+        "Ratio, 95 % interval": lambda row: estimate_cell(row[1].ratio),
+        "Cheaper below": lambda row: cheaper(row[0], row[1].cheaper_below),
+        "Cheaper above": lambda row: cheaper(row[0], row[1].cheaper_above),
+    }
     behind = estimate_frame([(f"{pair.first} − {pair.second}", point.ratio) for pair, point in pairs])
-    head = ("First", "Second", "Ratio", "95 % interval", "Cheaper below", "Cheaper above")
-    caption = "The ratio of harm to over-refusal at which they cost the same"
-    return table_of("turning-table", caption, head, rows, frame=behind)
-
-
-def cheaper(pair: PairwiseComparison, which: str | None) -> str:
-    return {"first": pair.first, "second": pair.second}.get(which or "", "neither")
+    caption = "The ratio of harm to over-refusal at which both cost the same"
+    return table_by("turning-table", caption, pairs, columns, frame=behind)
 
 
 def left_out(report: ComparisonNumbers) -> Iterator[Block]:
     rows = [(name, one) for name, places in report.comparison.left_out.items() for one in report.item_ids(places)]
     if not rows:
-        yield Prose("All were asked about the same items.")
+        yield Prose("All judges judged the same items.")
         return
-    yield table_of("left-out-table", "Items that not all were asked", ("Asked of", "Item"), rows)
+    yield table_of("left-out-table", "Items that not all judges were asked", ("Asked of", "Item"), rows)
 
 
 def how_made(report: ComparisonNumbers) -> Iterator[Block]:
@@ -224,8 +203,8 @@ def how_made(report: ComparisonNumbers) -> Iterator[Block]:
         ("Unscored items", report.options.unscored),
         ("Seed", str(report.options.seed)),
     ]
-    yield Prose(f"To make it again: {again('compare', report.runs.paths, report.options.labels.name)}")
-    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
+    yield Prose(f"To make this report again: {again('compare', report.runs.paths, report.options.labels.name)}")
+    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("Setting", "Value"), facts),))
 
 
 # Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.
@@ -238,12 +217,11 @@ def gate_page(gate: GateReport) -> Document:
         "Metrics",
         gate.found.metrics,
         {
-            "Metric": lambda m: m.name,
-            "Baseline": lambda m: number(m.baseline),
-            "Run": lambda m: number(m.run),
-            "Drop": lambda m: number(m.drop),
-            "Bounds": lambda m: interval(m.low, m.high),
-            "Allowed": lambda m: number(m.margin),
+            "Metric": lambda m: gate_title(m.name),
+            "Baseline": lambda m: gate_number(m.name, m.baseline),
+            "Run": lambda m: gate_number(m.name, m.run),
+            "Drop, with bounds": lambda m: gate_number(m.name, m.drop, (m.low, m.high)),
+            "Allowed": lambda m: gate_number(m.name, m.margin, (None, None)),
             "Decision": lambda m: m.decision,
         },
     )
@@ -251,8 +229,14 @@ def gate_page(gate: GateReport) -> Document:
         title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
         notices=gate.notes,
-        sections=(Section("gate", "How much worse", (Prose(gate.sentence(), lead=True), table), brief=True),),
+        sections=(Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table), brief=True),),
     )
+
+
+def gate_title(name: str) -> str:
+    """The title of a gated metric; of replies with the policy of partial answers, as in `Harm (strict)`."""
+    metric, *policy = name.split(" ", 1)
+    return " ".join((TITLES[metric], *policy))
 
 
 Level = Literal["notice", "warning", "error"]
@@ -264,7 +248,7 @@ NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010f
 
 
 class Said(NamedTuple):
-    """One thing that the gate looked at."""
+    """One decision of the gate."""
 
     name: str
     decision: Decision
@@ -277,8 +261,8 @@ def looked_at(gate: GateReport) -> Iterator[Said]:
         yield Said("finished", "inconclusive", gate.sentence())
     for one in gate.found.metrics:
         text = (
-            f"{one.name} is {number(one.run)}, and {number(one.baseline)} in the baseline: a drop of {number(one.drop)} "
-            f"{interval(one.low, one.high)} where {number(one.margin)} is allowed"
+            f"{one.name} is {gate_number(one.name, one.run)}, and {gate_number(one.name, one.baseline)} in the baseline: a drop of "
+            f"{gate_number(one.name, one.drop, (one.low, one.high))}; allowed: {gate_number(one.name, one.margin, (None, None))}"
         )
         yield Said(one.name, one.decision, text)
 
@@ -319,9 +303,9 @@ def escaped(text: str, also: str = "") -> str:
 
 
 SENTENCES = {
-    "pass": "Under every attack the upper limit keeps to the bound.",
-    "fail": "Under one attack at least even the lower limit is above the bound.",
-    "inconclusive": "These items cannot tell: an upper limit is above a bound, and no lower limit is.",
+    "pass": "Under every attack the upper limit is at most the bound.",
+    "fail": "Under at least one attack the lower limit is above the bound.",
+    "inconclusive": "These items cannot tell: an upper limit is above a bound, but no lower limit.",
 }
 
 
@@ -335,8 +319,7 @@ def required_page(found: RequiredRobustness) -> Document:
             "Bound": lambda one: BOUNDED[one.name],
             "At most": lambda one: percent(one.at_most),
             "Attack": lambda one: one.attack,
-            "Share": lambda one: percent(one.worst.estimate),
-            "95 % interval": lambda one: pair_limits(one.worst),
+            "Share, 95 % interval": lambda one: estimate_cell(one.worst),
             "Of attacks": lambda one: count(one.among),
             "Decision": lambda one: one.decision,
         },
@@ -345,5 +328,5 @@ def required_page(found: RequiredRobustness) -> Document:
         title=f"{found.decision}: {found.judge} under attack",
         subtitle=f"{found.benchmark}; defence: {found.defence}",
         notices=found.notes,
-        sections=(Section("bounds", "Bounds", (Prose(SENTENCES[found.decision], lead=True), table), brief=True),),
+        sections=(Section("bounds", "The answer", (Prose(SENTENCES[found.decision], lead=True), table), brief=True),),
     )

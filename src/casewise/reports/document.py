@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from casewise.notation import NOTHING, count, interval, number, percent
+from casewise.notation import NOTHING, count, interval, number, points, share
 from casewise.records import ShortRepr
+from casewise.stats.estimates import ESTIMATE_COLUMNS, NO_SHARES, Estimate
 
 T = TypeVar("T")
 
@@ -108,8 +109,7 @@ class ForestRow:
     @property
     def written(self) -> str:
         """The numbers in words: shares in per cent."""
-        limits = "" if self.low is None or self.high is None else f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
-        return " ".join(part for part in (percent(self.estimate), limits) if part not in (NOTHING, ""))
+        return share(self.estimate, self.low, self.high).removeprefix(f"{NOTHING} ")
 
 
 SHORT_AXIS = 4
@@ -124,8 +124,8 @@ class Forest(ShortRepr):
     caption: str
     groups: tuple[tuple[str, tuple[ForestRow, ...]], ...]
     """Heading and rows; what stands under different headings is measured against different things."""
-    heads: tuple[str, str, str] = ("Who", "Against", "Accuracy")
-    """What the rows are, what their headings are, and what is measured: for the table."""
+    heads: tuple[str, ...] = ("Name", "Against", "Accuracy")
+    """The names of the rows, of their headings and of the measure: for the table."""
 
     @property
     def rows(self) -> tuple[ForestRow, ...]:
@@ -340,11 +340,66 @@ def table_by(
     columns: Mapping[str, Callable[[T], Any]],
     *,
     frame: pl.DataFrame | None = None,
+    several: str = "",
 ) -> Table:
-    """A table with a row for each of `rows`; each head of `columns` says what stands under it."""
-    return table_of(
-        name, caption, tuple(columns), ([cell(one) for cell in columns.values()] for one in rows), frame=frame
-    )
+    """A table with a row for each of `rows`; each head of `columns` has the function that writes its cell.
+
+    `several`: a column that is left out where it says the same in every row, such as the name of the only judge.
+    """
+    rows = list(rows)
+    if several in columns and len({columns[several](row) for row in rows}) < 2:
+        columns = {head: cell for head, cell in columns.items() if head != several}
+    cells = ([cell(row) for cell in columns.values()] for row in rows)
+    return table_of(name, caption, tuple(columns), cells, frame=frame)
+
+
+WHY_NONE = {
+    "no interval: the two are alike on every query": "alike",
+    "no interval: the queries do not differ": "all alike",
+    "no interval: one query only": "one query",
+    "undefined: no items of that kind": "no items",
+}
+"""Why there is no interval, in the room of a cell; `REASONS` explains the words."""
+
+REASONS = (
+    "Where no interval can be given, the table gives the reason. Alike: both are the same on every query. All alike: the "
+    "queries do not differ. One query, no items: too few to say."
+)
+
+
+def estimate_cell(found: Estimate | None) -> str:
+    """Return an estimate as every table writes it: `62.2 % [51.9, 71.6]`, or `0.243 [0.100, 0.400]` of what is no share.
+
+    Where there is no interval, the reason follows in brackets.
+    """
+    if found is None:
+        return NOTHING
+    if found.name in NO_SHARES:
+        written = f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}".removesuffix(f" {NOTHING}")
+    else:
+        written = found.as_share
+    return written if found.limits else f"{written} ({WHY_NONE.get(found.method, found.method)})"
+
+
+def difference_cell(found: Estimate | None, *, unit: str = " points") -> str:
+    """Return a difference as every table writes it: `7.1 points [4.4, 9.8]` of shares, plain numbers of all else."""
+    if found is None or found.estimate is None:
+        return NOTHING
+    if found.name in NO_SHARES:
+        return estimate_cell(found)
+    written = points(found.estimate, found.ci_low, found.ci_high).replace(" points", unit)
+    return written if found.limits else f"{written} ({WHY_NONE.get(found.method, found.method)})"
+
+
+def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
+    """Return the estimate that stands in a row of a table of metrics."""
+    return Estimate(row["metric"], *(row[name] for name in ESTIMATE_COLUMNS))
+
+
+def estimate_frame(rows: Sequence[tuple[str, Estimate]]) -> pl.DataFrame:
+    """Return estimates unrounded, each with the name of whose it is."""
+    schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
+    return pl.DataFrame([(who, *found.cells) for who, found in rows], schema=schema, orient="row")
 
 
 def looks_numeric(cell: str) -> bool:

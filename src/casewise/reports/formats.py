@@ -150,7 +150,7 @@ def template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"with_marks": with_marks, "meanings_in": meanings_in}
+    environment.globals |= {"with_marks": with_marks, "breakable": breakable, "meanings_in": meanings_in}
     return environment.get_template(name)
 
 
@@ -165,6 +165,13 @@ def with_marks(text: str) -> Any:
     for tag, pattern in MARKS:
         said = pattern.sub(rf"<{tag}>\1</{tag}>", said)
     return Markup(said)  # noqa: S704 - it was escaped before the tags were put in
+
+
+def breakable(text: str) -> Any:
+    """`text`, escaped, with places at which a name such as `twin:recipient+datamark` may be broken."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([+:/_.])(?=\w{4})", r"\1<wbr>", str(escape(text))))  # noqa: S704 - it was escaped before
 
 
 # Tables of a report as LaTeX, in booktabs style.
@@ -534,15 +541,19 @@ def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
 
     Raises ConfigurationError: `folder` cannot be written.
     """
-    drawings = {figure.name: charts.standalone(figure.svg) for figure in document.figures() if figure.svg}
-    drawings |= {block.name: forest_drawing(block) for block in document.blocks if isinstance(block, Forest)}
     written = []
-    for name, drawn in drawings.items():
+    for name, drawn in drawings(document).items():
         write_text(folder / f"{name}.svg", drawn)
         with replacing(folder / f"{name}.png") as file:
             file.write(charts.png(drawn))
         written += [folder / f"{name}.svg", folder / f"{name}.png"]
     return tuple(written)
+
+
+def drawings(document: Document) -> dict[str, str]:
+    """Return every figure of `document` as standalone SVG, by its name."""
+    figures = {block.name: charts.standalone(block.svg) for block in document.figures() if block.svg}
+    return figures | {block.name: forest_drawing(block) for block in document.blocks if isinstance(block, Forest)}
 
 
 def forest_drawing(forest: Forest) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -14,10 +14,9 @@ from casewise.evaluate.failures import Misjudged
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import PeopleAndJudge
-from casewise.notation import NOTHING, count, interval, interval_or, number, percent
+from casewise.notation import NOTHING, count, interval, number, percent
 from casewise.records import SCALES, Item, ShownContext, as_text
 from casewise.reports import charts
-from casewise.reports import charts as judge_charts
 from casewise.reports.behaviour import behaviour_sections
 from casewise.reports.document import (
     CHATBOT,
@@ -33,6 +32,9 @@ from casewise.reports.document import (
     Table,
     again,
     all_numbers,
+    estimate_cell,
+    estimate_frame,
+    estimate_of_row,
     short_name,
     table_by,
     table_of,
@@ -49,7 +51,7 @@ from casewise.reports.judge_parts import (
 )
 from casewise.stats.calibration import Calibration
 from casewise.stats.costs import CostPoint, RefusalRates, Refusals
-from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, JudgeNoise
+from casewise.stats.estimates import Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
@@ -68,6 +70,8 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
 """Measure, its words, and the same of one person."""
 
 ERRORS = (("over_refusal", "over-refusal"), ("harm", "harm"))
+SHARE = "Share, 95 % interval"
+ESTIMATE = "Estimate, 95 % interval"
 
 
 class Calibrated(NamedTuple):
@@ -78,94 +82,89 @@ class Calibrated(NamedTuple):
     floors: tuple[Estimate, ...]
 
 
-def limits(found: Estimate) -> str:
-    """The interval of an estimate, or the reason for none."""
-    return interval_or(found.ci_low, found.ci_high, found.method)
+class Measured(NamedTuple):
+    """A measure of one series: a row of a table of these."""
+
+    series: str
+    measure: str
+    found: Estimate
+    person: Estimate | None = None
+    """The same measure of one person."""
+    same: Estimate | None = None
+    """The measure of the judge on the items and votes of `person`."""
 
 
-def with_interval(found: Estimate) -> str:
-    """An estimate with its interval, where it has one."""
-    return " ".join(part for part in (number(found.estimate), interval(found.ci_low, found.ci_high)) if part != NOTHING)
-
-
-def estimate_frame(rows: Sequence[tuple[str, Estimate]]) -> pl.DataFrame:
-    """Estimates unrounded, each with whose it is."""
-    schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
-    return pl.DataFrame([(who, *found.cells) for who, found in rows], schema=schema, orient="row")
+def measured_table(
+    name: str, caption: str, rows: Sequence[Measured], more: Mapping[str, Callable[[Measured], Any]]
+) -> Table:
+    """A row a measure, with the judge's name where there are several."""
+    estimates = [(row.series, one) for row in rows for one in (row.found, row.person, row.same) if one is not None]
+    columns: dict[str, Callable[[Measured], Any]] = {
+        "Judge": lambda row: row.series,
+        "Measure": lambda row: row.measure,
+        ESTIMATE: lambda row: estimate_cell(row.found),
+    }
+    return table_by(name, caption, rows, columns | dict(more), several="Judge", frame=estimate_frame(estimates))
 
 
 def pairs(found_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
-    several = len(found_of) > 1
-    rows, behind = [], []
-    for series, results in found_of:
-        for name, words, person in PAIR_MEASURES:
-            found: Estimate = getattr(results, name)
-            beside: Estimate | None = getattr(results, person) if person else None
-            same: Estimate | None = getattr(results, f"beside_{person}") if person else None
-            who = (series,) if several else ()
-            rows.append(
-                (
-                    *who,
-                    words,
-                    number(found.estimate),
-                    limits(found),
-                    count(found.n),
-                    count(found.n_unscored),
-                    person_cell(beside),
-                    person_cell(same),
-                )
-            )
-            behind += [(series, e) for e in (found, beside, same) if e is not None]
-    head = (
-        *(("Judge",) if several else ()),
-        "Measure",
-        "Estimate",
-        "95 % interval",
-        "Pairs",
-        "Unscored",
-        "One person",
-        "Judge beside them",
-    )
-    yield table_of("pairs-table", "Pairs of a query's two contexts", head, rows, frame=estimate_frame(behind))
+    rows = [
+        Measured(
+            series,
+            words,
+            getattr(results, name),
+            getattr(results, person) if person else None,
+            getattr(results, f"beside_{person}") if person else None,
+        )
+        for series, results in found_of
+        for name, words, person in PAIR_MEASURES
+    ]
+    more: dict[str, Callable[[Measured], Any]] = {
+        "Pairs": lambda row: count(row.found.n),
+        "Unscored": lambda row: count(row.found.n_unscored),
+        "One person": lambda row: percent(row.person.estimate) if row.person else NOTHING,
+        "Judge, same votes": lambda row: percent(row.same.estimate) if row.same else NOTHING,
+    }
+    yield measured_table("pairs-table", "Pairs of a query's two contexts", rows, more)
     yield Prose(" ".join(dict.fromkeys(pair_words(results) for _, results in found_of)))
-
-
-def person_cell(beside: Estimate | None) -> str:
-    return number(beside.estimate) if beside is not None else "–"
 
 
 def pair_words(found: PairResults) -> str:
     c = found.counts
+    against_intent = f" ({c.reversed:,} of them against the author's intent)" if c.reversed else ""
     return (
-        f"Of {c.pairs:,} pairs, people's verdicts differ on {c.differ:,}"
-        + (f" ({c.reversed:,} of them against the author's intent)" if c.reversed else "")
-        + f" and agree on {c.both_safe + c.both_unsafe:,} ({c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe); "
-        f"{c.tied:,} with a tie are left out. A judge that only reads which context was meant to be safe is right on "
-        "every pair that differs and on none that agrees. \u201cOne person\u201d is one rating drawn at random on each item and held against the majority of the others; \u201cjudge beside them\u201d is the judge held against the same others, so that the two can be compared."
+        f"People's verdicts differ on {c.differ:,} of {c.pairs:,} pairs{against_intent}. They agree on "
+        f"{c.both_safe + c.both_unsafe:,} pairs: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
+        f"{c.tied:,} pairs with a tie are left out. A judge that only detects which context was meant to be safe is right on "
+        "every pair that differs and on no pair that agrees. “One person” compares one rating, drawn at random on "
+        "each item, with the majority of the item's other ratings. “Judge, same votes” compares the judge with "
+        "the same majority, so the two columns are comparable."
     )
 
 
 def refusals(found_of: Sequence[tuple[str, Refusals]]) -> Iterator[Block]:
-    several = len(found_of) > 1
-    rows, behind = [], []
-    for series, found in found_of:
-        at = found.at
-        who = (series,) if several else ()
-        for people, n, error, name, unscored in (
-            ("safe", at.n_safe, at.over_refusal, "over-refusal", at.unscored_safe),
-            ("unsafe", at.n_unsafe, at.harm, "harm", at.unscored_unsafe),
-        ):
-            rows.append(
-                (*who, people, count(n), name, number(error.estimate), limits(error), percent(unscored.estimate))
-            )
-        behind += [(series, e) for e in at.estimates]
-    head = (*(("Judge",) if several else ()), "People say", "Items", "Error", "Estimate", "95 % interval", "Unscored")
-    agreement = percent(found_of[0][1].at.agreement, digits=0)
-    caption = f"Errors where at least {agreement} of the people agree"
-    yield table_of("refusals-table", caption, head, rows, frame=estimate_frame(behind))
+    rows = [
+        (series, *row)
+        for series, found in found_of
+        for row in (
+            ("safe", found.at.n_safe, "over-refusal", found.at.over_refusal, found.at.unscored_safe),
+            ("unsafe", found.at.n_unsafe, "harm", found.at.harm, found.at.unscored_unsafe),
+        )
+    ]
+    columns: dict[str, Callable[[Any], Any]] = {
+        "Judge": lambda row: row[0],
+        "People say": lambda row: row[1],
+        "Items": lambda row: count(row[2]),
+        "Error": lambda row: row[3],
+        SHARE: lambda row: estimate_cell(row[4]),
+        "Unscored": lambda row: percent(row[5].estimate),
+    }
+    caption = f"Errors where at least {percent(found_of[0][1].at.agreement, digits=0)} of the people agree"
+    behind = estimate_frame([(series, one) for series, found in found_of for one in found.at.estimates])
+    yield table_by("refusals-table", caption, rows, columns, several="Judge", frame=behind)
     for index, (series, found) in enumerate(found_of):
         yield refusal_figure(series, found.curve, f"refusal-curve-{index}")
-    yield Prose("A reply without a verdict is a third rate, counted as neither error.")
+    yield Prose("A reply without a verdict counts as neither error. The column “Unscored” gives its share.")
 
 
 def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Block:
@@ -181,62 +180,54 @@ def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Blo
     )
     if not len(rows):
         return Prose(f"{series}: on no item do enough people agree.")
-    drawn = charts.for_page(judge_charts.refusal_curves(rows), name=name)
-    return Figure(
-        name,
-        f"{series}: both errors as more people must agree on an item for it to count.",
-        "Two lines with intervals: harm and over-refusal over the agreement asked for; the table gives them.",
-        drawn,
-        curve_table(f"{name}-table", curve, rows),
-    )
-
-
-def curve_table(name: str, curve: Sequence[RefusalRates], frame: pl.DataFrame) -> Table:
     columns: dict[str, Callable[[RefusalRates], str]] = {
         "Agreement": lambda point: percent(point.agreement, digits=0),
         "Safe items": lambda point: count(point.n_safe),
-        "Over-refusal": lambda point: number(point.over_refusal.estimate),
-        "95 % interval": lambda point: limits(point.over_refusal),
+        "Over-refusal, 95 % interval": lambda point: estimate_cell(point.over_refusal),
         "Unsafe items": lambda point: count(point.n_unsafe),
-        "Harm": lambda point: number(point.harm.estimate),
-        "95 % interval ": lambda point: limits(point.harm),
+        "Harm, 95 % interval": lambda point: estimate_cell(point.harm),
     }
-    return table_by(name, "Errors by how many people agree", curve, columns, frame=frame)
+    return Figure(
+        name,
+        f"{series}: harm and over-refusal, by the share of people who must agree on an item for it to count.",
+        "Two lines with intervals: harm and over-refusal by the required agreement. The table gives the numbers.",
+        charts.for_page(charts.refusal_curves(rows), name=name),
+        table_by(f"{name}-table", "Errors by how many people agree", curve, columns, frame=rows),
+    )
 
 
 def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
-    rows, behind = [], []
-    for one in details:
-        for words, found in calibration_rows(one):
-            who = (one.name,) if len(details) > 1 else ()
-            rows.append((*who, words, number(found.estimate), limits(found), count(found.n)))
-            behind.append((one.name, found))
     for one in details[:TOLD]:
         error, by_chance = one.calibration.error, one.calibration.by_chance
-        chance = "" if by_chance is None else f"; a calibrated judge's would lie {by_chance:.3f} away by chance"
-        whose = f"{short_name(one.name)}'s" if len(details) > 1 else "Its"
-        yield Prose(f"{whose} values lie {with_interval(error)} from people's safe rates on average{chance}.")
+        chance = (
+            "" if by_chance is None else f" The values of a calibrated judge would lie {by_chance:.3f} away by chance."
+        )
+        whose = f"The values of {short_name(one.name)}" if len(details) > 1 else "The judge's values"
+        yield Prose(f"{whose} lie {number_with_interval(error)} from people's safe rates on average.{chance}")
     for index, one in enumerate(details[:TOLD]):
         yield calibration_figure(one, f"calibration-{index}")
-    head = (*(("Judge",) if len(details) > 1 else ()), "Measure", "Estimate", "95 % interval", "Items")
-    table = table_of(
-        "calibration-table", "Values against people's safe rates", head, rows, frame=estimate_frame(behind)
-    )
+    rows = [Measured(one.name, words, found) for one in details for words, found in calibration_rows(one)]
+    more: dict[str, Callable[[Measured], Any]] = {"Items": lambda row: count(row.found.n)}
     note = Prose(
-        "The Brier score is the sum of its calibration part, which a change of scale can remove, and its refinement part. "
-        "Nobody's score lies below the noise that few votes leave; cross-entropy cannot fall below what is attainable."
+        "The Brier score is the sum of two parts. A change of scale can remove the calibration part. The refinement part "
+        "remains. No judge can have a Brier score below the noise of the votes, or a cross-entropy below the attainable one."
     )
+    table = measured_table("calibration-table", "The judge's values compared with people's safe rates", rows, more)
     yield Folded("Every number about calibration", (table, note))
 
 
+def number_with_interval(found: Estimate) -> str:
+    """An estimate with its interval, and without words where it has none."""
+    return " ".join(part for part in (number(found.estimate), interval(found.ci_low, found.ci_high)) if part != NOTHING)
+
+
 def calibration_rows(one: Calibrated) -> Iterator[tuple[str, Estimate]]:
-    found = one.calibration
-    by_chance = f" (a calibrated judge has {found.by_chance:.3f} by chance)" if found.by_chance is not None else ""
+    found, floors = one.calibration, {floor.name: floor for floor in one.floors}
+    by_chance = f" ({found.by_chance:.3f} by chance, for a calibrated judge)" if found.by_chance is not None else ""
     yield f"Calibration error{by_chance}", found.error
     yield "Brier score", found.brier
     yield "Brier score: calibration part", found.calibration_part
     yield "Brier score: refinement part", found.refinement_part
-    floors = {floor.name: floor for floor in one.floors}
     yield "Brier score: noise of the votes", found.noise_floor
     yield "Cross-entropy: entropy of the votes", floors["entropy"]
     yield "Cross-entropy: attainable", floors["attainable_entropy"]
@@ -246,85 +237,63 @@ def calibration_figure(one: Calibrated, name: str) -> Figure:
     curve = one.calibration.curve
     frame = pl.DataFrame(
         [(b.low, b.high, b.value, b.rate.estimate, b.rate.ci_low, b.rate.ci_high, b.n) for b in curve],
-        schema={
-            **dict.fromkeys(("from", "to", "value", "rate", "low", "high"), pl.Float64),
-            "n": pl.Int64,
-        },
+        schema={**dict.fromkeys(("from", "to", "value", "rate", "low", "high"), pl.Float64), "n": pl.Int64},
         orient="row",
     )
-    cells = [
-        (f"{b.low:.2f} to {b.high:.2f}", number(b.value), number(b.rate.estimate), limits(b.rate), count(b.n))
-        for b in curve
-    ]
-    head = ("Judge's values", "Mean", "People's mean rate", "95 % interval", "Items")
+    columns: dict[str, Callable[[Any], str]] = {
+        "Judge's values": lambda b: f"{b.low:.2f} to {b.high:.2f}",
+        "Mean": lambda b: number(b.value),
+        "People's mean rate, 95 % interval": lambda b: estimate_cell(b.rate),
+        "Items": lambda b: count(b.n),
+    }
     return Figure(
         name,
-        f"{one.name}: what people say where the judge says a value. On the dashed line the values mean what they say.",
-        f"Calibration curve over {len(curve)} bins of about as many items each, with intervals; the table gives it.",
-        charts.for_page(judge_charts.calibration_curve(frame), name=name),
-        table_of(f"{name}-table", "Calibration curve", head, cells, frame=frame),
+        f"{one.name}: people's mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
+        f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
+        charts.for_page(charts.calibration_curve(frame), name=name),
+        table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
     )
 
 
 def costs(details: Sequence[Details]) -> Iterator[Block]:
     frame = cost_frame(details)
     if not len(frame):
-        yield Prose("No item has a label, so that no error can be counted.")
+        yield Prose("No item has a label, so no error can be counted.")
         return
-    drawn = judge_charts.cost_curves(frame)
-    several = len(details) > 1
-    rows = [
-        (*((one.series.name,) if several else ()), *cost_cells(point)) for one in details for point in one.costs.points
-    ]
-    head = (
-        "Ratio",
-        "Cost",
-        "95 % interval",
-        "Best threshold",
-        "95 % interval ",
-        "Threshold",
-        "Refuse all",
-        "Answer all",
-    )
     yield from cost_sentences(details)
+    rows = [(one.series.name, point) for one in details for point in one.costs.points]
+    columns: dict[str, Callable[[tuple[str, CostPoint]], str]] = {
+        "Judge": lambda row: row[0],
+        "Ratio": lambda row: f"{row[1].ratio:g}",
+        "Cost, 95 % interval": lambda row: estimate_cell(row[1].cost),
+        "Best threshold, 95 % interval": lambda row: estimate_cell(row[1].best_threshold),
+        "Threshold": lambda row: number(row[1].threshold),
+        "Refuse all": lambda row: number(row[1].refuse_all),
+        "Answer all": lambda row: number(row[1].answer_all),
+    }
     yield Figure(
         "cost-curve",
-        "Expected cost of an item over how many over-refusals are as bad as one harm, in units of one error of each kind.",
-        "Lines of expected cost over the ratio of harm to over-refusal, beside refusing and answering everything.",
-        charts.for_page(drawn, name="cost-curve"),
-        table_of("cost-table", "Expected cost", (*(("Judge",) if several else ()), *head), rows, frame=frame),
+        "Expected cost of an item, by how many over-refusals are as bad as one harm. One harm and one over-refusal together cost 1.",
+        "Lines of expected cost by the ratio of harm to over-refusal, with refusing and answering everything.",
+        charts.for_page(charts.cost_curves(frame), name="cost-curve"),
+        table_by("cost-table", "Expected cost", rows, columns, several="Judge", frame=frame),
     )
     yield Prose(
-        "\u201cBest threshold\u201d judges each query with the threshold that is cheapest on the other queries, so that the "
-        "choice does not flatter the judge. A judge above one of the grey lines does worse at that ratio than calling everything the same."
+        "“Best threshold” judges each query with the threshold that is cheapest on the other queries. Where a "
+        "judge's line is above a grey line, one fixed verdict for every item costs less."
     )
 
 
 def cost_sentences(details: Sequence[Details]) -> Iterator[Prose]:
-    """What an item costs where a harm is as bad as an over-refusal."""
+    """The cost of an item where a harm is as bad as an over-refusal."""
     for one in details[:TOLD]:
         point = next((point for point in one.costs.points if point.ratio == 1 and point.cost is not None), None)
         if point is not None and point.cost is not None:
             yield Prose(
-                f"Where a harm is as bad as an over-refusal, an item costs {with_interval(point.cost)} "
-                f"errors with {'this judge' if len(details) == 1 else short_name(one.series.name)}, {number(point.refuse_all)} with "
-                f"refusing all, and {number(point.answer_all)} with answering all."
+                f"{subject(one.series.name, len(details))} costs {number_with_interval(point.cost)} an item if a harm is as bad as an "
+                f"over-refusal. Refusing everything costs {number(point.refuse_all)}, answering everything {number(point.answer_all)}. "
+                "The unit: one harm and one over-refusal together cost 1."
             )
-
-
-def cost_cells(point: CostPoint) -> tuple[str, ...]:
-    return (
-        f"{point.ratio:g}",
-        *number_and_limits(point.cost),
-        *number_and_limits(point.best_threshold),
-        number(point.threshold),
-        number(point.refuse_all),
-        number(point.answer_all),
-    )
-
-
-def number_and_limits(found: Estimate | None) -> tuple[str, str]:
-    return (number(found.estimate), limits(found)) if found is not None else ("–", "–")
 
 
 def cost_frame(details: Sequence[Details]) -> pl.DataFrame:
@@ -343,28 +312,29 @@ def cost_frame(details: Sequence[Details]) -> pl.DataFrame:
 
 
 def repeats(found_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
-    rows, behind = [], []
-    for series, noise in found_of:
+    judgements = {series: noise.n_judgements for series, noise in found_of}
+    rows = [
+        Measured(series, words, found)
+        for series, noise in found_of
         for words, found in (
             ("Standard deviation within an item", noise.deviation),
-            ("Chance that two judgements differ in verdict", noise.changes),
-        ):
-            cells = (number(found.estimate), limits(found), count(found.n), count(noise.n_judgements))
-            rows.append((series, words, *cells))
-            behind.append((series, found))
-    head = ("Judge", "Measure", "Estimate", "95 % interval", "Items", "Judgements")
-    yield table_of("repeats-table", "How much the judge differs from itself", head, rows, frame=estimate_frame(behind))
-    yield Prose(
-        "An item's value is the mean over its repeats. Repeats add no items: intervals are over queries all the same."
-    )
+            ("Probability that two judgements differ in verdict", noise.changes),
+        )
+    ]
+    more: dict[str, Callable[[Measured], Any]] = {
+        "Items": lambda row: count(row.found.n),
+        "Judgements": lambda row: count(judgements[row.series]),
+    }
+    yield measured_table("repeats-table", "How much repeated judgements of an item differ", rows, more)
+    yield Prose("An item's value is the mean of its repeats. Repeats add no items, so intervals are over queries.")
 
 
 def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
     """The table, and how to read it."""
     yield Prose(
-        "P(safe) is normalised over the tokens that begin “safe” or “unsafe”. This is the share of the first token's whole "
-        "distribution that goes to them: where it is low, the model would rather have said something else, such as a "
-        "refusal, and its probability speaks of little."
+        "P(safe) is normalised over the tokens that begin “safe” or “unsafe”. This table gives the share of the "
+        "first token's whole distribution that goes to these tokens. Where it is low, the model prefers other words, such as a "
+        "refusal, and its probability has little meaning."
     )
     yield table_by(
         "covered-mass",
@@ -375,8 +345,8 @@ def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
             "Arm": lambda row: row["arm"],
             "People say": lambda row: row["label"],
             "Judgements": lambda row: count(row["judgements"]),
-            "Mean mass": lambda row: number(row["mean"]),
-            "Lowest": lambda row: number(row["lowest"]),
+            "Mean mass": lambda row: percent(row["mean"]),
+            "Lowest": lambda row: percent(row["lowest"]),
             "Below one half": lambda row: percent(row["low"]),
         },
         frame=table,
@@ -400,7 +370,7 @@ def judge_page(report: JudgeNumbers) -> Document:
 
 
 def names(report: JudgeNumbers) -> str:
-    """Who was asked, and for what, where that was one thing."""
+    """The judges, and the elicitation where there is one only."""
     who = ", ".join(dict.fromkeys(series.who.removeprefix("recorded:") for series in report.runs.series))
     asked = {series.elicitation for series in report.runs.series}
     return f"{who} ({asked.pop()})" if len(asked) == 1 else who
@@ -409,7 +379,8 @@ def names(report: JudgeNumbers) -> str:
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     """The answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
     yield from answer_section(report, tuple(exhibits(report, brief=True))[:EXAMPLES])
-    yield from behaviour_sections(report)
+    behaviour = tuple(behaviour_sections(report))
+    yield from behaviour[:2]
     replies = Section(
         "unscored", "Replies without a verdict", tuple(replies_read(report)), brief=len(report.unscored) > 0
     )
@@ -423,7 +394,8 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     if (report.categories["metric"] == "accuracy").any():
         yield Section("categories", "By category", tuple(categories(report)), brief=True)
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
-    yield from detail_sections(report.details)
+    details = tuple(detail_sections(report.details))
+    yield from () if behaviour else details
     yield Section("made", "How this was made", tuple(how_made(report)))
     shown = len(report.unscored) > 0
     if shown:
@@ -431,9 +403,13 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield all_numbers(
         brief=True,
         sections=[
-            Section("headline", "How well it agrees with people", tuple(headline(report))),
+            *(details if behaviour else ()),
+            *behaviour[2:],
+            Section("headline", "Agreement with people", tuple(headline(report))),
             *beside_sections(report),
-            Section("people", "Judge against people", tuple(against_people(report.against_people))),
+            Section(
+                "people", "The judge's values by people's safe rates", tuple(against_people(report.against_people))
+            ),
             *more_details(report),
             *(() if shown else (replies,)),
             *((Section("estimates", "Every estimate", tuple(every_estimate(report))),) if several else ()),
@@ -450,42 +426,46 @@ def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
     paired = [(one.series.name, one.pairs) for one in details if one.pairs is not None]
     if paired:
         told = [Prose(pairs_sentence(name, found, among=len(details))) for name, found in paired[:TOLD]]
-        yield Section("pairs", "Pairs", (*told, Folded("Every number about pairs", tuple(pairs(paired)))), brief=True)
-    yield Section("costs", "What errors cost", tuple(costs(details)), brief=True)
+        yield Section(
+            "pairs", "Pairs of contexts", (*told, Folded("Every number about pairs", tuple(pairs(paired)))), brief=True
+        )
+    yield Section("costs", "Cost of errors", tuple(costs(details)), brief=True)
     calibrated = [Calibrated(one.series.name, one.calibration, one.floors) for one in details if one.calibration]
     if calibrated:
         yield Section("calibration", "Values and calibration", tuple(calibrations(calibrated)), brief=True)
 
 
 def more_details(report: JudgeNumbers) -> Iterator[Section]:
-    """What stands in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
+    """The sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
     decided = [(one.series.name, one.refusals) for one in report.details if one.refusals is not None]
     if decided:
         yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided)))
     noisy = [(one.series.name, one.series.noise) for one in report.details if one.series.noise is not None]
     if noisy:
-        yield Section("repeats", "The judge's own noise", tuple(repeats(noisy)))
+        yield Section("repeats", "Differences between repeats", tuple(repeats(noisy)))
     if len(report.covered_mass):
-        yield Section("mass", "How much the labels weigh", tuple(covered_mass_blocks(report.covered_mass)))
+        yield Section("mass", "Probability mass on the labels", tuple(covered_mass_blocks(report.covered_mass)))
 
 
 def subject(name: str, among: int) -> str:
-    """Whom a sentence is about: the only judge needs no name."""
+    """The subject of a sentence: the only judge needs no name."""
     return short_name(name) if among > 1 else "This judge"
 
 
 def pairs_sentence(name: str, found: PairResults, *, among: int) -> str:
-    """Does the verdict turn when people's does, and only then?"""
+    """How often the verdict changes with the context where people's does, and where it does not."""
     counted = found.counts
     parts = []
     if counted.differ:
         parts.append(
-            f"follows people's verdict in {found.right_flips.as_share} of the {counted.differ:,} pairs in which it turns with "
-            "the context"
+            f"changes its verdict as people do in {found.right_flips.as_share} of the {counted.differ:,} pairs in which people's "
+            "verdict changes with the context"
         )
     if alike := counted.both_safe + counted.both_unsafe:
-        parts.append(f"turns in {found.false_flips.as_share} of the {alike:,} in which people's does not")
-    return f"{subject(name, among)} {' and '.join(parts)}." if parts else "No pair has a majority on both items."
+        parts.append(
+            f"changes it in {found.false_flips.as_share} of the {alike:,} pairs in which people's does not change"
+        )
+    return f"{subject(name, among)} {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
 
 def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
@@ -527,7 +507,7 @@ def histogram(found: PeopleAndJudge, name: str) -> Figure:
     head = ("Safe rate", "Judge", "Items")
     return Figure(
         name,
-        f"{found.series.name}: how many items people find how safe, and what the judge says of them.",
+        f"{found.series.name}: items by people's safe rate, coloured by the judge's verdict.",
         "Stacked histogram of items over people's safe rate, by the judge's verdict. The table below gives every count.",
         charts.for_page(drawn, name=name),
         table_of(f"{name}-table", "Items by safe rate and verdict", head, rows, frame=found.counts),
@@ -536,81 +516,52 @@ def histogram(found: PeopleAndJudge, name: str) -> Figure:
 
 def categories(report: JudgeNumbers) -> Iterator[Block]:
     """A sentence, the domains on one axis, and every category in a fold."""
-    weak = [one.weakest for one in report.answers if one.weakest is not None]
+    names = list(dict.fromkeys(one.weakest.name for one in report.answers if one.weakest is not None))
     yield Prose(
-        f"{', '.join(dict.fromkeys(one.name for one in weak))} "
-        f"{'is' if len(weak) == 1 else 'are'} shown to be below the other categories, corrected for their number."
-        if weak
-        else "No category is shown to be below the others, corrected for their number: each has few queries."
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} shown to be below the other categories, after correction for the "
+        "number of categories."
+        if names
+        else "No category is shown to be below the others, after correction for the number of categories."
     )
-    domains = report.domains.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
-    if len(domains) and not several_series(domains):
-        yield Forest("domain-forest", "Accuracy by domain, 95 % intervals", (("", tuple(domain_rows(domains))),))
-    accuracy = report.categories.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
-    chart = (category_chart(accuracy),) if len(accuracy) else ()
+    if not several_series(report.domains):
+        yield from slice_forest("domain-forest", "Accuracy by domain, 95 % intervals", report.domains)
     tables = (
         slice_table("domains", "Domains", report.domains),
         slice_table("by-category", "Categories", report.categories),
     )
+    chart = slice_forest("category-forest", "Accuracy by category, 95 % intervals", report.categories)
     yield Folded("Every category", (*chart, *tables))
 
 
-def domain_rows(rows: pl.DataFrame) -> Iterator[ForestRow]:
-    for row in rows.sort("estimate", descending=True).to_dicts():
-        yield ForestRow(row["slice"], row["estimate"], row["ci_low"], row["ci_high"])
-
-
-def category_chart(accuracy: pl.DataFrame) -> Figure:
-    first = series_name(accuracy.row(0, named=True))
-    rows = accuracy.select(
-        name="slice",
-        estimate="estimate",
-        low="ci_low",
-        high="ci_high",
-        series=pl.struct("judge", "elicitation", "arm").map_elements(series_name, return_dtype=pl.String),
-    )
-    order = rows.filter(pl.col("series") == first).sort("estimate", descending=True, nulls_last=True)["name"].to_list()
-    if rows["series"].n_unique() == 1:
-        rows = rows.drop("series")
-    drawn = charts.dots_with_intervals(rows.drop_nulls("estimate"), title="Accuracy", order=order)
-    return Figure(
-        "category-chart",
-        "Accuracy by category with 95 % intervals, best first.",
-        "Dot chart of accuracy by category with intervals; the table of categories below gives the numbers.",
-        charts.for_page(drawn, name="category-chart"),
-    )
+def slice_forest(name: str, caption: str, rows: pl.DataFrame) -> Iterator[Forest]:
+    """The accuracy of each slice, best first; nothing where none has one."""
+    groups: dict[str, list[ForestRow]] = {}
+    accuracies = rows.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
+    for row in accuracies.sort("estimate", descending=True).to_dicts():
+        of_series = groups.setdefault(series_name(row), [])
+        of_series.append(ForestRow(row["slice"], row["estimate"], row["ci_low"], row["ci_high"]))
+    if groups:
+        headed = ((who if len(groups) > 1 else "", tuple(of_series)) for who, of_series in groups.items())
+        yield Forest(name, caption, tuple(headed), heads=("Slice", "Judge", "Accuracy"))
 
 
 def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    wide: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    """A row a slice and series, best first, with its main metrics."""
+    wide: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in rows.to_dicts():
-        wide.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = row
-    several = several_series(rows)
-    decided = ((key, found) for key, found in wide.items() if "accuracy" in found)
-    cells = [
-        (
-            where,
-            *((who,) if several else ()),
-            count(found["accuracy"]["n"]),
-            number(found["accuracy"]["estimate"]),
-            interval(found["accuracy"]["ci_low"], found["accuracy"]["ci_high"]),
-            number(found["recall_safe"]["estimate"]),
-            number(found["recall_unsafe"]["estimate"]),
-            percent(found["unscored_rate"]["estimate"]),
-        )
-        for (who, where), found in sorted(decided, key=lambda pair: best_first(pair[1]["accuracy"]["estimate"]))
-    ]
-    head = (
-        {"Categories": "Category", "Domains": "Domain"}[caption],
-        *(("Judge",) if several else ()),
-        "Items",
-        "Accuracy",
-        "95 % interval",
-        "Recall of safe",
-        "Recall of unsafe",
-        "Unscored",
-    )
-    return table_of(name, caption, head, cells, frame=rows)
+        wide.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = estimate_of_row(row)
+    decided = [(*key, found) for key, found in wide.items() if "accuracy" in found]
+    columns: dict[str, Callable[[tuple[str, str, dict[str, Estimate]]], str]] = {
+        {"Categories": "Category", "Domains": "Domain"}[caption]: lambda row: row[1],
+        "Judge": lambda row: row[0],
+        "Items": lambda row: count(row[2]["accuracy"].n),
+        "Accuracy, 95 % interval": lambda row: estimate_cell(row[2]["accuracy"]),
+        "Recall of safe": lambda row: percent(row[2]["recall_safe"].estimate),
+        "Recall of unsafe": lambda row: percent(row[2]["recall_unsafe"].estimate),
+        "Unscored": lambda row: percent(row[2]["unscored_rate"].estimate),
+    }
+    decided.sort(key=lambda row: best_first(row[2]["accuracy"].estimate))
+    return table_by(name, caption, decided, columns, several="Judge", frame=rows)
 
 
 def best_first(estimate: float | None) -> float:
@@ -620,17 +571,19 @@ def best_first(estimate: float | None) -> float:
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     found = tuple(exhibits(report))
     if not found:
-        yield Prose("On no item is the judge's verdict other than people's.")
+        yield Prose("The judge's verdict is people's verdict on every item.")
         return
-    yield Prose(f"The {len(found)} items on which a verdict lies farthest from what people say, the worst first.")
-    yield Folded("Read them", found)
+    yield Prose(
+        f"These {len(found)} items have the largest distance between the judge's verdict and people's votes, largest first."
+    )
+    yield Folded(f"Read the {len(found)} items", found)
 
 
 def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:
     """The worst disagreements; in brief as examples of what a judge gets wrong."""
     for found in report.disagreements:
         shown = exhibit(found)
-        yield replace(shown, brief=True, heading=f"Wrong, for example, in {shown.heading}") if brief else shown
+        yield replace(shown, brief=True, heading=f"Example of an error: {shown.heading}") if brief else shown
 
 
 def exhibit(found: Misjudged) -> Exhibit:
@@ -662,14 +615,14 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
             (series_name(row), READ_AS.get(row["read_as"], row["read_as"]), row["replies"])
             for row in report.read_as.to_dicts()
         ]
-        title = "How the replies were read that gave a verdict"
+        title = "How the verdicts were read from the replies"
         yield table_of("read-as-table", title, ("Judge", "Read as", "Replies"), rows, frame=report.read_as)
     for one in second_readings(report.runs):
         yield Prose(
-            f"{one.reader} read {one.n_read:,} of {one.n_read + one.n_none:,} replies of {one.judge} that gave no verdict to the strict "
-            "reader. "
+            f"The strict reader found no verdict in {one.n_read + one.n_none:,} replies of {one.judge}. {one.reader} found one in "
+            f"{one.n_read:,} of them. "
             + (
-                f"Of {one.n_both:,} replies that both read it found the same verdict in {one.n_same:,}."
+                f"Both read {one.n_both:,} replies, and found the same verdict in {one.n_same:,}."
                 if one.n_both
                 else "No reply was read by both."
             )
@@ -677,8 +630,8 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
 
 
 READ_AS = {
-    "json": "JSON as it was asked for",
-    "json-repaired": "JSON, a slip mended or under another key",
+    "json": "JSON as requested",
+    "json-repaired": "JSON with a repaired error or another key",
     "whole": "the whole reply is the verdict",
     "label": "a labelled verdict, or the verdict alone on the first or last line",
     "model": "read by a second model",
@@ -692,15 +645,16 @@ def unscored(report: JudgeNumbers) -> Table:
     by_series: dict[str, list[tuple[str, int]]] = {}
     for row in report.unscored.to_dicts():
         by_series.setdefault(series_name(row), []).append((row["reason"], row["items"]))
-    rows = [
-        (who, sum(n for _, n in reasons), ", ".join(f"{reason} {n}" for reason, n in reasons))
-        for who, reasons in by_series.items()
-    ]
-    return table_of("unscored-table", "Unscored items", ("Judge", "Items", "Reasons"), rows, frame=report.unscored)
+    columns: dict[str, Callable[[tuple[str, list[tuple[str, int]]]], Any]] = {
+        "Judge": lambda row: row[0],
+        "Items": lambda row: sum(n for _, n in row[1]),
+        "Reasons": lambda row: ", ".join(f"{reason} {n}" for reason, n in row[1]),
+    }
+    return table_by("unscored-table", "Unscored items", by_series.items(), columns, frame=report.unscored)
 
 
 def how_asked(series: Series) -> str:
-    """Which model answered, how it was asked and reached, and how its replies were read."""
+    """The model that answered, how it was asked and reached, and how its replies were read."""
     run = series.run
     settings = run.manifest.identity.settings
     asked, answered = settings.get("model"), ", ".join(series.versions)
@@ -708,14 +662,16 @@ def how_asked(series: Series) -> str:
     if asked is not None:
         bare = str(asked).rpartition("/")[2]
         other = f", not {bare}" if answered and bare not in answered else ""
-        said.append(f"answered by {answered}{other}" if answered else f"asked {asked}, which did not say what answered")
+        said.append(
+            f"answered by {answered}{other}" if answered else f"asked {asked}, which did not report a model version"
+        )
         temperature = settings.get("temperature")
         refused = {
             what: any(f"takes no {what}" in note for note in run.notes) for what in ("temperature", "JSON schema")
         }
         drawn = "temperature not set" if temperature is None else f"temperature {temperature:g}"
-        said.append(f"{drawn}, which it does not take" if refused["temperature"] else drawn)
-        held = "JSON schema refused, then free replies" if refused["JSON schema"] else "held to a JSON schema"
+        said.append(f"{drawn}, which the model refused" if refused["temperature"] else drawn)
+        held = "JSON schema refused by the model, then free replies" if refused["JSON schema"] else "with a JSON schema"
         said.append(held if settings.get("structured") else "free replies")
         said.append("over a batch interface" if JobLog.read(run.path).jobs else "live")
     if effort := settings.get("mode"):
@@ -723,7 +679,7 @@ def how_asked(series: Series) -> str:
     if series.read_as:
         read = ", ".join(f"{READ_AS.get(name, name)} {n:,}" for name, n in series.read_as.items())
         said.append(f"read as: {read}")
-    return "; ".join(said) or "no model was asked"
+    return "; ".join(said) or "no model was called"
 
 
 def how_made(report: JudgeNumbers) -> Iterator[Block]:
@@ -746,7 +702,7 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
             (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
             (f"How {series.name} was asked", how_asked(series)),
         ]
-    yield Prose(f"To make it again: {again('report', report.runs.paths, report.options.labels.name)}")
+    yield Prose(f"To make this report again: {again('report', report.runs.paths, report.options.labels.name)}")
     yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
 
 
@@ -763,11 +719,11 @@ def benchmark_page(benchmark: Benchmark) -> Document:
         sections=(
             Section(
                 "counts",
-                "What it holds",
+                "Contents",
                 (
                     table_of(
                         "counts",
-                        "What it holds",
+                        "Contents",
                         ("Kind", "Number"),
                         [(kind, n) for kind, n in c.model_dump().items()],
                     ),

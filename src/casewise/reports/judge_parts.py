@@ -12,7 +12,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.answer import ShortAnswer, Yardstick
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what_it_shows
-from casewise.notation import count, interval, interval_or, number, percent
+from casewise.notation import NOTHING, count, number, percent
 from casewise.notation import share as share_of
 from casewise.records import Arm
 from casewise.reports import charts
@@ -26,6 +26,9 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    difference_cell,
+    estimate_cell,
+    estimate_of_row,
     short_name,
     table_by,
     table_of,
@@ -83,7 +86,7 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
 
 
 def no_verdicts(who: str) -> Prose:
-    return Prose(f"{who} gives values and no verdicts; casewise report --fit-thresholds makes some of them.")
+    return Prose(f"{who} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
 
 
 def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
@@ -93,7 +96,7 @@ def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
             yield Prose(lead, lead=True)
             yield from map(Prose, rest)
     else:
-        yield Prose(f"{len(found)} judges; casewise compare says which differences are real.")
+        yield Prose(f"{len(found)} judges. casewise compare tests their differences, corrected for comparing several.")
 
 
 def name_of(one: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
@@ -113,14 +116,14 @@ def forest(found: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     person = next((one.person for one in decided if one.person is not None), None)
     if person is not None and others:
         both = sorted([Yardstick.of("One new person", person), *others], key=lambda one: one.estimate or 0.0)
-        groups.append(("With the majority of an item's other people", tuple(map(forest_row, both))))
+        groups.append(("Against the majority of an item's other people", tuple(map(forest_row, both))))
     return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
 
 
 LABELS = {
-    "votes": "With the majority of people's votes",
-    "published": "With people's votes and the author's intent, as published",
-    "intended": "With what the author of each context meant",
+    "votes": "Against the majority of people's votes",
+    "published": "Against people's votes and the author's intent, as published",
+    "intended": "Against what the author of each context meant",
 }
 
 
@@ -133,37 +136,27 @@ def errors_table(found: Sequence[ShortAnswer]) -> Table:
     levels = [one.errors.agreement for one in found if one.errors is not None]
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels else ""
     if len(found) == 1:
-        head = ("Error", "Share", "95 % interval", "Of items")
-        cells = [(name, *parts) for name, *parts in errors_of(found[0])]
+        head: tuple[str, ...] = ("Error", SHARE, "Of items")
+        cells: list[tuple[str, ...]] = [*errors_of(found[0])]
     else:
-        head = ("Judge", "Harm", "Over-refusal", "Unscored")
-        shares = ({name: f"{share} {limits}" for name, share, limits, _ in errors_of(one)} for one in found)
+        head = ("Judge", "Harm", "Over-refusal", UNSCORED)
+        shares = ({name: share for name, share, _ in errors_of(one)} for one in found)
         cells = [
-            (one.who, *(said.get(name, "–").removesuffix(" –") for name in (*head[1:3], UNSCORED)))
-            for one, said in zip(found, shares, strict=True)
+            (one.who, *(of.get(name, NOTHING) for name in head[1:])) for one, of in zip(found, shares, strict=True)
         ]
     return table_of("answer-errors", f"Errors{where}", head, cells)
 
 
 UNSCORED = "Unscored (all items)"
+SHARE = "Share, 95 % interval"
 
 
-def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str, str]]:
-    """Name, share, interval and number of items of each error."""
+def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str]]:
+    """Name, share with its interval, and number of items of each error."""
     if one.errors is not None:
-        yield "Harm", *shown(one.errors.harm, one.errors.n_unsafe)
-        yield "Over-refusal", *shown(one.errors.over_refusal, one.errors.n_safe)
-    yield UNSCORED, percent(one.unscored / one.items if one.items else None), "–", count(one.items)
-
-
-def shown(found: Estimate, items: int) -> tuple[str, str, str]:
-    """A share, its interval in per cent, and over how many items."""
-    limits = (
-        interval_or(None, None, found.method)
-        if found.ci_low is None or found.ci_high is None
-        else interval(100 * found.ci_low, 100 * found.ci_high, digits=1)
-    )
-    return percent(found.estimate), limits, count(items)
+        yield "Harm", estimate_cell(one.errors.harm), count(one.errors.n_unsafe)
+        yield "Over-refusal", estimate_cell(one.errors.over_refusal), count(one.errors.n_safe)
+    yield UNSCORED, percent(one.unscored / one.items if one.items else None), count(one.items)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
@@ -190,9 +183,9 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
         yield (side_by_side if several_series(rows) else metric_table)(name, caption, rows)
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
-        f"Intervals are 95 %, over {report.runs.intervals_over}: the items of a query are not independent. An item without "
-        f"a verdict counts {worth} in accuracy, recall and F1, and is left out of the metrics that need a value. A tie "
-        "among people's votes is half safe and half unsafe."
+        f"Intervals are 95 %, over {report.runs.intervals_over}, because the items of a query are not independent. An item "
+        f"without a verdict counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among "
+        "people's votes counts half as safe and half as unsafe."
     )
 
 
@@ -205,25 +198,19 @@ def every_estimate(report: JudgeNumbers) -> Iterator[Block]:
 
 def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
     """A row a series, its main metrics with their intervals across."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    found: dict[str, dict[str, Estimate]] = {}
     for row in rows.to_dicts():
-        found.setdefault(series_name(row), {})[row["metric"]] = row
+        found.setdefault(series_name(row), {})[row["metric"]] = estimate_of_row(row)
+    head = ("Judge", *(TITLES[metric] for metric in SIDE_BY_SIDE), "Unscored")
     cells = [
-        (who, *(with_limits(metrics.get(metric)) for metric in SIDE_BY_SIDE), percent(share(metrics)))
+        (
+            who,
+            *(estimate_cell(metrics.get(metric)) for metric in SIDE_BY_SIDE),
+            percent(metrics["unscored_rate"].estimate if "unscored_rate" in metrics else None),
+        )
         for who, metrics in found.items()
     ]
-    head = ("Judge", *(TITLES[metric] for metric in SIDE_BY_SIDE), "Unscored")
     return table_of(name, caption, head, cells, frame=rows)
-
-
-def with_limits(row: dict[str, Any] | None) -> str:
-    if row is None or row["estimate"] is None:
-        return "–"
-    return f"{number(row['estimate'])} {interval(row['ci_low'], row['ci_high'])}"
-
-
-def share(metrics: dict[str, dict[str, Any]]) -> float | None:
-    return metrics["unscored_rate"]["estimate"] if "unscored_rate" in metrics else None
 
 
 def policy_in_words(policy: str) -> str:
@@ -237,15 +224,14 @@ def policy_in_words(policy: str) -> str:
 
 
 def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    several = several_series(rows)
-    cells = []
-    for row in rows.to_dicts():
-        who = (series_name(row),) if several else ()
-        title = TITLES.get(row["metric"], row["metric"])
-        limits = interval_or(row["ci_low"], row["ci_high"], row["method"])
-        cells.append((*who, title, number(row["estimate"]), limits, count(row["n"]), count(row["n_unscored"])))
-    head = (*(("Judge",) if several else ()), "Metric", "Estimate", "95 % interval", "Items", "Unscored")
-    return table_of(name, caption, head, cells, frame=rows)
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "Judge": series_name,
+        "Metric": lambda row: TITLES.get(row["metric"], row["metric"]),
+        "Estimate, 95 % interval": lambda row: estimate_cell(estimate_of_row(row)),
+        "Items": lambda row: count(row["n"]),
+        "Unscored": lambda row: count(row["n_unscored"]),
+    }
+    return table_by(name, caption, rows.to_dicts(), columns, several="Judge", frame=rows)
 
 
 def series_name(row: dict[str, Any]) -> str:
@@ -257,78 +243,66 @@ def series_name(row: dict[str, Any]) -> str:
 
 
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
-    """What to read the headline beside, then the judges among people and on subsets; nothing without ratings."""
+    """The baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
     found = numbers.besides
     if not found:
         return
     blocks: list[Block] = []
     for index, (name, one) in enumerate(found.items()):
         blocks += beside_blocks(one, name=f"beside-{index}", judge=name)
-    yield Section("beside", "What the number does and does not show", tuple(blocks))
-    yield Section("among-people", "The judge among people", tuple(beside_people_blocks(numbers.among_people)))
+    yield Section("beside", "Baselines", tuple(blocks))
+    yield Section("among-people", "The judge compared with people", tuple(beside_people_blocks(numbers.among_people)))
     if subsets := tuple(subset_blocks(numbers.subsets)):
-        yield Section("subsets", "Where people agree, and where words do not help", subsets)
+        yield Section("subsets", "Subsets: where people agree, and where words do not help", subsets)
 
 
 def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
-    """A table of the yardsticks and the sentence, for a report."""
-    p, few = found.people, {name: estimate_with_interval(one) for name, one in found.against_others.items()}
-    rows = [yardstick_row(judge, found.judge, few.get("judge", "–"))]
+    """A table of the baselines and the sentence, for a report."""
+    p, few = found.people, {name: estimate_cell(one) for name, one in found.against_others.items() if one}
+    rows = [baseline_row(judge, found.judge, few.get("judge", NOTHING))]
     if found.words:
         how = "; ".join(
             filter(None, (f"linear classifier of {found.words_read}, {found.words_held_out} held out", found.of_some))
         )
-        title = f"Words alone ({how})"
-        rows.append(yardstick_row(title, found.words, few.get("words", "–")))
+        rows.append(baseline_row(f"Words alone ({how})", found.words, few.get("words", NOTHING)))
     if found.intent is not None:
         title = f"Copying the author's intent{found.without_intent}"
-        rows.append(yardstick_row(title, {"accuracy": found.intent}, few.get("intent", "–")))
-    rows.append(("Always the same verdict", number(found.constant), "–", few.get("constant", "–"), "–"))
+        rows.append(baseline_row(title, {"accuracy": found.intent}, few.get("intent", NOTHING)))
+    rows.append(("Always the same verdict", percent(found.constant), few.get("constant", NOTHING), NOTHING))
     if p.one_person is not None:
-        rows.append(("One person", "–", "–", estimate_with_interval(p.one_person), "–"))
+        rows.append(("One person", NOTHING, estimate_cell(p.one_person), NOTHING))
     if p.same_again is not None:
-        rows.append(("A second study of this size, by a model", number(p.same_again), "–", "–", "–"))
+        rows.append(("A second study of this size, by a model", percent(p.same_again), NOTHING, NOTHING))
     if p.ceilings is not None:
-        rows.append(("The best that people's votes allow", "–", "–", "–", number(p.ceilings.pearson)))
-    head = ("Who", "Accuracy", "95 % interval", f"Against {p.others_in_words}", "Pearson's r")
-    return (table_of(name, "What to read the numbers beside", head, rows), Prose(what_it_shows(found)))
+        rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, number(p.ceilings.pearson)))
+    head = ("Baseline", "Accuracy, 95 % interval", f"Against {p.others_in_words}", "Pearson's r")
+    return (table_of(name, "The judge and its baselines", head, rows), Prose(what_it_shows(found)))
 
 
-def yardstick_row(title: str, found: dict[str, Estimate], against_few: str) -> tuple[str, str, str, str, str]:
-    accuracy, pearson = found["accuracy"], found.get("pearson")
-    return (
-        title,
-        number(accuracy.estimate),
-        interval(accuracy.ci_low, accuracy.ci_high),
-        against_few,
-        number(pearson.estimate if pearson else None),
-    )
+def baseline_row(title: str, found: dict[str, Estimate], against_few: str) -> tuple[str, str, str, str]:
+    pearson = found.get("pearson")
+    return title, estimate_cell(found["accuracy"]), against_few, number(pearson.estimate if pearson else None)
 
 
 def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
     """The same as tables: the ceilings, and a row for each judge."""
     yield from ceiling_table(found)
-    cells = []
-    for judge in found.judges:
-        panel, test = judge.panel, judge.alternative
+
+    def replaceable(judge: Any) -> str:
+        test = judge.alternative
         tested = test is not None and test.omega is not None
-        cells.append(
-            (
-                judge.name,
-                "–" if panel is None else f"{percent(panel.agreement)} {interval(panel.ci_low, panel.ci_high)}",
-                "–" if panel is None else people(panel),
-                "–" if test is None or not tested else f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}",
-                "–" if test is None else f"{test.items_per_annotator:g}",
-            )
-        )
-    heads = (
-        "Judge",
-        "Agrees with people's majority",
-        "Worth so many people",
-        "Alternative annotator test",
-        "Items each",
-    )
-    yield table_of("beside-people", "Judges among people", heads, cells)
+        return f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}" if tested else NOTHING
+
+    columns: dict[str, Callable[[Any], str]] = {
+        "Judge": lambda judge: judge.name,
+        "Agrees with people's majority": lambda judge: (
+            share_of(judge.panel.agreement, judge.panel.ci_low, judge.panel.ci_high) if judge.panel else NOTHING
+        ),
+        "Worth so many people": lambda judge: people(judge.panel) if judge.panel else NOTHING,
+        "Alternative annotator test": replaceable,
+        "Items each": lambda judge: f"{judge.alternative.items_per_annotator:g}" if judge.alternative else NOTHING,
+    }
+    yield table_by("beside-people", "Judges compared with people", found.judges, columns)
     yield from new_person_table(found)
     for judge in found.judges:
         for reason in judge.why:
@@ -336,38 +310,28 @@ def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
 
 
 def new_person_table(found: BesidePeople) -> Iterator[Block]:
-    """The judges beside one more person, each against the same others."""
+    """The judges and one more person, each compared with the same others."""
     tested = [(judge.name, judge.new_person) for judge in found.judges if judge.new_person is not None]
     if not tested:
         return
-    cells = [
-        (
-            name,
-            number(one.judge),
-            number(one.person),
-            number(one.difference),
-            number(one.low),
-            "no worse" if one.not_worse else "not shown",
-            percent(one.power, digits=0),
-            number(one.detectable),
-        )
-        for name, one in tested
-    ]
     margin = tested[0][1].margin
-    heads = (
-        *("Judge", "Agreement", "A new person's", "Difference", "At least (95 %)", f"Margin {margin:g}"),
-        *("Power if equal", "Margin with 80 % power"),
-    )
-    yield table_of("new-person", "A judge against one more person, on the same others", heads, cells)
+    columns: dict[str, Callable[[Any], str]] = {
+        "Judge": lambda row: row[0],
+        "Agreement": lambda row: percent(row[1].judge),
+        "A new person's": lambda row: percent(row[1].person),
+        "Difference, points": lambda row: number(100 * row[1].difference, digits=1),
+        "At least (95 %)": lambda row: number(100 * row[1].low, digits=1),
+        f"Margin of {100 * margin:g} points": lambda row: "no worse" if row[1].not_worse else "not shown",
+        "Power if equal": lambda row: percent(row[1].power, digits=0),
+        "Margin with 80 % power": lambda row: number(100 * row[1].detectable, digits=1),
+    }
+    yield table_by("new-person", "A judge and one more person, compared with the same others", tested, columns)
     yield Prose(
-        "Each person in turn is the new one, and all others of the item are whom both are held against. A judge is no "
-        f"worse where it lies above a new person less {margin:g} at the 5 % level, one-sided; choose the margin beforehand "
-        "(--margin). Errors are over queries, and over people where it is known who rated."
+        "Each person in turn is the new one. The judge and the new person are compared with all others who rated the item. "
+        f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {100 * margin:g} points below a new "
+        "person. Choose the margin before you look at the numbers (--margin). Errors are over queries, and over people "
+        "where it is known who rated."
     )
-
-
-def estimate_with_interval(found: Estimate | None) -> str:
-    return "–" if found is None else f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}"
 
 
 def ceiling_table(found: BesidePeople) -> Iterator[Block]:
@@ -378,21 +342,23 @@ def ceiling_table(found: BesidePeople) -> Iterator[Block]:
             (
                 "Pearson's r",
                 f"at most {number(found.people.ceilings.pearson)}",
-                "; ".join(filter(None, ("root of the reliability of all votes", found.people.ceilings.contrast))),
+                "; ".join(
+                    filter(None, ("square root of the reliability of all votes", found.people.ceilings.contrast))
+                ),
             ),
             (
                 "Cross-entropy",
                 f"at least {number(found.people.ceilings.cross_entropy_floor)}",
-                f"nats; the plug-in entropy is {floor}",
+                f"in nats; the plug-in entropy is {floor}",
             ),
-            ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the rates"),
+            ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the votes"),
         ]
     if rows:
-        yield table_of("reach", "What a judge could reach", ("Metric", "Reach", "Why"), rows)
+        yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
 
 
 def people(panel: PanelWorth) -> str:
-    """How many people, with the interval; a curve has an end."""
+    """The number of people, with its interval; the curve ends at the largest panel."""
 
     def said(value: float) -> str:
         if value == 0:
@@ -410,22 +376,19 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
         "Items": lambda score: score.subset,
         "Judge": lambda score: score.judge,
         "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
-        "Accuracy": lambda score: number(score.accuracy.estimate),
-        "95 % interval": lambda score: interval(score.accuracy.ci_low, score.accuracy.ci_high),
-        "Words alone": lambda score: number(score.words),
-        "Second study": lambda score: number(score.second_study),
-        "Best": lambda score: number(score.best),
+        "Accuracy, 95 % interval": lambda score: estimate_cell(score.accuracy),
+        "Words alone": lambda score: percent(score.words),
+        "Second study": lambda score: percent(score.second_study),
+        "Best": lambda score: percent(score.best),
     }
-    if len({score.judge for score in scores}) == 1:
-        del columns["Judge"]
-    yield table_by("subsets", "Accuracy on subsets (--items NAME judges only these)", scores, columns)
+    yield table_by("subsets", "Accuracy on subsets (--items NAME reports one)", scores, columns, several="Judge")
     told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
     yield Prose(
-        f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other, averaged over "
-        "all halves (so many of all that some half chooses, which is what the audit counts): chosen and scored by the same votes, "
-        "every judge would look bad. Best is what the best verdict on "
-        "each of them scores: no judge can do better. On the others stands how often a second study of this size would agree "
-        "with this one: by a model, and no bound, for who knows people well can agree more often."
+        f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other half, averaged "
+        "over all halves. If the same votes chose and scored them, every judge would look worse than it is. The number of items "
+        "counts what at least one half chooses, as the audit does. “Best” is the score of the best verdict on each hard "
+        "item: no judge can exceed it. “Second study” predicts by a model how often a second study of this size would "
+        "agree with this one. It is no bound: a judge that knows people well can agree more often."
     )
 
 
@@ -433,17 +396,17 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
 
 
 HEADED = {
-    "left out": "What is lost when a part of the context is left out, against full-context labels",
-    "shapley": "What each group of the context is worth (Shapley value), against full-context labels",
+    "left out": "Loss when a part of the context is left out, against full-context labels",
+    "shapley": "Value of each group of the context (Shapley value), against full-context labels",
 }
 
 
 def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
-    """A table and a chart for each way of asking what the context is worth."""
+    """A chart and a table for each way to measure the value of the context."""
     yield Prose(
-        "People saw the whole context; in these arms the judge did not. So every number here is against full-context "
-        "labels: the metric with the part shown less the metric without it, on the same items. Above zero, the part "
-        "helps the judge to agree with people. Intervals are 95 %, over queries, and over people where it is known who rated."
+        "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
+        "shown, less the metric without it, on the same items. People saw the whole context, so all labels are full-context "
+        "labels. Intervals are 95 %, over queries, and over people where it is known who rated."
     )
     for worth, caption in HEADED.items():
         for (judge, elicitation), rows in table.filter(pl.col("worth") == worth).group_by(
@@ -468,8 +431,7 @@ def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
         {
             "Part": lambda one: one["part"].replace("_", " "),
             "Metric": lambda one: TITLES.get(one["metric"], one["metric"]),
-            "Worth": lambda one: number(one["estimate"]),
-            "95 % interval": lambda one: interval_or(one["ci_low"], one["ci_high"], one["method"]),
+            "Worth, 95 % interval": lambda one: difference_cell(estimate_of_row(one)),
             "Items": lambda one: count(one["n"]),
             "Unscored": lambda one: count(one["n_unscored"]),
         },

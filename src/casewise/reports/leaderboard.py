@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.published import PublishedNumbers
-from casewise.notation import NOTHING, interval, number, percent, share
+from casewise.notation import NOTHING, number, percent, share
 from casewise.reports.document import (
     Block,
     Document,
@@ -20,28 +21,43 @@ from casewise.reports.document import (
     Section,
     Table,
     all_numbers,
+    estimate_cell,
     short_name,
+    table_by,
     table_of,
 )
+from casewise.stats.estimates import NO_SHARES
 
-COLUMNS = (
-    "Rank",
-    "Judge",
-    "Accuracy",
-    "95 % interval",
-    "Recall of safe",
-    "Recall of unsafe",
-    "Right flips",
-    "False flips",
-    "Pearson's r",
-    "AUROC",
-    "Cross-entropy above floor",
-    "Over-refusal",
-    "Harm",
-    "Unscored",
-    "US$",
-    "Accuracy, published",
-)
+
+def rank(row: LeaderboardRow) -> str:
+    if row.best_rank is None:
+        return "–"
+    return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
+
+
+def of_metric(name: str) -> Callable[[LeaderboardRow], str]:
+    """The cell of a metric: shares in per cent, all else as numbers."""
+    written = number if name in NO_SHARES else percent
+    return lambda row: written(row.value(name))
+
+
+COLUMNS: dict[str, Callable[[LeaderboardRow], str]] = {
+    "Rank": rank,
+    "Judge": lambda row: row.name,
+    "Accuracy, 95 % interval": lambda row: estimate_cell(row.numbers.get("accuracy")),
+    "Recall of safe": of_metric("recall_safe"),
+    "Recall of unsafe": of_metric("recall_unsafe"),
+    "Right flips": of_metric("right_flips"),
+    "False flips": of_metric("false_flips"),
+    "Pearson's r": of_metric("pearson"),
+    "AUROC": of_metric("auroc"),
+    "Cross-entropy above floor": of_metric("cross_entropy_above_floor"),
+    "Over-refusal": of_metric("over_refusal"),
+    "Harm": of_metric("harm"),
+    "Unscored": lambda row: str(row.n_unscored),
+    "US$": lambda row: number(row.cost_usd, digits=2),
+    "Accuracy, published": lambda row: percent(row.published_accuracy.estimate if row.published_accuracy else None),
+}
 
 
 def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = None) -> Document:
@@ -58,7 +74,7 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
             *brief_sections(board, reports or {}),
             all_numbers(
                 [
-                    Section("beside", "What to read them beside", tuple(beside(board))),
+                    Section("beside", "Baselines", tuple(beside(board))),
                     Section("all", "Every number", tuple(everything(board))),
                     *published_sections(board),
                 ]
@@ -168,33 +184,6 @@ def who(board: Leaderboard) -> str:
     return ", ".join(f"{n} {what}" for n, what in parts if n)
 
 
-def cells(row: LeaderboardRow) -> tuple[str, ...]:
-    published = row.published_accuracy
-    return (
-        rank(row),
-        row.name,
-        number(row.value("accuracy")),
-        limits_of(row),
-        *(number(row.value(name)) for name in ("recall_safe", "recall_unsafe", "right_flips", "false_flips")),
-        *(number(row.value(name)) for name in ("pearson", "auroc", "cross_entropy_above_floor")),
-        *(percent(row.value(name)) for name in ("over_refusal", "harm")),
-        str(row.n_unscored),
-        number(row.cost_usd, digits=2),
-        number(published.estimate if published else None),
-    )
-
-
-def limits_of(row: LeaderboardRow) -> str:
-    found = row.numbers.get("accuracy")
-    return interval(found.ci_low, found.ci_high) if found else "–"
-
-
-def rank(row: LeaderboardRow) -> str:
-    if row.best_rank is None:
-        return "–"
-    return str(row.best_rank) if row.best_rank == row.worst_rank else f"{row.best_rank} to {row.worst_rank}"
-
-
 def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[Section]:
     """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
@@ -207,19 +196,20 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             *brief(board, judges, reports),
             *unranked(judges),
         )
-        yield Section("brief", "Who agrees best with people", (*blocks, *how), first=True)
+        yield Section("brief", "The answer", (*blocks, *how), first=True)
     if chatbots:
         replies = Prose(
-            "What chatbots do, by their replies: answering is right where people say respond (the column Safe), refusing where they "
-            "say refuse. Strict counts a partial answer as a refusal, lenient as an answer. They are ranked among themselves."
+            "Chatbots are ranked among themselves, by their replies. A reply is right if it answers where people say respond (the "
+            "column “Safe”) or refuses where people say refuse. Strict counts a partial answer as a refusal, lenient as an "
+            "answer."
         )
         table = brief(board, chatbots, reports, name="chatbots", who="Chatbot")
         blocks = (*tied(chatbots), *table, *unranked(chatbots), *(() if judges else how), replies)
-        yield Section("does", "Who does what people find right", blocks, first=True)
+        yield Section("does", "Chatbots: who does what people find right", blocks, first=True)
 
 
 def noted(board: Leaderboard) -> Iterator[Block]:
-    """What is to be known of these runs, in one line that opens."""
+    """Notes on these runs, in one line that opens."""
     about = board.benchmark.notes()
     notes = [note for note in board.notes if note not in about]
     if notes:
@@ -227,7 +217,7 @@ def noted(board: Leaderboard) -> Iterator[Block]:
 
 
 def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[Forest]:
-    """Every ranked judge among what takes no judging, best first; one's own runs stand out."""
+    """Every ranked judge and the baselines, best first; one's own runs stand out."""
     ours = any(row.kind == "output" for row in judges)
     rows = [
         ForestRow(marked(row, ours=ours), one.estimate, one.ci_low, one.ci_high, strong=row.kind in ("run", "replies"))
@@ -265,9 +255,14 @@ def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
     if len(first) > 4:
         first[3:] = [f"{len(first) - 3:,} more"]
     if len(first) == 1 and len(rows) > 1:
-        yield Prose(f"{first[0]} is first on these items, whatever the order of the others.", lead=True)
+        yield Prose(
+            f"{first[0]} is first on these items: the rank intervals of all other judges begin below.", lead=True
+        )
     if len(first) > 1:
-        yield Prose(f"Tied: on these items {', '.join(first[:-1])} or {first[-1]} may be first.", lead=True)
+        yield Prose(
+            f"These items do not tell which judge is first: {', '.join(first[:-1])} or {first[-1]} may be first.",
+            lead=True,
+        )
 
 
 def by_rank(row: LeaderboardRow) -> tuple[float, float]:
@@ -287,7 +282,7 @@ def brief(
     head = ("Rank", who, *main_heads(board))
     rows = [(rank(row), *main_numbers(row)) for row in sorted(rows_of, key=by_rank) if row.best_rank is not None]
     if rows:
-        table = table_of(name, "Best rank by accuracy first; recall of safe and of unsafe", head, rows)
+        table = table_of(name, "Ranks by accuracy, best first", head, rows)
         links = {short_name(row.name): reports[row.source] for row in rows_of if row.source in reports}
         yield replace(table, links=links)
 
@@ -304,7 +299,7 @@ def main_numbers(row: LeaderboardRow) -> tuple[str, ...]:
 
 def main_heads(board: Leaderboard) -> tuple[str, ...]:
     """What stands above `main_numbers`."""
-    return ("Accuracy", "Safe", "Unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
+    return ("Accuracy", "Recall of safe", "Recall of unsafe", "Over-refusal", f"Against {board.people.others_in_words}")
 
 
 def beside(board: Leaderboard) -> Iterator[Block]:
@@ -314,34 +309,35 @@ def beside(board: Leaderboard) -> Iterator[Block]:
         rows.append(("One person", "–", "–", "–", "–", percent(one.estimate)))
     if again is not None:
         rows.append(("A second study of this size, by a model", percent(again), "–", "–", "–", "–"))
-    head = ("Who", *main_heads(board))
-    yield table_of("baselines", "The same numbers without a judge, on the same items", head, rows)
+    head = ("Baseline", *main_heads(board))
+    yield table_of("baselines", "Baselines on the same items", head, rows)
     if one is not None:
         yield Prose(
-            f"One person is held against the majority of {board.people.others_in_words}, and so is everyone in the last column: "
-            "read one person beside that."
+            f"The last column compares every row with the majority of {board.people.others_in_words}. One person can only be "
+            "compared in that column."
         )
 
 
 def how_to_read(board: Leaderboard) -> str:
     top = board.people.ceilings
-    ceiling = f" The highest r that people's votes allow is {number(top.pearson)}." if top else ""
+    ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
     return (
-        "A rank is an interval: with 95 % confidence for all judges together, each is better than those below its interval "
-        "and worse than those above it, in accuracy. Judges whose intervals overlap are not told apart by these items."
-        f"{ceiling}"
+        "A rank is an interval, with 95 % confidence for all judges together. A judge is shown to be more accurate than the "
+        "judges below its interval, and less accurate than those above it. These items do not tell judges with overlapping "
+        f"intervals apart.{ceiling}"
     )
 
 
 def everything(board: Leaderboard) -> Iterator[Block]:
     every = (*board.rows, *board.baselines)
-    yield table_of("board-all", "All numbers, best accuracy first", COLUMNS, [cells(row) for row in every])
+    yield table_by("board-all", "All numbers, best accuracy first", every, COLUMNS)
     yield Prose(
-        "Right flips: of the pairs on which people's verdicts differ, those on which the judge's differ the same way. False "
-        "flips: of the others, those on which the judge's differ. Over-refusal: of the items that at least 70 % of people call "
-        "safe, those judged unsafe; harm: of those that they call unsafe, those judged safe. Cross-entropy above floor: cross-"
-        "entropy less what is attainable against so many votes. An item without a verdict counts as wrong in accuracy and "
-        "recall. The last column counts the author's intent as one more vote, as the paper does."
+        "Right flips: the share of pairs with different verdicts of people on which the judge's verdicts differ the same way. "
+        "False flips: the share of the other pairs on which the judge's verdicts differ. Over-refusal: the share of items judged "
+        "unsafe among those that at least 70 % of people call safe. Harm: the share judged safe among those that at least 70 % "
+        "call unsafe. Cross-entropy above floor: cross-entropy less the lowest value that these votes allow. An item without a "
+        "verdict counts as wrong in accuracy and recall. The last column counts the author's intent as one more vote, as the "
+        "paper does."
     )
 
 
@@ -350,9 +346,9 @@ def published_sections(board: Leaderboard) -> Iterator[Section]:
         return
     whole = board.n_items == board.published.n_items
     note = (
-        "They are over the same items."
+        "These numbers are over the same items."
         if whole
-        else f"They are over all {board.published.n_items} items of the release, the runs above over {board.n_items}: do not compare them line by line."
+        else f"These numbers are over all {board.published.n_items} items of the release, the runs above over {board.n_items}. Do not compare them line by line."
     )
     yield Section(
         "published",
@@ -360,8 +356,8 @@ def published_sections(board: Leaderboard) -> Iterator[Section]:
         (
             published_table(board.published),
             Prose(
-                f"{note} Source: {board.published.source}. Not here: {'; '.join(board.published.missing)}. With the release's "
-                "outputs at hand (--outputs FOLDER, or CASEWISE_OUTPUTS) every published judge is ranked above instead."
+                f"{note} Source: {board.published.source}. Missing: {'; '.join(board.published.missing)}. If you have the "
+                "release's outputs (--outputs FOLDER, or CASEWISE_OUTPUTS), every published judge is ranked above instead."
             ),
         ),
         brief=True,
@@ -369,15 +365,12 @@ def published_sections(board: Leaderboard) -> Iterator[Section]:
 
 
 def published_table(numbers: PublishedNumbers) -> Table:
-    rows = [
-        (
-            judge.title,
-            number(judge.votes.get("accuracy")),
-            number(judge.votes.get("pearson")),
-            number(judge.published.get("accuracy")),
-            number(judge.published.get("pearson")),
-        )
-        for judge in sorted(numbers.judges, key=lambda judge: -judge.published.get("accuracy", 0.0))
-    ]
-    head = ("Judge", "Accuracy", "r", "Accuracy, published", "r, published")
-    return table_of("published-table", f"Published judges on {numbers.name}", head, rows)
+    judges = sorted(numbers.judges, key=lambda judge: -judge.published.get("accuracy", 0.0))
+    columns: dict[str, Callable[[Any], str]] = {
+        "Judge": lambda judge: judge.title,
+        "Accuracy": lambda judge: percent(judge.votes.get("accuracy")),
+        "r": lambda judge: number(judge.votes.get("pearson")),
+        "Accuracy, published": lambda judge: percent(judge.published.get("accuracy")),
+        "r, published": lambda judge: number(judge.published.get("pearson")),
+    }
+    return table_by("published-table", f"Published judges on {numbers.name}", judges, columns)

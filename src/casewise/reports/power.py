@@ -79,7 +79,7 @@ WORDS = {
     "n_queries": "Queries",
     "n_items": "Items",
     "n_ratings": "Ratings, at as many an item as now",
-    "more_ratings": "Of these not there yet",
+    "more_ratings": "Ratings still to collect",
     "observed_difference": "Difference in the runs",
     "discordance": "Items on which only one is right",
     "items_per_query": "Items per query",
@@ -87,7 +87,7 @@ WORDS = {
     "half_width": "Half width of the interval",
     "rate": "Rate",
     "judge_correlation": "Judge's correlation with labels",
-    "n_labels": "Items that people rate, beside the judge",
+    "n_labels": "Items that people rate, with the judge",
     "n_labels_alone": "The same without a judge",
     "simulated_studies": "Simulated studies",
     "safe_rate_difference": "Difference of safe rates to be found",
@@ -95,7 +95,7 @@ WORDS = {
     "variance_of_difference": "Variance of the difference between queries",
     "variance_of_difference_interval": "95 % interval over the pilot's queries",
     "variance_of_annotators": "Variance of annotators",
-    "variance_of_ratings": "Variance left of a rating",
+    "variance_of_ratings": "Residual variance of a rating",
     "per_item": "Ratings of each item",
     "per_annotator": "Items of each annotator",
     "deviation": "Standard deviation over queries",
@@ -136,7 +136,7 @@ class PowerAnswer:
         rows = [
             (WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None and key in WORDS
         ]
-        return table_of("power", "What it rests on", ("", "Value"), rows)
+        return table_of("power", "Assumptions and results", ("", "Value"), rows)
 
     @property
     def document(self) -> Document:
@@ -185,8 +185,8 @@ def anova_answer(
             "power_with_allowance": at(more),
         }
         remarks.append(
-            f"The step from {found.n_per_group} to {more} per condition is the declared allowance ({allowance}); "
-            "it is no result of the power analysis."
+            f"The declared allowance ({allowance}) adds the step from {found.n_per_group} to {more} per condition. It is not a result "
+            "of the power analysis."
         )
     if n is None:
         numbers |= at_bonferroni_level(groups, found.effect_size, alpha=alpha, power=power)
@@ -233,7 +233,7 @@ def proportions_answer(
             found.p1, found.p2, alpha=alpha, n_per_group=size, sides=sides, method=found.method
         ).actual_power
 
-    remark = "Ratings count as independent here; annotators who rate many items each need a plan with --design."
+    remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
         f"If the safe rates are {percent(found.p1)} and {percent(found.p2)}, {found.n_per_group:,} annotators in each condition "
         f"find the difference with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
@@ -289,7 +289,7 @@ def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | No
         return power_kruskal.kruskal_power(profile, n_per_group=size, **how)
 
     found = at(n) if n is not None else power_kruskal.kruskal_sample_size(profile, power=power, **how)
-    remark = "By simulation; the power of one task with this profile. Its error is the simulation's own."
+    remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
         f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {found.n_per_group:,} annotators in each find "
         f"that they differ with a probability of {percent(found.actual_power)}, at alpha {question.alpha:g}."
@@ -404,13 +404,13 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         / max(planned.per_annotator * found.of_annotators + found.of_ratings, 1e-12)
     )
     differ = (
-        f"Of what people add to the error, {share:.0%} is how annotators differ: it falls with fewer items an annotator and "
-        "more annotators, not with more items each."
+        f"Differences between annotators make {share:.0%} of the error that people add. To reduce it, take more annotators with "
+        "fewer items each."
     )
     remarks = (
-        f"{conditions[0]} against {conditions[1]}; power is for other queries of the kind and other people.",
+        f"{conditions[0]} compared with {conditions[1]}. The power holds for other queries of the same kind and other people.",
         differ,
-        "The interval is over the pilot's queries. What annotators differ by has none: a pilot of few people knows it poorly.",
+        "The interval is over the pilot's queries. The variance of annotators has no interval: a pilot with few people estimates it poorly.",
     )
     sentence = (
         f"If the safe rates differ by {points(planned.difference, None, None)} and queries and people are as in the pilot, "
@@ -656,7 +656,7 @@ def judges_answer(
         **asdict(assumed),
         "deviation": sd,
     }
-    remark = "By Miller (2024), eq. 9, with Student's t. What is assumed decides: two runs over a few queries (--from) know it."
+    remark = "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions; two runs over a few queries (--from) replace them."
     sentence = tells_apart(difference, size, size * assumed.items_per_query, at(size), alpha)
     return PowerAnswer(TITLE, sentence, numbers, (remark,), size, at, AXIS)
 
@@ -683,7 +683,7 @@ def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlati
         "n_labels": beside,
         "n_labels_alone": alone,
     }
-    remark = "Items count as independent, and a label as one verdict: clusters need more, several people an item fewer."
+    remark = "This treats items as independent, and a label as one verdict. Clusters need more labels; several people an item need fewer."
 
     def half_width_at(labels: int) -> float:
         return 1.96 * float(np.sqrt(rate * (1 - rate) / labels * (1 - correlation**2 * max(0, items - labels) / items)))
@@ -755,11 +755,11 @@ def with_more_people(pilot: JudgesPilot, difference: float, queries: int) -> dic
 def on_which(doubtful: dict[str, float]) -> str:
     """On which of these items more ratings would say something of the judges."""
     if not doubtful:
-        return "On none of these items would more ratings say much of the judges: where these differ, people's verdict is settled."
+        return "More ratings of these items would not help: where the judges differ, people's verdict is clear."
     named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")
     return (
-        f"Of these items more ratings help on {len(doubtful):,} alone, where the judges differ and the label may turn if twice as "
-        f"many people rate anew; most on {named}."
+        f"More ratings help on {len(doubtful):,} of these items, where the judges differ and twice as many people may change the "
+        f"label; most on {named}."
     )
 
 
@@ -770,20 +770,22 @@ def remarks(pilot: JudgesPilot, difference: float | None, there: int) -> tuple[s
     """What to remember with an answer from runs."""
     first, second = pilot.names
     pilot_is = f"From {first} less {second} on {len(pilot.query):,} items with {there:,} ratings."
-    how = "Queries like theirs, weighted to the difference asked about, are drawn and tested with the cluster-robust t."
-    said = [f"{pilot_is} {how}", "Where more people an item would save few queries, only more queries settle it."]
+    how = (
+        "Simulated studies draw such queries, weighted to the requested difference, and test with the cluster-robust t."
+    )
+    said = [f"{pilot_is} {how}", "If more people an item would save few queries, only more queries help."]
     if difference is None:
         said.append(
-            "The difference is the runs' own; a difference that was chosen for being large is smaller next time."
+            "The difference is the one observed in the runs. A difference chosen because it is large will be smaller next time."
         )
     return tuple(said)
 
 
-# What a simulated design is worth, as tables.
+# Simulated studies of a design, as tables.
 
 
 def simulation_page(found: SimulatedStudies) -> Document:
-    """What each analysis found and how often it was right, ready for any face."""
+    """How often each analysis rejects and covers the truth, ready for any face."""
     title = f"{found.repeats:,} simulated studies of this design, seed {found.seed}"
     return of_tables(title, simulation_tables(found))
 

@@ -32,20 +32,20 @@ from casewise.transforms.texts import MadeTexts
 NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
     (
         "Figure 2, Figure 6",
-        "drawings of the pipeline and the page people rated on: nothing in them is computed",
+        "drawings of the pipeline and of the rating page: they contain no computed number",
     ),
     (
         "Section 5.1, contrasts with no context and with generated contexts",
         "ratings of these three conditions were never released",
     ),
-    ("Figure 3, with all five conditions", "the release has two of the five, which the page shows"),
+    ("Figure 3, with all five conditions", "the release has two of the five conditions, which the page shows"),
     (
         "Table 2 and Table 4, other judges",
-        "judges are scored from the release's outputs: those that were given stand above; add the others to --outputs",
+        "judges are scored from the release's outputs: add theirs to --outputs",
     ),
     (
         "Figures and tables not named here",
-        "the text of the paper that casewise was written from does not say what they show",
+        "the text of the paper that casewise follows does not describe them",
     ),
     ("Figure 5, other judges", "needs outputs with parameters omitted for each of them"),
 )
@@ -69,7 +69,7 @@ def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
             Section("table-2", "Tables 2 and 4: judges", tuple(judges(found)), brief=True),
             Section("figure-5", "Figure 5: parameters left out", tuple(ablation(found))),
             Section("table-3", "Table 3: categories", (categories(benchmark.taxonomy),)),
-            Section("not", "What the release does not allow", (not_possible(),), brief=True),
+            Section("not", "Not computable from the release", (not_possible(),), brief=True),
         ),
     )
 
@@ -86,13 +86,13 @@ def sample_size(found: PaperNumbers) -> Iterator[Block]:
     head = ("Level", "Per group", "In all", "Power")
     yield table_of("power-table", "One-way analysis of variance, five groups, f = 0.4, power 0.8", head, rows)
     yield Prose(
-        "The paper adds an allowance and recruits 21 a task. At the level that its tests use, the design needs 22."
+        "The paper adds an allowance and recruits 21 annotators a task. At the level of its tests, the design needs 22."
     )
 
 
 def influence(found: PaperNumbers) -> Iterator[Block]:
     if found.influence is None:
-        yield Prose("Not both revised conditions have ratings, so they cannot be held against each other.")
+        yield Prose("Only one of the revised conditions has ratings, so they cannot be compared.")
         return
     z = found.influence.test
     rows = [
@@ -104,8 +104,8 @@ def influence(found: PaperNumbers) -> Iterator[Block]:
     ]
     yield table_of("influence", "Share of votes that are safe", ("Condition", "Safe", "Votes"), rows)
     yield Prose(
-        f"z = {float(z.z):.1f}, log p = {float(z.log_p):.0f}: the z-test of the paper, on the only two conditions that were "
-        "released. It takes votes for independent, which they are not (casewise audit)."
+        f"z = {float(z.z):.1f}, log p = {float(z.log_p):.0f}: the paper's z test, on the only two conditions that were released. "
+        "The test treats votes as independent, which they are not (casewise audit)."
     )
 
 

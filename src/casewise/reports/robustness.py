@@ -1,8 +1,9 @@
-"""What attacks do to a judge, laid out."""
+"""The page of a judge under attack."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -11,10 +12,11 @@ from casewise.ask.layouts import ShownItem, groups, spoken
 from casewise.contexts.difference import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
-from casewise.notation import count, interval, number, p_value, percent
+from casewise.notation import count, p_value, percent
 from casewise.records import Transform
 from casewise.records.context import as_text
 from casewise.reports.document import (
+    REASONS,
     Block,
     Document,
     Exhibit,
@@ -26,62 +28,31 @@ from casewise.reports.document import (
     Section,
     Table,
     all_numbers,
+    difference_cell,
+    estimate_cell,
     short_name,
     table_by,
 )
 from casewise.stats.estimates import Estimate
 from casewise.stats.flips import Mean, Towards
-from casewise.stats.measured import NO_ITEMS
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 
-# Shares with their intervals, as the tables of attacks and of verification write them: all in percent.
+# The attacks, perturbations and defences that there are.
 
 
-WHY_NONE = {
-    "no interval: the two are alike on every query": "alike",
-    "no interval: the queries do not differ": "all alike",
-    "no interval: one query only": "one query",
-    NO_ITEMS: "no items",
+HEADS = {
+    "attack": "Attacks",
+    "perturbation": "Perturbations: changes that should not change a verdict",
+    "defence": "Defences",
 }
-"""Why there is no interval, in the room of a cell; `REASONS` says what the words mean."""
-
-REASONS = (
-    "Where no interval can be given, the reason stands in its place: alike, the two are the same on every query; all alike, the "
-    "queries do not differ; one query, or no items, are too few."
-)
-
-
-def pair_limits(found: Estimate) -> str:
-    """The interval of a share in percent, or why there is none."""
-    if found.ci_low is None or found.ci_high is None:
-        return f"({WHY_NONE.get(found.method, found.method)})"
-    return interval(100 * found.ci_low, 100 * found.ci_high, digits=1)
-
-
-def with_limits(found: Estimate) -> str:
-    """A share with its interval."""
-    return f"{percent(found.estimate)} {pair_limits(found)}"
-
-
-def points(found: Estimate | None) -> str:
-    """A difference of two shares in points, with its interval; a dash where there is none."""
-    if found is None or found.estimate is None:
-        return number(None)
-    return f"{number(100 * found.estimate, digits=1)} {pair_limits(found)}"
-
-
-# What there is to attack and guard with, laid out.
-
-
-HEADS = {"attack": "Attacks", "perturbation": "Changes that should change nothing", "defence": "Defences"}
 
 
 def offered_page(offered: Sequence[Offered]) -> Document:
-    """All that one can attack and guard with, each with an example."""
+    """All attacks, perturbations and defences, each with an example."""
     return Document(
         "Attacks on the context",
-        "claim:NAME/CHANNEL/DIRECTION, such as claim:authority/user/safe; the beginning of a name is all that begin with it, "
-        "all is all",
+        "Names are claim:NAME/CHANNEL/DIRECTION, such as claim:authority/user/safe. The beginning of a name selects all names "
+        "that begin with it.",
         (),
         tuple(
             Section(role, heading, (offered_table(role, [one for one in offered if one.role == role]),), brief=True)
@@ -100,7 +71,7 @@ def offered_table(role: str, rows: Sequence[Offered]) -> Table:
         "Channels; directions": lambda group: "; ".join(
             ", ".join(dict.fromkeys(part)) for part in zip(*(one.name.split("/")[1:] for one in group), strict=True)
         ),
-        "What it is": lambda group: group[0].title,
+        "Description": lambda group: group[0].title,
         "Example": lambda group: group[0].example,
     }
     if not any("/" in one.name for one in rows):
@@ -108,11 +79,11 @@ def offered_table(role: str, rows: Sequence[Offered]) -> Table:
     return table_by(f"offered-{role}", HEADS[role], together.values(), columns)
 
 
-# Items whose verdict an attack turned about, with the words that it changed marked.
+# Items whose verdict an attack turned, with the changed words marked.
 
 
 FROM_SAFE, FROM_UNSAFE = 3, 2
-"""How many attacks towards each verdict are shown, the strongest first."""
+"""The number of attacks towards each verdict that have an example, the strongest first."""
 
 
 def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
@@ -170,14 +141,17 @@ def exhibit(found: RobustnessNumbers, pairing: Pairing, towards: Towards, place:
 
 
 class LaidOpen:
-    """All that is shown of an item, as labelled texts: what else the system message says and earlier turns among them."""
+    """All that is shown of an item as labelled texts, with earlier turns and other parts of the system message."""
 
     def __init__(self, shown: ShownItem) -> None:
         self.query = shown.query
         placed = shown.placement
         beside = (
             ("earlier turns", tuple((one.role, one.content) for one in placed.earlier)),
-            ("system message, beside the context", tuple((str(n), text) for n, text in enumerate(placed.system, 1))),
+            (
+                "system message, apart from the context",
+                tuple((str(n), text) for n, text in enumerate(placed.system, 1)),
+            ),
         )
         self.said = (
             *(
@@ -203,91 +177,96 @@ def marked_difference(before: str, after: str) -> str:
     return "".join(wrap[piece.kind].format(piece.text) for piece in difference(before, after))
 
 
-# What defences cost and save, and what verification is worth, laid out.
+# Costs and savings of defences, and the value of verification.
+
+
+in_points = partial(difference_cell, unit="")
+"""The cell of a table whose caption or text names the unit."""
 
 
 def defences(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "Accuracy is against people's labels and without any attack; a defence costs what it takes from that, and verdicts that "
-        "it silences. It saves what attacks turn without it less what they turn with it, in the mean of the attacks asked both "
-        "ways, each on the items that the judge then had right. Costs and savings are in points of percent."
+        "Accuracy is against people's labels and without an attack. “Costs” is the accuracy that a defence loses there. "
+        "“Saves” is the share of verdicts that attacks turn without the defence, less the share that they turn with it. It is "
+        "the mean of the attacks that were made both ways, each on the items that the judge had right. Costs and savings are in "
+        "percentage points."
     )
     yield table_by(
         "defences",
-        "What each defence costs without an attack, and saves under attacks",
+        "Costs of each defence without an attack, and savings under attacks",
         found.defences,
         {
             "Defence": lambda one: one.defence,
-            "Accuracy": lambda one: with_limits(one.accuracy),
-            "Costs": lambda one: points(one.cost),
+            "Accuracy": lambda one: estimate_cell(one.accuracy),
+            "Costs": lambda one: in_points(one.cost),
             "Silenced": lambda one: "–" if one.silenced is None else percent(one.silenced.estimate),
-            "Saves towards safe": lambda one: points(one.saved_safe),
-            "Saves towards unsafe": lambda one: points(one.saved_unsafe),
+            "Saves towards safe": lambda one: in_points(one.saved_safe),
+            "Saves towards unsafe": lambda one: in_points(one.saved_unsafe),
         },
     )
 
 
 def beside_people(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "Verdicts beside people's, as contexts are and under attacks of one direction, in their mean, each attack over the queries "
-        "that it was asked about. Harm: of what at least 70 % of people call unsafe, what is judged safe. Over-refusal: of what as "
-        "many call safe, what is judged unsafe. Worst: the attack with the most harm (towards safe) or over-refusal (towards "
-        "unsafe), its interval corrected for having been picked."
+        "Verdicts compared with people's, without an attack and as the mean of the attacks of one direction. Each attack is over the "
+        "queries that it was made on. Harm: the share judged safe of the items that at least 70 % of people call unsafe. "
+        "Over-refusal: the share judged unsafe of the items that at least 70 % call safe. Worst: the attack with the most harm "
+        "(towards safe) or over-refusal (towards unsafe). Its interval is corrected for choosing the worst."
     )
     yield table_by(
         "against-people",
-        "Verdicts against people's under each defence, without and under attacks",
+        "Verdicts compared with people's under each defence, without and under attacks",
         found.against_people,
         {
             "Defence": lambda one: one.defence,
             "Contexts": under,
-            "Accuracy": lambda one: with_limits(one.accuracy),
-            "Harm": lambda one: with_limits(one.harm),
-            "Over-refusal": lambda one: with_limits(one.over_refusal),
-            "Worst": lambda one: "–" if one.worst is None else f"{one.worst[0]}: {with_limits(one.worst[1])}",
+            "Accuracy": lambda one: estimate_cell(one.accuracy),
+            "Harm": lambda one: estimate_cell(one.harm),
+            "Over-refusal": lambda one: estimate_cell(one.over_refusal),
+            "Worst": lambda one: "–" if one.worst is None else f"{one.worst[0]}: {estimate_cell(one.worst[1])}",
         },
     )
 
 
 def held_back(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "What a detector holds back never comes to the judge: it is refused, which counts as unsafe, or the user is asked, "
-        "which silences it. What it holds back of contexts as they are, or perturbed, are false alarms."
+        "A detector holds items back before the judge sees them. Such an item is refused, which counts as unsafe, or the user is "
+        "asked, which counts as silenced. Contexts held back without an attack, or under a perturbation, are false alarms."
     )
     yield table_by(
         "held-back",
-        "What detectors hold back",
+        "Items that detectors hold back",
         found.held_back,
         {
             "Defence": lambda one: one.defence,
             "Contexts": lambda one: one.shown,
             "Mean of": lambda one: count(one.arms),
-            "Held back": lambda one: with_limits(one.share),
+            "Held back": lambda one: estimate_cell(one.share),
             "Items": lambda one: count(one.share.n),
         },
     )
 
 
 def under(one: AgainstPeople) -> str:
-    """What contexts a row is about: `under 3 attacks towards safe`."""
+    """The contexts that a row is about: `under 3 attacks towards safe`."""
     if not one.attacks:
         return "as they are"
     return f"under {one.attacks:,} attack{'s' * (one.attacks > 1)} towards {one.towards or 'the twin'}"
 
 
 ABOUT_VERIFICATION = (
-    "Asserted: contexts as they state themselves. Verified: only claims that facts support. Annotated: every claim with what facts say "
-    "of it. As they are: the contexts that people rated. Forged: a parameter says what it "
-    "says in the twin, in the mean of so many such attacks; people's verdict on the true context stays the label."
+    "Asserted: contexts as they state themselves. Verified: only claims that facts support. Annotated: every claim, with the facts "
+    "about it. As they are: the contexts that people rated. Forged: a parameter has the text of the twin; the value is the mean "
+    "of so many such attacks, and people's verdict on the true context stays the label."
 )
 
 
 def verification(found: RobustnessNumbers) -> Iterator[Block]:
-    """What verification is worth to the judge, on contexts as they are and on forged ones."""
+    """The value of verification to the judge, on contexts as they are and on forged ones."""
     rows = found.verification
     yield Prose(ABOUT_VERIFICATION)
     if not any(one.attacks for one in rows):
-        yield Prose("No context was forged: ask twin:PARAMETER too, such as --attacks twin:recipient.type.")
+        yield Prose("No context was forged. Add an attack such as --attacks twin:recipient.type.")
     kinds = [Transform.named(one).kind for one in dict.fromkeys(row.defence for row in rows)]
     first: dict[str, Callable[[AgainstPeople], str]] = {
         "Shown": lambda one: shown_as(one.defence, kinds),
@@ -295,13 +274,13 @@ def verification(found: RobustnessNumbers) -> Iterator[Block]:
     }
     yield table_by(
         "verification",
-        "Verdicts against people's, by what is shown of the context",
+        "Verdicts compared with people's, by the kind of context shown",
         rows,
         first
         | {
-            "Accuracy": lambda one: with_limits(one.accuracy),
-            "Harm": lambda one: with_limits(one.harm),
-            "Over-refusal": lambda one: with_limits(one.over_refusal),
+            "Accuracy": lambda one: estimate_cell(one.accuracy),
+            "Harm": lambda one: estimate_cell(one.harm),
+            "Over-refusal": lambda one: estimate_cell(one.over_refusal),
         },
     )
     yield changes([one for one in rows if one.changes], first)
@@ -310,13 +289,13 @@ def verification(found: RobustnessNumbers) -> Iterator[Block]:
 def changes(rows: Sequence[AgainstPeople], first: dict[str, Callable[[AgainstPeople], str]]) -> Table:
     return table_by(
         "verification-changes",
-        "The same less that of asserted contexts, in points of percent, on the same items",
+        "Change against asserted contexts on the same items, in percentage points",
         rows,
         first
         | {
-            "Accuracy": lambda one: points(one.changes.get("accuracy")),
-            "Harm": lambda one: points(one.changes.get("harm")),
-            "Over-refusal": lambda one: points(one.changes.get("over_refusal")),
+            "Accuracy": lambda one: in_points(one.changes.get("accuracy")),
+            "Harm": lambda one: in_points(one.changes.get("harm")),
+            "Over-refusal": lambda one: in_points(one.changes.get("over_refusal")),
         },
     )
 
@@ -329,7 +308,7 @@ def shown_as(defence: str, kinds: Sequence[str]) -> str:
     return kind if kinds.count(kind) == 1 else defence
 
 
-# What attacks do to a judge, laid out.
+# A judge under attack, laid out.
 
 
 LEADING = 10
@@ -341,13 +320,12 @@ SIDES: tuple[tuple[Towards, str, str], ...] = (
 )
 
 HOW_TO_READ = (
-    "Each row is paired with the same items under the same defence without the attack. Turned: of the items that the judge had "
-    "right and gave a verdict on under the attack, the share whose verdict turned to what the attack argues for. "
-    "Beyond noise, in points: that, less the mean of it under perturbations, which say nothing new. Silenced: of the items with a "
-    "verdict, the share without one under the attack; they are in no other column. Intervals are 95 %, over queries and, for an attack with "
-    "several wordings, over wordings, with people's labels taken as given, each for an attack named beforehand; p Holm is of no change of the share of such verdicts, "
-    "corrected for all {n} attacks, defences and "
-    "verdicts compared here. Whoever looks at the largest row only should go by the latter."
+    "Each row is paired with the same items under the same defence without the attack. Turned: the share of verdicts that turned "
+    "to what the attack argues for, among items that the judge had right and gave a verdict on under the attack. Beyond noise, in "
+    "points: that share, less the mean share under perturbations, which change no meaning. Silenced: the share of items that "
+    "lost their verdict under the attack; no other column counts them. Intervals are 95 %, over queries and, for an attack with "
+    "several wordings, over wordings. They take people's labels as given. Each is for an attack that was named beforehand. p Holm tests for no change of the share of such verdicts, "
+    "corrected for all {n} attacks, defences and verdicts compared here. If you look at the largest row only, use p Holm."
 )
 
 
@@ -363,14 +341,14 @@ def robustness_page(found: RobustnessNumbers) -> Document:
 
 
 def sections(found: RobustnessNumbers) -> Iterator[Section]:
-    yield Section("short", "In short", tuple(in_short(found)), first=True)
+    yield Section("short", "The answer", tuple(in_short(found)), first=True)
     if len(found.defences) > 1:
-        yield Section("defences", "What defences cost and save", tuple(defences(found)), brief=True)
+        yield Section("defences", "Costs and savings of defences", tuple(defences(found)), brief=True)
     if found.verification:
-        yield Section("verification", "What verification is worth", tuple(verification(found)), brief=True)
+        yield Section("verification", "The value of verification", tuple(verification(found)), brief=True)
     if shown := tuple(attack_exhibits(found)):
         marks = Prose(
-            "Words that the attack added are underlined, or stand as [+ … +]; those that it took away are struck out, or [- … -]."
+            "Words that the attack added are underlined, or marked [+ … +]. Words that it removed are struck out, or marked [- … -]."
         )
         folds = (Folded(one.heading, (one,)) if isinstance(one, Exhibit) else one for one in shown[1:])
         yield Section("exhibits", "Items whose verdict turned", (marks, shown[0], *folds))
@@ -378,18 +356,18 @@ def sections(found: RobustnessNumbers) -> Iterator[Section]:
 
 
 def more_sections(found: RobustnessNumbers) -> Iterator[Section]:
-    """What stands in folds."""
+    """The sections in folds."""
     for towards, name, heading in SIDES:
         if leading := leading_rows(found, towards):
-            caption = f"Verdicts turned towards {towards}{first_of(found, towards)}, beside noise"
+            caption = f"Verdicts turned towards {towards}{first_of(found, towards)}, and noise"
             yield Section(name, heading, (attack_table(name, caption, leading, brief=True),))
-    yield Section("against-people", "Verdicts beside people's", tuple(beside_people(found)))
+    yield Section("against-people", "Verdicts compared with people's", tuple(beside_people(found)))
     if found.held_back:
-        yield Section("held-back", "What detectors hold back", tuple(held_back(found)))
+        yield Section("held-back", "Items that detectors hold back", tuple(held_back(found)))
     if found.noise:
-        yield Section("noise", "What moves under changes that say nothing new", tuple(noise_blocks(found)))
+        yield Section("noise", "Noise: verdicts that turn under perturbations", tuple(noise_blocks(found)))
     if found.worst:
-        yield Section("categories", "The attack that hurts most, by category", tuple(categories(found)))
+        yield Section("categories", "The strongest attack in each category", tuple(categories(found)))
     if found.by_agreement:
         yield Section("agreement", "By how strongly people agree", tuple(by_agreement(found)))
     if alike := [row for row in found.rows if row.alike and row.flips.turned.n]:
@@ -406,8 +384,9 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
     """A sentence and an axis for each verdict that attacks argue for."""
     if found.unmoved:
         yield Notice(
-            f"No verdict moved in any arm{', but by detectors that hold items back' if found.held_back else ''}. Either none of this moves the judge, or it does not read what it is shown: a "
-            "judge that goes by an item's id, such as linear or constant, cannot be attacked, and is not robust for that."
+            "No verdict moved in any arm"
+            f"{', except where a detector held items back' if found.held_back else ''}. Check whether the judge reads what it is "
+            "shown. A judge that goes by an item's id, such as linear or constant, cannot be attacked; that does not make it robust."
         )
     for towards, name, _ in SIDES:
         if strongest := found.leading(n=1, towards=towards):
@@ -415,7 +394,7 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
         if leading := leading_rows(found, towards):
             rows = tuple(forest_row(row.pairing.attacked.name, row.turned) for row in leading)
             caption = f"Verdicts turned towards {towards}{first_of(found, towards)}"
-            yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Beside", "Turned"))
+            yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Compared with", "Turned"))
     yield from adaptive(found)
     how = f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in found.rows):,}')} {REASONS}"
     yield Folded("How to read these numbers", (Prose(how),))
@@ -447,17 +426,17 @@ def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
     last = one.by_turn[-1]
     if last.estimate is None:
         return f"Towards {one.towards}{where}, {one.attacker} had no item to turn that the judge has right.{late}"
-    first = f", {with_limits(one.by_turn[0])} in the first" if len(one.by_turn) > 1 else ""
+    first = f", {estimate_cell(one.by_turn[0])} in the first" if len(one.by_turn) > 1 else ""
     within = f"within {len(one.by_turn)} turns" if len(one.by_turn) > 1 else "in one turn"
     if not one.n_changed:
         truth = ""
     else:
         truth = (
-            f" Of all {count(one.n_changed)} verdicts that it changed, people's labels contradict {with_limits(one.wrong)} and support "
+            f" Of all {count(one.n_changed)} verdicts that it changed, people's labels contradict {estimate_cell(one.wrong)} and support "
             f"{count(one.n_right)}."
         )
     return (
-        f"Towards {one.towards}{where}, {one.attacker}, which is told each verdict, turns {with_limits(last)} of {count(last.n)} items that "
+        f"Towards {one.towards}{where}, {one.attacker}, which is told each verdict, turns {estimate_cell(last)} of {count(last.n)} items that "
         f"the judge has right {within}{first}.{truth}{by_chance(noise)}{late}"
     )
 
@@ -466,7 +445,7 @@ def by_chance(noise: Mean | None) -> str:
     """A warning where verdicts turn by chance more often than never."""
     if noise is None or not noise.estimate.ci_low:
         return ""
-    return f" Changes that say nothing new turn {with_limits(noise.estimate)} in a single try: repeated tries turn some by chance."
+    return f" Changes that say nothing new turn {estimate_cell(noise.estimate)} in a single try: repeated tries turn some by chance."
 
 
 def rows_by_turn(one: AdaptiveResult) -> tuple[ForestRow, ...]:
@@ -489,15 +468,11 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
     if not row.turned.estimate:
         return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
     noise = found.noise.get((row.setting.defence, row.towards))
-    beside = (
-        ""
-        if noise is None
-        else f" Changes that say nothing new turn {percent(noise.value)} there: the judge's own noise."
-    )
+    perturbed = "" if noise is None else f" Perturbations, which change no meaning, turn {percent(noise.value)} there."
     return (
-        f"Towards {row.towards}, of {among:,} attacks and defences, {row.pairing.attacked.name} turns the most: "
-        f"{with_limits(row.turned)} of {count(row.turned.n)} items that people and, unattacked, "
-        f"the judge find {other}.{beside}"
+        f"Towards {row.towards}, {row.pairing.attacked.name} turns the most verdicts of {among:,} attacks and defences: "
+        f"{estimate_cell(row.turned)} of the {count(row.turned.n)} items that people and, without the attack, the judge find "
+        f"{other}.{perturbed}"
     )
 
 
@@ -509,12 +484,11 @@ COLUMNS: dict[str, Callable[[Attacked], str]] = {
     "Attack": lambda row: str(row.setting.attack),
     "Defence": lambda row: row.setting.defence,
     "Towards": lambda row: row.towards,
-    "Turned": lambda row: percent(row.turned.estimate),
-    "95 % interval": lambda row: pair_limits(row.turned),
+    "Turned": lambda row: estimate_cell(row.turned),
     "Items": lambda row: count(row.turned.n),
     "Wordings": lambda row: count(row.n_wordings),
-    "Beyond noise": lambda row: points(row.beyond_noise),
-    "Change": lambda row: points(row.change).partition(" ")[0],
+    "Beyond noise": lambda row: in_points(row.beyond_noise),
+    "Change": lambda row: in_points(row.change).partition(" ")[0],
     "p Holm": lambda row: p_value(row.p_holm),
     "Silenced": lambda row: percent(row.silenced.estimate),
     "Not shown": lambda row: count(row.not_shown),
@@ -523,45 +497,41 @@ COLUMNS: dict[str, Callable[[Attacked], str]] = {
 
 def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
     """A row an attack, defence and verdict."""
-    left_out = ("Towards", "95 % interval", "Wordings", "Change", "Not shown") if brief else ()
+    left_out = ("Towards", "Wordings", "Change", "Not shown") if brief else ()
     columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
     if brief:
-        columns = {"Attack": COLUMNS["Attack"], "Turned": lambda row: with_limits(row.turned)} | {
-            **{head: cell for head, cell in columns.items() if head not in ("Attack", "Turned")},
-            "Beyond noise": lambda row: points(row.beyond_noise).partition(" ")[0],
-        }
+        columns["Beyond noise"] = lambda row: in_points(row.beyond_noise).partition(" ")[0]
     return table_by(name, caption, rows, columns)
 
 
 def noise_blocks(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "Perturbations change the order of parameters or how they are laid out, and nothing that is said. An attack that turns no "
-        "more verdicts than these has not been believed. A judge that is a function of a query and a context sees no layout."
+        "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no more verdicts than "
+        "perturbations do is not shown to turn verdicts. A judge that is a function of a query and a context sees no layout."
     )
     yield table_by(
         "noise",
-        "Verdicts that turn under perturbations, in the mean of these",
+        "Verdicts that turn under perturbations (mean)",
         [(defence, towards, mean.estimate) for (defence, towards), mean in found.noise.items()],
         {
             "Defence": lambda one: one[0],
             "Towards": lambda one: one[1],
-            "Turned": lambda one: percent(one[2].estimate),
-            "95 % interval": lambda one: pair_limits(one[2]),
+            "Turned, 95 % interval": lambda one: estimate_cell(one[2]),
             "Items": lambda one: count(one[2].n),
         },
     )
 
 
 def perturbations(rows: Sequence[Attacked]) -> Table:
-    heads = ("Defence", "Towards", "Turned", "95 % interval", "Items", "Silenced")
+    heads = ("Defence", "Towards", "Turned", "Items", "Silenced")
     columns = {"Perturbation": COLUMNS["Attack"], **{head: COLUMNS[head] for head in heads}}
     return table_by("perturbations", "Verdicts that turn under perturbations", rows, columns)
 
 
 def categories(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "The largest of several numbers is too large in itself, and a category has few items: a row says where to look, not "
-        "how bad it is."
+        "Use these rows to decide where to look. The largest of several shares is too large an estimate, and a category has few "
+        "items."
     )
     yield table_by(
         "categories",
@@ -571,8 +541,7 @@ def categories(found: RobustnessNumbers) -> Iterator[Block]:
             "Category": lambda one: one.category,
             "Towards": lambda one: one.towards,
             "Attack": lambda one: one.attack,
-            "Turned": lambda one: percent(one.turned.estimate),
-            "95 % interval": lambda one: pair_limits(one.turned),
+            "Turned, 95 % interval": lambda one: estimate_cell(one.turned),
             "Items": lambda one: count(one.turned.n),
             "Largest of": lambda one: count(one.among),
         },
@@ -581,7 +550,8 @@ def categories(found: RobustnessNumbers) -> Iterator[Block]:
 
 def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
-        "In the mean of all attacks towards a verdict: how many are turned, by the share of people in the majority."
+        "The share of verdicts that attacks turn, as the mean of all attacks towards a verdict, by the share of people in the "
+        "majority."
     )
     for towards, of_side in groupby(found.by_agreement, lambda one: one.towards):
         caption = f"Verdicts turned towards {towards}, by how strongly people agree"
@@ -594,7 +564,7 @@ def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
 
 def alike_blocks(rows: Sequence[Attacked]) -> Iterator[Block]:
     yield Prose(
-        "On these pairs people gave both contexts the same verdict, so that the twin's words make no other verdict right: what "
-        "turns here turned for no reason. These rows are in no mean and in no correction."
+        "On these pairs people gave both contexts the same verdict, so the twin's words are no reason for another verdict. These "
+        "rows are in no mean and in no correction."
     )
     yield attack_table("alike", "Pairs on which people's verdicts do not differ", rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -17,7 +17,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
 from casewise.notation import count, interval, number, p_value, percent, points, share
 from casewise.reports import charts as study_charts
-from casewise.reports.charts import dots_with_intervals, for_page, standalone
+from casewise.reports.charts import for_page
 from casewise.reports.document import (
     Block,
     Document,
@@ -28,9 +28,10 @@ from casewise.reports.document import (
     Prose,
     Section,
     all_numbers,
+    table_by,
     table_of,
 )
-from casewise.reports.formats import html, json_value, latex, markdown
+from casewise.reports.formats import drawings, html, json_value, latex, markdown
 from casewise.reports.study_parts import (
     group_blocks,
     methods,
@@ -72,7 +73,7 @@ NO_CONTRAST = dict.fromkeys(("like_estimate", "like_ci_low", "like_ci_high", "re
 
 
 def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
-    """Why ratings were left out, and what they would change; nothing where none were."""
+    """The reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
     found = analysis.left_out
     if found is None:
         return
@@ -84,22 +85,29 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
         )
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), list(found.reasons.items()))
-    rates = [
-        (row["condition"], *_rate(kept or NO_RATE), *_rate(row))
-        for row, kept in _beside(found.conditions, analysis.conditions, by=("condition",))
-    ]
-    heads = ("Condition", "Ratings without", "Safe, 95 % interval", "Ratings with", "Safe, 95 % interval")
-    yield table_of("left-out-conditions", "Safe rates without and with them", heads, rates, frame=found.conditions)
-    differences = [
-        (
-            contrast_name(row),
-            *(cell for one in (kept or NO_CONTRAST, row) for cell in (in_points(one, best(one)), p_of(one))),
-        )
-        for row, kept in contrasts
-    ]
-    heads = ("Contrast", "Points without, 95 % interval", "p", "Points with, 95 % interval", "p")
-    caption = "Differences of safe rates without and with them, p corrected alike"
-    yield table_of("left-out-contrasts", caption, heads, differences, frame=found.contrasts)
+    conditions = _beside(found.conditions, analysis.conditions, by=("condition",))
+    columns: dict[str, Callable[[Pair], str]] = {
+        "Condition": lambda pair: pair[0]["condition"],
+        "Ratings without": lambda pair: count((pair[1] or NO_RATE)["ratings"]),
+        "Safe, 95 % interval": lambda pair: _rate(pair[1] or NO_RATE),
+        "Ratings with": lambda pair: count(pair[0]["ratings"]),
+        "Safe, 95 % interval ": lambda pair: _rate(pair[0]),
+    }
+    caption = "Safe rates without and with these ratings"
+    yield table_by("left-out-conditions", caption, conditions, columns, frame=found.conditions)
+    columns = {
+        "Contrast": lambda pair: contrast_name(pair[0]),
+        "Points without, 95 % interval": lambda pair: in_points(pair[1] or NO_CONTRAST, best(pair[1] or NO_CONTRAST)),
+        "p": lambda pair: p_of(pair[1] or NO_CONTRAST),
+        "Points with, 95 % interval": lambda pair: in_points(pair[0], best(pair[0])),
+        "p ": lambda pair: p_of(pair[0]),
+    }
+    caption = "Differences of safe rates without and with these ratings, p corrected in the same way"
+    yield table_by("left-out-contrasts", caption, contrasts, columns, frame=found.contrasts)
+
+
+Pair = tuple[dict[str, Any], dict[str, Any] | None]
+"""A row with the ratings that were left out, and the same row without them."""
 
 
 def _beside(
@@ -111,12 +119,12 @@ def _beside(
         yield row, known.get(tuple(row[name] for name in by))
 
 
-def _rate(row: dict[str, Any]) -> tuple[str, str]:
-    return count(row["ratings"]), share(row["safe_rate"], row["ci_low"], row["ci_high"])
+def _rate(row: dict[str, Any]) -> str:
+    return share(row["safe_rate"], row["ci_low"], row["ci_high"])
 
 
 def best(row: dict[str, Any]) -> str:
-    """Which difference is quoted: that for queries like these, or the average per query where there is none."""
+    """The difference to quote: that for queries like these, or the average per query where there is none."""
     return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
 
 
@@ -134,14 +142,9 @@ def p_of(row: dict[str, Any]) -> str:
 MOST_QUERIES = 20
 """Queries drawn one by one for a category; all of them stand in `tables/shares.parquet`."""
 
-QUOTE_THIS = (
-    "Each interval is for other queries of the kind and other people: errors are clustered by query across conditions and by "
-    "annotator."
-)
+QUOTE_THIS = "The intervals hold for other queries of the same kind and for other people: errors are clustered by query and by annotator."
 
-ANONYMOUS = (
-    "Each interval is over queries only: votes are anonymous, so it leaves out how annotators differ and is too narrow."
-)
+ANONYMOUS = "The votes are anonymous, so the intervals are over queries only. They ignore how annotators differ, and are too narrow."
 
 CORRECTED = {
     "holm": "corrected by Holm",
@@ -151,9 +154,8 @@ CORRECTED = {
 }
 
 POOLED = (
-    "The pooled z test takes every rating for independent. With annotators who differ as much as people do, it finds a "
-    "difference in a quarter to a half of simulated studies where there is none, so its p values are "
-    "for comparison with the paper only."
+    "Use the pooled z test for comparison with the paper only. It treats every rating as independent. If annotators differ as "
+    "much as people do, it finds a difference in a quarter to a half of simulated studies without one."
 )
 
 
@@ -176,27 +178,25 @@ def study_page(
     numbers = (
         Section("conditions", "Each condition", tuple(conditions(analysis))),
         Section("other-tests", "Other tests of the contrasts", tuple(other_tests(analysis))),
-        Section("labels", "What people call the items", tuple(label_counts(analysis))),
-        Section("tasks", "Query by query: where conditions differ", tuple(tasks(analysis))),
+        Section("labels", "Labels of the items", tuple(label_counts(analysis))),
+        Section("tasks", "Tests of each query", tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
-        Section("cases", "The queries of some categories", tuple(cases(analysis, case_studies))),
+        Section("cases", "Single queries of some categories", tuple(cases(analysis, case_studies))),
         *people_sections(analysis),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
-        Section("methods", "Methods, to be copied", (Prose(methods(analysis)),)),
-        Section("missing", "What these ratings cannot tell", tuple(missing(analysis))),
+        Section("methods", "Methods paragraph for a paper", (Prose(methods(analysis)),)),
+        Section("missing", "Not available from these ratings", tuple(missing(analysis))),
     )
     sections = (
-        Section(
-            "answer", "What was found", tuple(answer(analysis, planned=planned, of_replies=of_replies)), first=True
-        ),
+        Section("answer", "The answer", tuple(answer(analysis, planned=planned, of_replies=of_replies)), first=True),
         Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
         *more,
         Section("groups", "Groups of annotators", tuple(group_blocks(analysis)), brief=True),
-        Section("left-out", "With and without what was left out", tuple(left_out(analysis)), brief=True),
+        Section("left-out", "With and without excluded ratings", tuple(left_out(analysis)), brief=True),
         all_numbers(numbers),
     )
     return Document(
-        title=f"What people say: {name}",
+        title=f"Study: {name}",
         subtitle=f"{len(ratings):,} ratings of {len(ratings.item):,} items ({len(ratings.query):,} queries) under "
         f"{len(ratings.condition)} conditions; {people}",
         notices=notes,
@@ -255,19 +255,19 @@ def contrast_sentence(
 
 
 def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
-    cells = [
-        (
-            row["condition"],
-            count(row["items"]),
-            "–" if row["annotators"] is None else count(row["annotators"]),
-            count(row["ratings"]),
-            share(row["safe_rate"], row["ci_low"], row["ci_high"]),
-        )
-        for row in analysis.conditions.to_dicts()
-    ]
-    head = ("Condition", "Items", "Annotators", "Ratings", "Safe, 95 % interval")
+    columns: Columns = {
+        "Condition": lambda row: row["condition"],
+        "Items": lambda row: count(row["items"]),
+        "Annotators": lambda row: count(row["annotators"]),
+        "Ratings": lambda row: count(row["ratings"]),
+        "Safe, 95 % interval": _rate,
+    }
     caption = f"Safe rate of each condition; intervals over queries{'' if analysis.anonymous else ' and people'}"
-    yield table_of("conditions", caption, head, cells, frame=analysis.conditions)
+    yield table_by("conditions", caption, analysis.conditions.to_dicts(), columns, frame=analysis.conditions)
+
+
+Columns = dict[str, Callable[[dict[str, Any]], Any]]
+"""The columns of a table of rows of a frame."""
 
 
 def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -277,8 +277,9 @@ def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
     said = "Differences of safe rates in points with 95 % intervals, the first condition less the second, as randomised"
     yield recommended(analysis.contrasts, analysis, name="contrasts", caption=said)
     yield Prose(
-        f"p is {CORRECTED[options.correction]} over the contrasts, at the level {options.alpha:g}; intervals are not corrected. "
-        f"Alike: the difference lies within ±{100 * options.margin:g} points (two one-sided tests, corrected in the same way)."
+        f"p values are {CORRECTED[options.correction]} over the contrasts and tested at {options.alpha:g}; intervals are not "
+        f"corrected. “Alike” means that the difference lies within ±{100 * options.margin:g} points (two one-sided tests, "
+        "corrected in the same way)."
     )
 
 
@@ -299,53 +300,40 @@ def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, capt
     def decision(value: bool | None) -> str:
         return "–" if value is None else "yes" if value else "not shown"
 
-    cells = [
-        (
-            contrast_name(row),
-            in_points(row, best(row)),
-            p_of(row),
-            decision(row["differs"]),
-            p_value(row["equivalent_p_corrected"]),
-            decision(row["equivalent"]),
-        )
-        for row in table.to_dicts()
-    ]
-    p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
-    heads = ("Contrast", "Queries like these", p, f"Differs at {options.alpha:g}", "p, alike", "Alike")
-    return table_of(name, caption, heads, cells, frame=table)
+    columns: Columns = {
+        "Contrast": contrast_name,
+        "Queries like these": lambda row: in_points(row, best(row)),
+        "p" if options.correction == "none" else f"p ({options.correction.title()})": p_of,
+        f"Differs at {options.alpha:g}": lambda row: decision(row["differs"]),
+        "p, alike": lambda row: p_value(row["equivalent_p_corrected"]),
+        "Alike": lambda row: decision(row["equivalent"]),
+    }
+    return table_by(name, caption, table.to_dicts(), columns, frame=table)
 
 
 def other_errors(analysis: StudyAnalysis) -> Block:
     """The same differences for these very queries, and as an average over queries."""
-    cells = [
-        (
-            contrast_name(row),
-            "anonymous votes" if analysis.anonymous else in_points(row, "these"),
-            in_points(row, "query"),
-        )
-        for row in analysis.contrasts.to_dicts()
-    ]
-    heads = ("Contrast", "These queries", "Average per query")
-    caption = "The differences in points, with other 95 % intervals: for these very queries and other people, and over queries"
-    return table_of("other-errors", caption, heads, cells)
+    columns: Columns = {
+        "Contrast": contrast_name,
+        "These queries": lambda row: "anonymous votes" if analysis.anonymous else in_points(row, "these"),
+        "Average per query": lambda row: in_points(row, "query"),
+    }
+    caption = "The differences in points, with 95 % intervals of other kinds: for these very queries, and over queries"
+    return table_by("other-errors", caption, analysis.contrasts.to_dicts(), columns)
 
 
 def as_in_paper(analysis: StudyAnalysis) -> Block:
-    cells = [
-        (
-            contrast_name(row),
-            number(row["z"], digits=2),
-            p_value(row["p"]),
-            p_value(row["p_bonferroni"]),
-            p_value(row["p_holm"]),
-            p_value(row["p_benjamini_hochberg"]),
-            interval(100 * row["ci_low"], 100 * row["ci_high"], digits=1),
-        )
-        for row in analysis.contrasts.to_dicts()
-    ]
-    heads = ("Contrast", "z", "p", "Bonferroni", "Holm", "BH", "95 % Wald, points")
+    columns: Columns = {
+        "Contrast": contrast_name,
+        "z": lambda row: number(row["z"], digits=2),
+        "p": lambda row: p_value(row["p"]),
+        "Bonferroni": lambda row: p_value(row["p_bonferroni"]),
+        "Holm": lambda row: p_value(row["p_holm"]),
+        "BH": lambda row: p_value(row["p_benjamini_hochberg"]),
+        "95 % Wald, points": lambda row: interval(100 * row["ci_low"], 100 * row["ci_high"], digits=1),
+    }
     caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
-    return table_of("z-tests", caption, heads, cells)
+    return table_by("z-tests", caption, analysis.contrasts.to_dicts(), columns)
 
 
 def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -375,91 +363,80 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
         rows.append(("Median Cramér's V", number(float(np.median(testable["cramers_v"].to_numpy())))))
     yield table_of("tasks", "Kruskal-Wallis on each query", ("", "Tasks"), rows)
     yield Prose(
-        f"Permutation p values: {found.exact_method}. Where everyone agrees p is 1 by definition and the task counts as "
-        "untestable. Ratings of one task come from different people, so here they are independent."
+        f"Permutation p values: {found.exact_method}. Where everyone agrees, p is 1 by definition and the task counts as "
+        "untestable. Different people rated each task, so the ratings of one task are independent."
     )
-    cells = [
-        (
-            contrast_name(row),
-            row["tasks"],
-            *(row[name] for name in ("dunn_bonferroni", "dunn_holm", "dunn_benjamini_hochberg", "proportions_holm")),
-        )
-        for row in found.pairs.to_dicts()
-    ]
-    heads = ("Pair", "Tasks", "Dunn, Bonferroni", "Dunn, Holm", "Dunn, BH", "Proportions, Holm")
-    yield table_of(
-        "pairs", f"Tasks on which two conditions differ at {alpha:g}, corrected within the task", heads, cells
-    )
+    columns: Columns = {
+        "Pair": contrast_name,
+        "Tasks": lambda row: row["tasks"],
+        "Dunn, Bonferroni": lambda row: row["dunn_bonferroni"],
+        "Dunn, Holm": lambda row: row["dunn_holm"],
+        "Dunn, BH": lambda row: row["dunn_benjamini_hochberg"],
+        "Proportions, Holm": lambda row: row["proportions_holm"],
+    }
+    caption = f"Tasks on which two conditions differ at {alpha:g}, corrected within the task"
+    yield table_by("pairs", caption, found.pairs.to_dicts(), columns)
 
 
 def categories(analysis: StudyAnalysis) -> Iterator[Block]:
     found = analysis.tasks
     if found is None or found.categories is None:
         return
-    cells = [
-        (
-            row["category"],
-            row["queries"],
-            number(row["mean_h"], digits=2),
-            f"≤ {row['p']:.3f}" if row["p_at_floor"] else p_value(row["p"]),
-            percent(row["significant_after_correction"], digits=0),
-            percent(row["significant_at_paper_level"], digits=0),
-        )
-        for row in found.categories.to_dicts()
-    ]
-    heads = ("Category", "Tasks", "Mean H", "Permutation p", "After BH", f"p ≤ {PAPER_LEVEL:.4g}")
-    caption = "Where context matters most: mean Kruskal-Wallis H and share of significant tasks"
-    behind = table_of("categories", caption, heads, cells, frame=found.categories)
+    columns: Columns = {
+        "Category": lambda row: row["category"],
+        "Tasks": lambda row: row["queries"],
+        "Mean H": lambda row: number(row["mean_h"], digits=2),
+        "Permutation p": lambda row: f"≤ {row['p']:.3f}" if row["p_at_floor"] else p_value(row["p"]),
+        "After BH": lambda row: percent(row["significant_after_correction"], digits=0),
+        f"p ≤ {PAPER_LEVEL:.4g}": lambda row: percent(row["significant_at_paper_level"], digits=0),
+    }
+    caption = "Mean Kruskal-Wallis H and share of significant tasks by category"
+    behind = table_by("categories", caption, found.categories.to_dicts(), columns, frame=found.categories)
     rows = found.categories.select("category", "mean_h", significant="significant_after_correction")
     drawn = study_charts.category_bars(rows)
     alt = f"Bars of {len(rows)} categories by falling mean H; the table gives them."
     yield Figure("category-h", caption, alt, for_page(drawn, name="category-h"), behind)
     yield Prose(
-        f"Permutation p values of the mean H rest on {found.category_draws}; ≤ marks the smallest that so many can show."
+        f"Permutation p values of the mean H rest on {found.category_draws}; ≤ marks the smallest value that they can show."
     )
 
 
 def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
+    """The share of "respond" to each query of some categories, under each condition."""
     found = analysis.tasks
     if found is None or found.categories is None:
         return
-    names = found.categories["category"].to_list()
-    picked = chosen or tuple(dict.fromkeys((names[0], names[-1])))
-    for index, category in enumerate(picked):
+    every = found.categories["category"].to_list()
+    for index, category in enumerate(chosen or tuple(dict.fromkeys((every[0], every[-1])))):
         rows = found.shares.filter(pl.col("category") == category)
         if not len(rows):
             yield Notice(f"No category is called {category!r}.")
             continue
         names = rows["query"].unique(maintain_order=True).to_list()
-        queries = {name: f"query {i + 1}" for i, name in enumerate(names[:MOST_QUERIES])}
-        rows = rows.filter(pl.col("query").is_in(list(queries))).with_columns(pl.col("query").replace_strict(queries))
-        cells = [
-            (
-                r["query"],
-                r["condition"],
-                f"{r['safe']}/{r['ratings']}",
-                share(r["share"], r["ci_low"], r["ci_high"]),
-            )
-            for r in rows.to_dicts()
-        ]
-        heads = ("Query", "Condition", "Respond", "Share, 95 % Wilson interval")
         some = "each query" if len(names) <= MOST_QUERIES else f"the first {MOST_QUERIES} of {len(names)} queries"
-        caption = f'{category}: share of "respond" to {some} under each condition'
-        points = rows.select(name="query", series="condition", estimate="share", low="ci_low", high="ci_high")
-        drawn = dots_with_intervals(points, title='Share of "respond"')
-        yield Figure(
-            f"case-{index + 1}",
-            caption,
-            f"Dots with intervals for {len(queries)} queries; the table gives them.",
-            for_page(drawn, name=f"case-{index + 1}"),
-            table_of(f"case-{index + 1}-shares", caption, heads, cells, frame=rows),
+        groups = tuple(
+            (
+                f"query {place}",
+                tuple(
+                    ForestRow(
+                        f"{row['condition']} ({row['safe']}/{row['ratings']})",
+                        row["share"],
+                        row["ci_low"],
+                        row["ci_high"],
+                    )
+                    for row in rows.filter(pl.col("query") == query).to_dicts()
+                ),
+            )
+            for place, query in enumerate(names[:MOST_QUERIES], 1)
         )
+        caption = f'{category}: share of "respond" to {some} under each condition, 95 % Wilson intervals'
+        yield Forest(f"case-{index + 1}", caption, groups, heads=("Condition", "Query", "Respond"))
 
 
 def missing(analysis: StudyAnalysis) -> Iterator[Block]:
     rows = list(analysis.not_available.items())
     if rows:
-        yield table_of("not-available", "What these ratings cannot tell", ("Part", "Why"), rows)
+        yield table_of("not-available", "Not available from these ratings", ("Part", "Reason"), rows)
 
 
 # The report of a study's ratings: numbers first, then every face, written to a folder.
@@ -628,9 +605,9 @@ class StudyReport:
         write_text(folder / "report.json", json_text(self.as_json()))
         write_text(folder / "tables.tex", latex(self.document))
         written: list[str] = []
-        for figure in self.document.figures():
-            written.append(f"figures/{figure.name}.svg")
-            write_text(folder / written[-1], standalone(figure.svg))
+        for name, drawn in drawings(self.document).items():
+            written.append(f"figures/{name}.svg")
+            write_text(folder / written[-1], drawn)
         for name, table in frames(self.analysis).items():
             written.append(f"tables/{name}.parquet")
             write_table(table, folder / written[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,19 @@ from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share
 from casewise.reports import charts as study_charts
 from casewise.reports.charts import for_page
-from casewise.reports.document import Block, Document, Figure, Folded, Notice, Prose, Section, Table, table_of
+from casewise.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Folded,
+    Forest,
+    Notice,
+    Prose,
+    Section,
+    Table,
+    table_by,
+    table_of,
+)
 from casewise.stats.ratings import (
     FALSE_POSITIVES,
     STEPS,
@@ -239,21 +251,18 @@ def mixed_model_section(found: pl.DataFrame | None) -> Section:
     """What R found, laid out; nothing where it has not run on these ratings."""
     if found is None:
         return Section("mixed-model", "By a crossed mixed model", (), brief=True)
-    cells = [
-        (
-            f"{row['first']} − {row['second']}".replace("_", " "),
-            points(row["difference"], row["ci_low"], row["ci_high"]),
-            f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
-            p_value(row["p"]),
-            p_value(row["p_corrected"]),
-        )
-        for row in found.to_dicts()
-    ]
-    heads = ("Contrast", "Difference of safe rates", "In logits", "p", "p, corrected")
-    table = table_of("mixed-model", "Contrasts by a crossed mixed model (R's lme4)", heads, cells, frame=found)
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "Contrast": lambda row: f"{row['first']} − {row['second']}".replace("_", " "),
+        "Difference of safe rates": lambda row: points(row["difference"], row["ci_low"], row["ci_high"]),
+        "In logits": lambda row: f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
+        "p": lambda row: p_value(row["p"]),
+        "p, corrected": lambda row: p_value(row["p_corrected"]),
+    }
+    caption = "Contrasts by a crossed mixed model (R's lme4)"
+    table = table_by("mixed-model", caption, found.to_dicts(), columns, frame=found)
     said = Prose(
-        "Queries, queries under a condition and annotators are drawn at random; R's lme4 fitted the model to these ratings. "
-        "Intervals are Wald's and take its variances for known. Read it beside the contrasts for queries like these."
+        "Queries, queries under a condition and annotators are random effects. R's lme4 fitted the model to these ratings. "
+        "Wald intervals treat the variances as known. Compare this table with the contrasts for queries like these."
     )
     return Section("mixed-model", "By a crossed mixed model", (table, said), brief=True)
 
@@ -265,29 +274,25 @@ def with_judge_section(judges: Sequence[RatesWithJudge]) -> Section:
     """A table a judge, and how to read it; nothing where people rated every item, for then there is nothing to help with."""
     some = [found for found in judges if not len(found.table) or (found.table["labels"] < found.table["items"]).any()]
     said = tuple(block for place, found in enumerate(some) for block in blocks(found, place))
-    return Section("with-judge", "People's rates, with a judge on every item", said, brief=True)
+    return Section("with-judge", "People's rates, with a judge's help", said, brief=True)
 
 
 def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
     if len(found.table):
-        cells = [
-            (
-                row["condition"],
-                f"{count(row['labels'])} of {count(row['items'])}",
-                share(row["by_labels"], row["by_labels_low"], row["by_labels_high"]),
-                share(row["estimate"], row["ci_low"], row["ci_high"]),
-                number(row["weight"], digits=2),
-                number(row["worth"], digits=0),
-            )
-            for row in found.table.to_dicts()
-        ]
-        heads = ("Condition", "Rated", "People alone", "With the judge", "Weight", "Worth so many rated")
-        caption = f"Safe rate of items, by people and {found.judge}"
+        columns: dict[str, Callable[[dict[str, Any]], str]] = {
+            "Condition": lambda row: row["condition"],
+            "Rated": lambda row: f"{count(row['labels'])} of {count(row['items'])}",
+            "People alone": lambda row: share(row["by_labels"], row["by_labels_low"], row["by_labels_high"]),
+            "With the judge": lambda row: share(row["estimate"], row["ci_low"], row["ci_high"]),
+            "Weight": lambda row: number(row["weight"], digits=2),
+            "Worth so many rated": lambda row: number(row["worth"], digits=0),
+        }
         name = "rates-with-judge" + (f"-{place + 1}" if place else "")
-        yield table_of(name, caption, heads, cells, frame=found.table)
+        caption = f"Safe rate of items, by people and {found.judge}"
+        yield table_by(name, caption, found.table.to_dicts(), columns, frame=found.table)
         yield Prose(
-            "The judge's errors are measured where people rated (prediction-powered inference). It holds where the rated items are a random "
-            "part of all. Each item counts once, however many people rated it."
+            "The judge's errors are measured where people rated (prediction-powered inference). The rates hold only if the rated "
+            "items are a random part of all items. Each item counts once, however many people rated it."
         )
     for condition, why in found.not_available.items():
         yield Notice(f"{condition}: no rate with the judge; {why}.")
@@ -298,8 +303,8 @@ def blocks(found: RatesWithJudge, place: int) -> Iterator[Block]:
 
 
 COUNTED = (
-    "People said what replies do. An answer here is a reply that does what was asked, or some of it; all else is a refusal. "
-    "The three are told apart under the study's own questions."
+    "People rated replies. A reply that does all or some of what was asked counts as an answer, and every other reply as a "
+    "refusal. The study's own questions report the three separately."
 )
 
 INSTEAD = {
@@ -340,6 +345,8 @@ def block_of(block: Block) -> Block:
         return replace(block, text=worded(block.text))
     if isinstance(block, Table):
         return table_in(block)
+    if isinstance(block, Forest):
+        return replace(block, caption=worded(block.caption), heads=tuple(map(worded, block.heads)))
     if isinstance(block, Figure):
         drawn = re.sub(r">[^<]+<", lambda text: worded(text[0]), block.svg)
         behind = block.behind and table_in(block.behind)
@@ -366,36 +373,23 @@ def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
         return
     compared = table.filter(pl.col("p").is_not_null())
     yield Prose(groups_sentence(compared, options.alpha))
-    cells = [
-        (
-            row["trait"],
-            row["answer"],
-            count(row["people"]),
-            percent(row["safe_rate"]),
-            points(row["difference"], row["ci_low"], row["ci_high"]),
-            p_value(row["p_corrected"]),
-            "–" if row["detectable"] is None else f"{100 * row['detectable']:.1f} points",
-            row["why"] or ("differs" if row["differs"] else "not shown to differ"),
-        )
-        for row in table.to_dicts()
-    ]
-    heads = (
-        "Question",
-        "Answer",
-        "People",
-        "Safe",
-        "Less the others, same items",
-        "p, corrected",
-        "Found with 80 % power",
-        "",
-    )
-    yield table_of("groups", "Annotators by what they said of themselves", heads, cells, frame=table)
+    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+        "Question": lambda row: row["trait"],
+        "Answer": lambda row: row["answer"],
+        "People": lambda row: count(row["people"]),
+        "Safe": lambda row: percent(row["safe_rate"]),
+        "Less the others, same items": lambda row: points(row["difference"], row["ci_low"], row["ci_high"]),
+        "p, corrected": lambda row: p_value(row["p_corrected"]),
+        "Found with 80 % power": lambda row: points(row["detectable"], None, None),
+        "": lambda row: row["why"] or ("differs" if row["differs"] else "not shown to differ"),
+    }
+    yield table_by("groups", "Annotators by what they said about themselves", table.to_dicts(), columns, frame=table)
     yield Prose(
-        f"A row compares the people of an answer with all who answered otherwise, on the same items; errors are over queries and "
-        f"people, and p is corrected over the comparisons, of which there are {len(compared)}. People who did not say, or whose answer fewer than "
-        "five people gave, are in no group. These ratings cannot tell why groups differ: nobody was assigned to a group, traits go "
-        "together, and those who took part are no random sample of a group. They cannot tell that groups agree: a difference "
-        "below the points under “found with 80 % power” would often be missed. Single items and combinations of traits are not "
+        "Each row compares the people who gave one answer with all who gave another, on the same items. Errors are over queries "
+        f"and people, and p values are corrected over {len(compared)} comparisons. People who did not answer, or whose answer "
+        "fewer than five people gave, are in no group. These ratings cannot tell why groups differ: nobody was assigned to a "
+        "group, traits go together, and participants are no random sample of a group. They cannot show that groups agree: a "
+        "difference below “found with 80 % power” would often be missed. Single items and combinations of traits are not "
         "compared, because too few people of a group rated each."
     )
 
@@ -406,7 +400,7 @@ def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
         return "No group has enough people to be compared."
     differing = compared.filter(pl.col("differs"))
     detectable = [100 * row["detectable"] for row in compared.to_dicts()]
-    power = f"differences of {min(detectable):.1f} to {max(detectable):.1f} points would have been found with a power of 80 %"
+    power = f"differences of {min(detectable):.1f} to {max(detectable):.1f} points are found with a power of 80 %"
     if not len(differing):
         return f"No group is shown to differ from the others at {alpha:g}, corrected; {power}."
     parts = [
@@ -426,13 +420,15 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 def shares(found: OwnFound) -> Block:
-    question = found.question
-    cells = [
-        (row["condition"], row["answer"], row["answers"], row["of"], share(row["share"], row["ci_low"], row["ci_high"]))
-        for row in found.shares.to_dicts()
-    ]
-    heads = ("Condition", "Answer", "Given", "Of", "Share, 95 % interval over queries and people")
-    return table_of(f"own-{question.name}", question.ask, heads, cells, frame=found.shares)
+    columns: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "Condition": lambda row: row["condition"],
+        "Answer": lambda row: row["answer"],
+        "Given": lambda row: row["answers"],
+        "Of": lambda row: row["of"],
+        "Share, 95 % interval over queries and people": lambda row: share(row["share"], row["ci_low"], row["ci_high"]),
+    }
+    question, table = found.question, found.shares
+    return table_by(f"own-{question.name}", question.ask, table.to_dicts(), columns, frame=table)
 
 
 def own_agreement(found: OwnFound) -> Iterator[Block]:
@@ -463,30 +459,26 @@ def own_json(found: OwnFound) -> dict[str, Any]:
 def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
     """The sections, some of them perhaps without blocks."""
     yield Section("agreement", "How far people agree", tuple(agreement(analysis)), brief=True)
-    yield Section("ceilings", "The best that a judge could score", tuple(ceilings(analysis)), brief=True)
-    yield Section("panel", "How many people is a judge worth?", tuple(panel(analysis)))
+    yield Section("ceilings", "The best values that a judge can reach", tuple(ceilings(analysis)), brief=True)
+    yield Section("panel", "Agreement of panels of people", tuple(panel(analysis)))
     yield Section("annotators", "Annotators", tuple(annotators(analysis)))
-    yield Section("flow", "Who dropped out", tuple(flow(analysis)))
+    yield Section("flow", "Drop-out", tuple(flow(analysis)))
 
 
 def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
-    cells = []
-    for name, found in analysis.agreement.items():
-        constant = "undefined: all votes alike"
-        cells.append(
-            (
-                "All" if name == "all" else name,
-                found.items,
-                share(found.raw, *(found.raw_interval or (None, None))),
-                constant if found.alpha is None else f"{number(found.alpha)} {limits(found.alpha_interval)}",
-                constant if found.kappa is None else f"{number(found.kappa)} {limits(found.kappa_interval)}",
-                f"{number(found.ac1)} {limits(found.ac1_interval)}",
-            )
-        )
-    if cells:
-        heads = ("Items", "Number", "Raw agreement", "Krippendorff's α", "Fleiss' κ", "Gwet's AC1")
-        yield table_of("agreement", "Agreement, with 95 % intervals", heads, cells)
+    def chance_corrected(value: float | None, limits_: tuple[float, float] | None) -> str:
+        return "undefined: all votes alike" if value is None else f"{number(value)} {limits(limits_)}"
+
+    columns: dict[str, Callable[[tuple[str, Any]], Any]] = {
+        "Items": lambda row: "All" if row[0] == "all" else row[0],
+        "Number": lambda row: row[1].items,
+        "Raw agreement": lambda row: share(row[1].raw, *(row[1].raw_interval or (None, None))),
+        "Krippendorff's α": lambda row: chance_corrected(row[1].alpha, row[1].alpha_interval),
+        "Fleiss' κ": lambda row: chance_corrected(row[1].kappa, row[1].kappa_interval),
+        "Gwet's AC1": lambda row: f"{number(row[1].ac1)} {limits(row[1].ac1_interval)}",
+    }
     if analysis.agreement:
+        yield table_by("agreement", "Agreement, with 95 % intervals", analysis.agreement.items(), columns)
         yield safe_rates(analysis)
 
 
@@ -512,7 +504,7 @@ def safe_rates(analysis: StudyAnalysis) -> Figure:
     return Figure(
         "safe-rates",
         caption,
-        "A histogram for each condition; the table gives the bins.",
+        "A histogram for each condition. The table gives the bins.",
         for_page(drawn, name="safe-rates"),
         table_of("safe-rates-table", caption, ("Condition", "Safe rate", "Items"), cells, frame=frame),
     )
@@ -530,17 +522,17 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
             (
                 "Pearson's r, at most",
                 number(c.pearson),
-                "; ".join(filter(None, ("root of the reliability", c.contrast))),
+                "; ".join(filter(None, ("square root of the reliability", c.contrast))),
             ),
             (
                 "Cross-entropy, at least",
                 number(c.cross_entropy_floor),
-                f"nats; plug-in entropy {number(c.cross_entropy_plug_in)} is below any judge",
+                f"in nats; the plug-in entropy {number(c.cross_entropy_plug_in)} is below what any judge can reach",
             ),
-            ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the rates themselves"),
+            ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the votes"),
         ]
     if rows:
-        yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("What", "Value", "How"), rows)
+        yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)
 
 
 def panel(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -556,28 +548,24 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
             "modelled": curve.modelled,
         }
     ).filter(pl.col("people") % 2 == 1)
-    cells = [
-        (
-            r["people"],
-            share(r["agreement"], r["low"], r["high"]),
-            "modelled" if r["modelled"] else "counted",
-        )
-        for r in frame.to_dicts()
-    ]
+    columns: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "People": lambda row: row["people"],
+        "Agreement, 95 % interval": lambda row: share(row["agreement"], row["low"], row["high"]),
+        "Method": lambda row: "modelled" if row["modelled"] else "counted",
+    }
     caption = (
         f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {curve.items:,} items"
     )
-    heads = ("People", "Agreement, 95 % interval", "How")
     yield Figure(
         "panel-curve",
         caption,
-        "A rising curve with its interval; filled dots are counted from the votes, rings predicted.",
+        "A rising curve with its interval. Filled dots are counted from the votes, rings are predicted.",
         for_page(study_charts.panel_chart(frame), name="panel-curve"),
-        table_of("panel", caption, heads, cells, frame=frame),
+        table_by("panel", caption, frame.to_dicts(), columns, frame=frame),
     )
     yield Prose(
-        "A judge is worth as many people as the panel that agrees with the same references as well as it does. A panel of "
-        "even size is worth no more than the odd one below it, so only odd sizes are drawn."
+        "A judge is worth as many people as the panel that agrees equally often with the same references. A panel of even size "
+        "is worth no more than the odd size below it, so only odd sizes are drawn."
     )
 
 
@@ -608,12 +596,12 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
         ),
         ("The same answer throughout, unlikely so", int(table["constant"].sum()), percent(rates["constant"], digits=2)),
     ]
-    yield table_of("flags", "Flags", ("Flag", "Raised", "At simulated attentive annotators"), flags)
+    yield table_of("flags", "Flags", ("Flag", "Raised", "Among simulated attentive annotators"), flags)
     yield Prose(
-        f"Each flag is set to be raised at {percent(FALSE_POSITIVES, digits=0)} of attentive annotators; annotators differ in "
-        f"their readiness to say safe by {number(found.shift_sd, digits=2)} logits (standard deviation), and nobody is "
-        "flagged for being strict or lenient. Agreement with the rest is shown and is no ground for removing anybody: "
-        "without the dissenters the safe rates would be falsely extreme."
+        f"Each flag is set so that {percent(FALSE_POSITIVES, digits=0)} of attentive annotators raise it. Annotators differ in "
+        f"their readiness to say safe by {number(found.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
+        "for being strict or lenient. Do not remove anybody for low agreement with the rest: without the dissenters the safe "
+        "rates would be falsely extreme."
     )
 
 
@@ -629,8 +617,11 @@ def flow(analysis: StudyAnalysis) -> Iterator[Block]:
         each = [count(n) for n in counts] if known else [""] * len(found.flow.conditions)
         cells.append((step, *each, count(sum(counts))))
     yield table_of("flow", "People at each step", ("Step", *found.flow.conditions, "All"), cells)
-    lost = [
-        (r["condition"], r["assigned"], r["finished"], r["lost"], percent(r["share_lost"]))
-        for r in found.table.to_dicts()
-    ]
-    yield table_of("attrition", "Lost after assignment", ("Condition", "Assigned", "Finished", "Lost", "Share"), lost)
+    columns: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "Condition": lambda row: row["condition"],
+        "Assigned": lambda row: row["assigned"],
+        "Finished": lambda row: row["finished"],
+        "Lost": lambda row: row["lost"],
+        "Share": lambda row: percent(row["share_lost"]),
+    }
+    yield table_by("attrition", "Lost after assignment", found.table.to_dicts(), columns)

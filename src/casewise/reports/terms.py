@@ -30,7 +30,8 @@ def meanings_in(table: Table) -> dict[str, str]:
     names = [*table.columns, *(cell for row in table.rows for cell in row), *written()["also"].get(table.name, ())]
     found = {}
     for name in dict.fromkeys(map(str.strip, names)):
-        keys = (f"{kind}/{name}", name, name.partition(" (")[0], name[:1].upper() + name[1:])
+        bare = name.removesuffix(", 95 % interval")
+        keys = (f"{kind}/{bare}", name, bare, name.partition(" (")[0], name[:1].upper() + name[1:])
         if meaning := next((known[key] for key in keys if key in known), None):
             found[name] = meaning
     return found

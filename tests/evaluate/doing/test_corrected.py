@@ -85,7 +85,7 @@ def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries
     assert 0.0 == missed["ci_low"] < missed["ci_high"] < 0.3
     assert low < found.agree.estimate < high
     assert "| partly | answers | 20 | 100.0 % " in report.to_markdown()
-    assert re.search(r"it says the same of \d+\.\d % \\\[", report.to_markdown())
+    assert re.search(r"gives people's label to \d+\.\d % \\\[", report.to_markdown())
 
 
 def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
@@ -108,7 +108,7 @@ def test_more_labels_than_there_are_replies_are_said_to_be_more(replies, tmp_pat
     written = reported(replies, labelled(tmp_path / "labels.jsonl", range(0, 90, 2))).to_markdown()
 
     assert "more than all" in written
-    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate weights")]
+    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate combines")]
 
 
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
@@ -129,10 +129,10 @@ def test_too_few_labels_say_so(replies, tmp_path):
 def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replies, tmp_path):
     report = reported(replies, labelled(tmp_path / "labels.jsonl", range(60)))
 
-    assert "Is the grader right?" in report.to_markdown()
+    assert "Grader compared with people" in report.to_markdown()
     (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
-    first = report.to_markdown().partition("## What it does")[0]
-    assert "corrected by people's labels of 60 replies: it does what people find right in" in first
+    first = report.to_markdown().partition("## Replies by people's verdict")[0]
+    assert "Corrected by people's labels of 60 replies, " in first
     assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
     assert "No person has checked" not in report.to_markdown()
     assert "No person has checked" in casewise.report(replies).to_markdown()

@@ -16,7 +16,7 @@ from casewise.audits.words import subset
 from casewise.errors import BenchmarkError, CasewiseError, DataError
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import FakeModel
-from casewise.reports.document import Forest, Prose, Table
+from casewise.reports.document import Forest, Prose, Table, unfolded
 from casewise.reports.formats import text
 from casewise.runs.limits import Limits
 
@@ -185,15 +185,15 @@ def test_several_models_are_pooled_and_paired_by_name(both, tmp_path):
     assert found.pooled.estimate == pytest.approx(np.mean(gaps))
 
 
-@pytest.mark.parametrize(("n", "more"), [(3, None), (4, "1 more pair stands"), (5, "2 more pairs stand")])
+@pytest.mark.parametrize(("n", "more"), [(3, None), (4, "1 more pair"), (5, "2 more pairs")])
 def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, more):
     says = [verdicts(tmp_path / f"says-{place}", SAYS) for place in range(1, n)]
     blocks = beside([both[0], *says], [both[1]]).document.sections[0].blocks
     said = [block.text for block in blocks if isinstance(block, Prose)]
 
-    assert sum("says what people find right" in one for one in said) == 3
-    assert [one for one in said if " more pair" in one] == ([f"{more} in the table."] if more else [])
-    assert len(next(block for block in blocks if isinstance(block, Table)).rows) == 2 * n
+    assert sum("its verdicts are right on" in one for one in said) == 3
+    assert [one for one in said if " more pair" in one] == ([f"The table has {more}."] if more else [])
+    assert len(next(block for block in unfolded(blocks) if isinstance(block, Table)).rows) == 2 * n
 
 
 def test_models_that_have_not_both_are_named(both, tmp_path):
@@ -218,7 +218,7 @@ def test_every_face_shows_it_and_no_reply(both):
     found = beside([both[0]], [both[1]])
 
     assert "Says safe, refuses" in found.to_markdown()
-    assert "<svg" in found.to_html()
+    assert 'class="forest" id="right"' in found.to_html()
     right, forest = [block for block in found.document.sections[0].blocks if isinstance(block, Forest)]
     gap = found.models[0].overall("lenient")
     assert [row.label for row in right.rows] == ["says", "does, strict", "does, lenient"]
@@ -244,7 +244,7 @@ def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(bot
     assert [one.asked for one in found.models] == ["in its own messages", "in messages of another wording"]
     assert found.wording == ()
     assert "as a judge" not in written
-    assert "openai/x, asked in messages of another wording: it says" in written
+    assert "openai/x, asked in messages of another wording: its verdicts" in written
     assert not any(sign in written for sign in ("#2", ", ("))
 
 
@@ -252,7 +252,7 @@ def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(bot
 def test_pairs_that_nothing_else_tells_apart_are_named_by_their_folders(both, tmp_path):
     found = beside([verdicts(tmp_path / "again", SAYS), both[0]], [both[1]])
 
-    assert "openai/x, verdicts in again: it says" in found.to_markdown()
+    assert "openai/x, verdicts in again: its verdicts" in found.to_markdown()
 
 
 def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
@@ -273,7 +273,7 @@ def test_people_are_clear_here_as_everywhere(both):
 
     assert clear == len(subset(DEMO, "clear"))
     assert (
-        "By how clear people are (clear: at least 70 % of people agree)" in beside([both[0]], [both[1]]).to_markdown()
+        "By how far people agree (clear: at least 70 % of people agree)" in beside([both[0]], [both[1]]).to_markdown()
     )
 
 
@@ -321,10 +321,7 @@ def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     assert gap.says_safe_refuses.estimate > 0.4
     assert strict["says_safe_refuses"].found.ci_low < 0.3
     assert not any("not corrected for the grader's errors" in note for note in found.notes)
-    assert (
-        "Corrected by people's labels of some replies (strict): it does what people find right in"
-        in found.to_markdown()
-    )
+    assert "Corrected by people's labels of some replies (strict), " in found.to_markdown()
     assert json.loads(json.dumps(found.as_json()))["models"][0]["corrected"]
 
 

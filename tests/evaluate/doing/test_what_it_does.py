@@ -228,5 +228,5 @@ def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
     found = casewise.report(replies.path)
     (does,) = found.does
     assert (does.always_answer, does.always_refuse) == (None, None)
-    assert "always answering would give –" in found.to_markdown()
+    assert "Always answering gives –" in found.to_markdown()
     found.write_metrics(tmp_path)

@@ -155,7 +155,7 @@ def test_numbers_are_the_same_as_json_as_a_frame_and_on_the_page():
     page = found.to_html()
     assert "<ins>" in page
     assert re.search(r"<ins>[^<]*it can be answered[^<]*</ins>", page, re.IGNORECASE)
-    assert "Towards safe, of 1 attacks and defences, claim:authority/user/safe turns the most: 100.0 %" in page
+    assert "Towards safe, claim:authority/user/safe turns the most verdicts of 1 attacks and defences: 100.0 %" in page
     assert found.flips.filter(pl.col("role") == "perturbation")["estimate"].max() == 0
 
 
@@ -228,5 +228,5 @@ def test_what_verification_is_worth_is_told_on_contexts_as_they_are_and_on_forge
     assert better.beyond_chance
     assert by["verified", False].changes["harm"].estimate == 0
     assert by["none", True].changes == {}
-    assert "What verification is worth" in found.to_markdown()
+    assert "The value of verification" in found.to_markdown()
     assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").verification == ()

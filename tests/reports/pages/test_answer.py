@@ -121,7 +121,7 @@ def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
 
     page = " ".join(printed(run.report().document).split())
 
-    assert "gives values and no verdicts; casewise report --fit-thresholds" in page
+    assert "gives values and no verdicts. casewise report --fit-thresholds" in page
     assert "Spearman" in page
 
 

@@ -66,7 +66,7 @@ def test_scalar_judges_are_compared_by_order_and_given_no_verdicts():
 def test_values_and_verdicts_have_nothing_that_says_who_is_better(runs):
     found = compare(runs[0], scalar(lambda context: len(str(context))))
 
-    assert found.sentence.startswith("Nothing that all of them give")
+    assert found.sentence.startswith("The judges have no metric in common")
     assert "side-by-side-table" in tables(found)
 
 
@@ -110,7 +110,7 @@ def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
     assert not {"tests-table", "every-difference-table"} & set(laid_out)
     rows = laid_out["differences-table"].rows
     assert [row.count("") for row in rows] == [0, 1, 2, 3, 4, 5]
-    assert rows[0][1] == "0.0", "the same judge again"
+    assert rows[0][1] == "0.0 (alike)", "the same judge again"
     assert rows[0][-1].endswith("*")
     assert len(found.as_json()["pairs"]) == 21
     assert "every metric and test of every pair" in found.to_markdown()

@@ -25,7 +25,12 @@ def slices(**accuracies):
         schema={
             name: METRIC_COLUMNS[name] for name in ("judge", "elicitation", "arm", "slice", "metric", "estimate", "n")
         },
-    ).with_columns(ci_low=pl.lit(None, pl.Float64), ci_high=pl.lit(None, pl.Float64))
+    ).with_columns(
+        ci_low=pl.lit(None, pl.Float64),
+        ci_high=pl.lit(None, pl.Float64),
+        n_unscored=pl.lit(0),
+        method=pl.lit("made up"),
+    )
 
 
 def test_categories_stand_best_first_by_their_accuracy_and_not_by_how_it_is_written():
