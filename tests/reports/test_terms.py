@@ -55,7 +55,7 @@ def test_every_page_says_what_its_names_mean(page, tmp_path):
         assert wanted <= tables[name].keys(), name
     written = html(document)
     assert written.count("About these numbers") == sum(
-        bool(found) for name, found in tables.items() if name != "answer-forest-table"
+        bool(found) for name, found in tables.items() if not name.endswith("-forest-table")
     )
     for name in ("Worth, 95 % interval", "Weight", "Queries like these"):
         if any(name in found for found in tables.values()):
