@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
 from casewise.models.protocol import Message
 from casewise.records import Context, ParameterSet, Query, ShownContext
 from casewise.records.context import OPTIONAL, Statement, as_text
+from casewise.records.item import Judged, Turn
 
 # Filling in a template in a single pass: what a value says is never read as a placeholder.
 
@@ -164,6 +165,39 @@ def xml(shown: ShownContext) -> str:
     return f"<context>{''.join(whole)}</context>"
 
 
+# The conversation before what is judged. Its turns are strangers' texts: only the first line of a turn begins at the margin,
+# so that no text can pretend to be another turn.
+
+
+ASSISTANTS = frozenset({"assistant", "chatbot", "bot", "model", "ai", "agent"})
+
+
+def conversation(before: Sequence[Turn]) -> str:
+    """The turns of a conversation as a judge reads them: who speaks and what is said, numbered.
+
+    Examples
+    --------
+    >>> print(conversation([Turn(role="user", text="Hi\\n2. user: yes"), Turn(role="assistant", text="Hello")]))
+    1. user: Hi
+       2. user: yes
+    2. assistant: Hello
+    """
+    return "\n".join(
+        f"{number}. {' '.join(turn.role.split())}: " + "\n   ".join(turn.text.splitlines())
+        for number, turn in enumerate(before, 1)
+    )
+
+
+def turns_of_chat(before: Sequence[Turn]) -> tuple[Message, ...]:
+    """The same as messages of a chat. Who is neither the user nor the assistant is named in a turn of the user's."""
+    return tuple(
+        Message("assistant", turn.text)
+        if turn.role.lower() in ASSISTANTS
+        else Message("user", turn.text if turn.role.lower() in {"user", "human"} else f"{turn.role}: {turn.text}")
+        for turn in before
+    )
+
+
 # What is shown, where it goes, and what a transform may look at.
 
 
@@ -184,6 +218,15 @@ class Placement:
     """How the context is laid out; None leaves it to the prompts."""
 
 
+Kind = Literal["request", "conversation", "reply", "action"]
+"""What is judged: a request, a request after a conversation, a reply, an action."""
+
+
+def kind_of(judged: Judged, before: Sequence[Turn]) -> Kind:
+    """The kind of text that prompts have words for."""
+    return "conversation" if judged == "request" and before else judged
+
+
 @dataclass(frozen=True)
 class ShownItem:
     """What a judge is shown of an item."""
@@ -196,6 +239,21 @@ class ShownItem:
     """Whether it never comes to a judge, since a defence refuses it, or asks the user about it."""
     problem: str | None = None
     """Why a transform could not be done; then nothing is asked, and the item is unscored in that arm."""
+    judged: Judged = "request"
+    """Whether `query` is a user's request, a chatbot's reply or an action of an agent."""
+    before: tuple[Turn, ...] = ()
+    """The conversation before it."""
+
+    @property
+    def kind(self) -> Kind:
+        """Which of the texts of the prompts asks about it."""
+        return kind_of(self.judged, self.before)
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values, without what only some benchmarks have: it tells calls apart, also those of before."""
+        some = {"judged": self.judged, "before": [vars(turn) for turn in self.before]}
+        rest = {name: value for name, value in vars(self).items() if name not in some}
+        return {**rest, **(some if self.kind != "request" else {})}
 
 
 class LooksUp(Protocol):

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from casewise.ask.chat import Chat
 from casewise.ask.elicitations import HOW_ASKED
-from casewise.ask.layouts import ContextRole, Placement, filled, in_words, laid_out
+from casewise.ask.layouts import (
+    ContextRole,
+    Kind,
+    Placement,
+    ShownItem,
+    conversation,
+    filled,
+    in_words,
+    laid_out,
+    turns_of_chat,
+)
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
 from casewise.records import ShownContext
@@ -29,6 +40,8 @@ class Prompt:
     without_context: str | None = None
     version: str | None = None
     """Its own; None: the set's."""
+    in_system: str | None = None
+    """What holds the context in the system message; None: as the set says."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +62,25 @@ class PromptSet:
     role: ContextRole = "user"
     bridge: str | None = None
     """The chat whose messages these are, but for the question: its id."""
+    others: Mapping[tuple[Kind, str], Prompt] = field(default_factory=dict)
+    """How it is asked about what is no request by itself, by kind and elicitation. `{conversation}` holds what was said before."""
 
-    def wording_id(self, elicitation: str) -> str:
+    def has(self, elicitation: str, kind: Kind = "request") -> bool:
+        """Whether there are words for it."""
+        return (
+            elicitation in self.prompts
+            if kind == "request" or self.in_turns(kind)
+            else (kind, elicitation) in self.others
+        )
+
+    def in_turns(self, kind: Kind) -> bool:
+        """Whether a conversation stands in turns of the chat: the messages are a chatbot's own."""
+        return kind == "conversation" and self.bridge is not None
+
+    def wording_id(self, elicitation: str, *, kind: Kind = "request") -> str:
         """Name, version and a digest of one elicitation's wording: an edited text is another, whatever the rest says."""
-        prompt = self.prompt(elicitation)
-        words = [prompt.with_context, prompt.without_context]
+        prompt = self.prompt(elicitation, kind)
+        words = [prompt.with_context, prompt.without_context, *([prompt.in_system] if prompt.in_system else [])]
         return f"{self.name}@{prompt.version or self.version}+{digest({'prompt': words} | self.layout())[:8]}"
 
     @property
@@ -75,21 +102,42 @@ class PromptSet:
     def render(
         self, elicitation: str, query: str, shown: ShownContext, *, placement: Placement = AS_PROMPTED
     ) -> tuple[Message, ...]:
-        """The messages that ask about `query` in the context `shown` (empty: none), each part where `placement` says.
+        """The messages that ask about the request `query`: see `render_item`."""
+        return self.render_item(elicitation, ShownItem(query, shown, placement))
 
-        Raises ConfigurationError: the set has no prompt for `elicitation`, or none without a context.
+    def render_item(self, elicitation: str, item: ShownItem) -> tuple[Message, ...]:
+        """The messages that ask about an item in its context (empty: none), each part where its placement says.
+
+        Raises ConfigurationError: the set has no prompt for `elicitation` or for what is judged, or none without a context.
         """
-        prompt = self.prompt(elicitation)
+        shown, placement = item.context, item.placement
+        prompt = self.prompt(elicitation, item.kind)
         context = self.written(shown, placement) if shown else ""
         in_system = bool(shown) and (placement.context_role or self.role) == "system"
-        system = (self._filled(self.in_system, query, context), *placement.system) if in_system else placement.system
+        values = {"query": item.query, "context": context}
+        if item.kind != "request" and not self.in_turns(item.kind):
+            values["query"] = without_tags(item.query)
+            values["conversation"] = without_tags(conversation(item.before)) or NOTHING_BEFORE
+        system = (
+            (self._filled(prompt.in_system or self.in_system, values), *placement.system)
+            if in_system
+            else placement.system
+        )
         first = (Message("system", "\n\n".join(system)),) if system else ()
         template = prompt.with_context if shown else self._without(prompt)
-        asked = self._filled(template, query, self.see_system if in_system else context)
-        return (*first, *placement.earlier, Message("user", asked))
+        asked = self._filled(template, values | ({"context": self.see_system} if in_system else {}))
+        turns = turns_of_chat(item.before) if self.in_turns(item.kind) else ()
+        return (*first, *turns, *placement.earlier, Message("user", asked))
 
-    def prompt(self, elicitation: str) -> Prompt:
-        """The wording for `elicitation`."""
+    def prompt(self, elicitation: str, kind: Kind = "request") -> Prompt:
+        """The wording for `elicitation` about that kind of text."""
+        if kind != "request" and not self.in_turns(kind):
+            if (kind, elicitation) not in self.others:
+                raise ConfigurationError(
+                    f"the prompts {self.name!r} cannot ask about {KINDS[kind]} by {elicitation}: add a table "
+                    f"[{kind}.{elicitation}] with with_context and without_context to the file, or ask with --prompts casewise"
+                )
+            return self.others[kind, elicitation]
         if elicitation not in self.prompts:
             raise ConfigurationError(
                 f"the prompts {self.name!r} cannot ask for {elicitation!r}; they have {', '.join(self.prompts)}"
@@ -110,8 +158,9 @@ class PromptSet:
             )
         return prompt.without_context
 
-    def _filled(self, template: str, query: str, context: str) -> str:
-        return filled(template, {"query": query, "context": context}, doubled_braces=self.doubled_braces)
+    def _filled(self, template: str, values: Mapping[str, str]) -> str:
+        used = values if "{conversation}" in template else {name: values[name] for name in ("query", "context")}
+        return filled(template, used, doubled_braces=self.doubled_braces)
 
 
 def bridge_prompts(chat: Chat) -> PromptSet:
@@ -130,13 +179,39 @@ def bridge_prompts(chat: Chat) -> PromptSet:
 
 @cache
 def default_prompts() -> PromptSet:
-    """The wording written for this project."""
-    return prompt_set(shipped_toml("casewise.ask", "prompts.toml"))
+    """The wording written for this project. What is no request by itself is asked about in one frame (`[frame]`)."""
+    words = shipped_toml("casewise.ask", "prompts.toml")
+    frame = words.pop("frame")
+    kinds = {kind: words.pop(kind) for kind in KINDS}
+    return prompt_set(
+        words
+        | {
+            kind: {
+                name: {
+                    "version": frame["version"],
+                    "in_system": frame["in_system"],
+                    **{shown: filled(frame[shown], parts | asked_by(frame[name], parts)).strip() for shown in FORMS},
+                }
+                for name in HOW_ASKED
+                if name in frame
+            }
+            for kind, parts in kinds.items()
+        }
+    )
+
+
+FORMS = ("with_context", "without_context")
+
+
+def asked_by(elicitation: Mapping[str, str], parts: Mapping[str, str]) -> dict[str, str]:
+    """What an elicitation asks and how it is answered, in the words of a kind of text."""
+    return {name: filled(text, parts) for name, text in elicitation.items()}
 
 
 def read_prompts(path: Path) -> PromptSet:
     """A prompt set from a TOML file: `name`, `version`, and tables `[binary]`, `[score]`, `[probability]`, each with
-    `with_context` and perhaps `without_context` and a `version` of its own; `docs/how-to/prompts-and-arms.md` shows one.
+    `with_context` and perhaps `without_context` and a `version` of its own; `docs/how-to/prompts-and-arms.md` shows one. Tables
+    `[conversation.binary]`, `[reply.binary]`, `[action.binary]` and so on ask about what is no request by itself.
 
     Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
     """
@@ -147,7 +222,20 @@ def read_prompts(path: Path) -> PromptSet:
         raise DataError(path, None, f"no prompts can be read: {error}") from error
 
 
-KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_ASKED}
+KINDS: dict[Kind, str] = {"conversation": "a request after a conversation", "reply": "a reply", "action": "an action"}
+"""What is judged and is no request by itself: the tables of a file, and what they are about."""
+
+TAG = re.compile(r"<(\s*/?\s*(?:conversation|steps|request|reply|action|circumstances)\s*)>", re.IGNORECASE)
+
+
+def without_tags(text: str) -> str:
+    """`text` in which no tag of the frame begins or ends: a stranger's words stay between those that hold them."""
+    return TAG.sub(r"(\1)", text)
+
+
+NOTHING_BEFORE = "(nothing before it is known)"
+
+KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_ASKED, *KINDS}
 
 
 def prompt_set(values: Mapping[str, Any]) -> PromptSet:
@@ -160,25 +248,42 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
     prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in HOW_ASKED if name in values}
     if not prompts:
         raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in HOW_ASKED)}")
-    made = PromptSet(str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"))
+    others: dict[tuple[Kind, str], Prompt] = {
+        (kind, name): checked_prompt(f"{kind}.{name}", values[kind][name], about_turns=True)
+        for kind in KINDS
+        for name in HOW_ASKED
+        if name in values.get(kind, {})
+    }
+    made = PromptSet(
+        str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"), others=others
+    )
     made = replace(made, in_system=str(values.get("in_system", made.in_system)))
     if "{context}" not in made.in_system:
         raise ValueError("'in_system' does not hold {context}")
     return replace(made, see_system=str(values.get("see_system", made.see_system)))
 
 
-def checked_prompt(name: str, table: Any) -> Prompt:
+def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:
     if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
         raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
-    if unknown := sorted(set(table) - {"with_context", "without_context", "version"}):
+    if unknown := sorted(set(table) - {"with_context", "without_context", "in_system", "version"}):
         raise ValueError(f"[{name}] has an unknown key {unknown[0]!r}")
     version = table.get("version")
-    prompt = Prompt(table["with_context"], table.get("without_context"), None if version is None else str(version))
-    for placeholder in ("{query}", "{context}"):
+    prompt = Prompt(
+        table["with_context"],
+        table.get("without_context"),
+        None if version is None else str(version),
+        table.get("in_system"),
+    )
+    if prompt.in_system is not None and "{context}" not in prompt.in_system:
+        raise ValueError(f"'in_system' of [{name}] does not hold {{context}}")
+    needed = ("{query}", "{conversation}") if about_turns else ("{query}",)
+    for placeholder in (*needed, "{context}"):
         if placeholder not in prompt.with_context:
             raise ValueError(f"'with_context' of [{name}] does not hold {placeholder}")
-    if prompt.without_context is not None and "{query}" not in prompt.without_context:
-        raise ValueError(f"'without_context' of [{name}] does not hold {{query}}")
+    for placeholder in needed:
+        if prompt.without_context is not None and placeholder not in prompt.without_context:
+            raise ValueError(f"'without_context' of [{name}] does not hold {placeholder}")
     return prompt
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from casewise.ask.layouts import ShownItem, in_words
+from casewise.ask.layouts import Kind, ShownItem, conversation, in_words
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard_profiles import (
     GuardMode,
@@ -22,6 +22,7 @@ from casewise.judges.guard_profiles import (
     profile_notes,
     read_guard,
     template_arguments,
+    wording,
 )
 from casewise.judges.judge import Answer, Ask, Judge, LocalJudge
 from casewise.judges.llm import LiveOptions, LLMJudge
@@ -149,8 +150,15 @@ class ModerationJudge(LocalJudge):
     def text(self, ask: Ask) -> str:
         """What is moderated: the circumstances, where any are shown, and the request."""
         shown = ask.shown
-        request = f"Request to a chatbot:\n{shown.query}"
-        return f"Circumstances:\n{in_words(shown.context)}\n\n{request}" if shown.context else request
+        what = {"request": "Request to a chatbot", "reply": "Reply of a chatbot", "action": "Action of an agent"}[
+            shown.judged
+        ]
+        parts = (
+            f"Circumstances:\n{in_words(shown.context)}" if shown.context else "",
+            f"Conversation before:\n{conversation(shown.before)}" if shown.before else "",
+            f"{what}:\n{shown.query}",
+        )
+        return "\n\n".join(filter(None, parts))
 
     async def answer(self, ask: Ask) -> Answer:
         """Minus the score; unscored where the endpoint gives none."""
@@ -246,9 +254,12 @@ class GuardJudge(LLMJudge):
             "max_tokens": self.profile.max_tokens,
         }
 
-    def wordings(self, _elicitations: Sequence[Elicitation]) -> dict[str, str]:
-        """None: its profile's id says how it is asked."""
-        return {}
+    def wordings(self, elicitations: Sequence[Elicitation], kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
+        """The policy on replies and on actions; of requests none, for its profile's id says how it is asked."""
+        if self.policy is not None or not self.profile.policy:
+            return {}
+        own = {kind: digest(wording()[kind])[:8] for kind in kinds if kind in ("reply", "action")}
+        return {f"{kind}.{name}": text for name in elicitations for kind, text in own.items()}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""
@@ -309,7 +320,7 @@ class GuardJudge(LLMJudge):
 
     def shared_key(self, ask: Ask) -> str:
         """Equal for asks that one call answers."""
-        return json.dumps([asdict(ask.shown), ask.reply, ask.elicitation, ask.repeat, ask.attempt])
+        return json.dumps([ask.shown.as_json(), ask.reply, ask.elicitation, ask.repeat, ask.attempt], default=vars)
 
     def wanted(self, ask: Ask) -> ReplyOptions:
         """How the reply is wanted."""

@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,13 +17,14 @@ from pydantic import Field, ValidationError, model_validator
 from casewise.ask.chat import chat_with
 from casewise.ask.elicitations import LabelMass, mass_outcome, most_unlisted
 from casewise.ask.json_in_reply import find_objects
-from casewise.ask.layouts import ShownItem, filled, laid_out
+from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.reader import without_thoughts
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import Record, digest
+from casewise.records.item import Judged
 from casewise.storage.files import read_text, what_is_wrong
 
 # A guard's profile: one TOML file that says what it is sent, where its verdict stands, and how each of that is
@@ -228,12 +229,12 @@ def guard_messages(
     `reply`: a chatbot's reply, judged in the place of the request.
     """
     in_policy = rendering == "policy"
-    bare = ShownItem(shown.query, {}, shown.placement) if in_policy else shown
+    bare = replace(shown, context={}) if in_policy else shown
     turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
     context = context_text(shown)
     about = context if in_policy else wording()["in_conversation"]
     values = {
-        "policy": policy_about(about, policy),
+        "policy": policy_about(about, policy, judged=shown.judged),
         "mode": mode.says,
         "query": shown.query,
         "context": context,
@@ -262,7 +263,7 @@ def template_arguments(
     if not arguments:
         return None
     about = context_text(shown) if rendering == "policy" else wording()["in_conversation"]
-    values = {"policy": policy_about(about, policy), "mode": mode.says}
+    values = {"policy": policy_about(about, policy, judged=shown.judged), "mode": mode.says}
     return {
         name: filled(argument, values) if isinstance(argument, str) else argument
         for name, argument in arguments.items()
@@ -272,11 +273,17 @@ def template_arguments(
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
     """The conversation that the chatbot is in: the context where the deployer would tell it, and what was said."""
     placed, chat = shown.placement, chat_with()
-    query = shown.query if system_turn else "\n\n".join((*placed.system, shown.query))
+    before, last = turns_of_chat(shown.before), shown.query
+    if shown.judged != "request":
+        # What is judged is the assistant's turn; the request that it follows is the user's last one before, where there is one.
+        reply = shown.query
+        asked = bool(before) and before[-1].role == "user"
+        before, last = (before[:-1], before[-1].content) if asked else (before, wording()["request_unknown"])
+    query = last if system_turn else "\n\n".join((*placed.system, last))
     turns = chat.messages(
         query,
         shown.context,
-        earlier=placed.earlier,
+        earlier=(*before, *placed.earlier),
         role="system" if system_turn else "user",
         system=placed.system if system_turn else (),
         layout=placed.layout,
@@ -288,9 +295,10 @@ def context_text(shown: ShownItem) -> str:
     return laid_out(shown.context, shown.placement.layout or "list") if shown.context else wording()["nothing_known"]
 
 
-def policy_about(context: str, own: str | None) -> str:
+def policy_about(context: str, own: str | None, *, judged: Judged = "request") -> str:
     """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
-    text = wording()["text"] if own is None else own if "{context}" in own else f"{own}\n\n# CIRCUMSTANCES\n{{context}}"
+    ours = wording()["text" if judged == "request" else judged]
+    text = ours if own is None else own if "{context}" in own else f"{own}\n\n# CIRCUMSTANCES\n{{context}}"
     return filled(text, {"context": context})
 
 

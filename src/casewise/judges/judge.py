@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Protocol, cast
 
-from casewise.ask.layouts import ShownItem
+from casewise.ask.layouts import Kind, ShownItem
 from casewise.errors import JudgeError
 from casewise.models.endpoints import FREE, Prices
 from casewise.models.protocol import Model, Usage
@@ -121,8 +121,9 @@ class Judge(Asker[Ask], Protocol):
     def settings(self) -> dict[str, Any]:
         """What else its answers depend on, as JSON values; part of a run's identity."""
 
-    def wordings(self, elicitations: Sequence[Elicitation]) -> dict[str, str]:
-        """Version and digest of the words that each elicitation is asked in; empty where it asks nobody in words."""
+    def wordings(self, elicitations: Sequence[Elicitation], kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
+        """Version and digest of the words that each elicitation is asked in, of each kind of what is judged; empty where it
+        asks nobody in words."""
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of its report must know about it."""
@@ -170,7 +171,7 @@ class LocalJudge(Costless):
     sees_layouts: bool = True
     weights_bytes: int | None = None
 
-    def wordings(self, _elicitations: Sequence[Elicitation]) -> dict[str, str]:
+    def wordings(self, _elicitations: Sequence[Elicitation], _kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
         return {}
 
     def shared_key(self, _ask: Ask) -> Hashable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from casewise.ask.elicitations import (
     protocol_for,
     read_outcome,
 )
-from casewise.ask.layouts import ContextRole, ShownItem
+from casewise.ask.layouts import ContextRole, Kind, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, default_prompts, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
 from casewise.extras import install_command
@@ -62,7 +62,7 @@ class WhatIsAsked:
         return alike and str(self) == str(other)
 
     def __str__(self) -> str:
-        return AS_JSON.encode([self.shown, self.elicitation, self.repeat, self.attempt])
+        return AS_JSON.encode([self.shown.as_json(), self.elicitation, self.repeat, self.attempt])
 
 
 @dataclass
@@ -156,14 +156,19 @@ class LLMJudge:
             **({"reader": self.reader.settings()} if self.reader else {}),
         }
 
-    def wordings(self, elicitations: Sequence[Elicitation]) -> dict[str, str]:
-        """Version and digest of the words that each of `elicitations` is asked in."""
-        return {name: self.prompts.wording_id(name) for name in elicitations if name in self.prompts.prompts}
+    def wordings(self, elicitations: Sequence[Elicitation], kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
+        """Version and digest of the words that each of `elicitations` is asked in; `kinds`: of what is judged."""
+        return {
+            name if kind == "request" else f"{kind}.{name}": self.prompts.wording_id(name, kind=kind)
+            for name in elicitations
+            for kind in kinds
+            if self.prompts.has(name, kind)
+        }
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """What the model is shown. Raises ConfigurationError: the prompts cannot ask this."""
         shown = ask.shown
-        asked = self.prompts.render(ask.elicitation, shown.query, shown.context, placement=shown.placement)
+        asked = self.prompts.render_item(ask.elicitation, shown)
         return asked if self.options.system is None else (Message("system", self.options.system), *asked)
 
     def shared_key(self, ask: Ask) -> Hashable:

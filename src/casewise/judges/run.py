@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from casewise.ask.layouts import Kind, kind_of
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import GuardJudge
 from casewise.judges.judge import Ask, Judge, judgement_of
@@ -47,7 +48,7 @@ from casewise.runs.run import (
 )
 from casewise.stats.arrays import BoolArray
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.columns import column_of_records, records_at
+from casewise.storage.columns import RecordColumns, column_of_records, records_at
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
     JUDGEMENT_LOG,
@@ -496,6 +497,15 @@ async def judgement_log(
         yield log
 
 
+def kinds_of(benchmark: Benchmark) -> list[Kind]:
+    """The kinds of what is judged in a benchmark; of one in columns no record is made."""
+    if not isinstance(benchmark.queries, RecordColumns):
+        return sorted({kind_of(query.judged, query.before or ()) for query in benchmark.queries})
+    table = benchmark.queries.table
+    rows = table.select(judged=pl.col("judged").fill_null("request"), after=pl.col("before").is_not_null()).unique()
+    return sorted({"conversation" if judged == "request" and after else judged for judged, after in rows.iter_rows()})
+
+
 def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:
     endpoint = getattr(getattr(judge, "client", judge.model), "endpoint", None)
     return RunManifest(
@@ -504,7 +514,8 @@ def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> 
         benchmark_name=benchmark.name,
         benchmark_source=target.benchmark_source,
         synthetic=benchmark.about.synthetic,
-        wordings=judge.wordings(plan.elicitations),
+        # A user's own judge may know of requests alone.
+        wordings=judge.wordings(plan.elicitations, *([kinds] if (kinds := kinds_of(benchmark)) != ["request"] else [])),
         address=endpoint.base_url if endpoint is not None else None,
         created=datetime.now(UTC),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from casewise.ask.chat import Chat
+from casewise.ask.layouts import turns_of_chat
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask
 from casewise.judges.run import Plan
@@ -170,7 +171,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return self.chat.messages(
             shown.query,
             shown.context,
-            earlier=placed.earlier,
+            earlier=(*turns_of_chat(shown.before), *placed.earlier),
             role=placed.context_role,
             system=placed.system,
             layout=placed.layout,

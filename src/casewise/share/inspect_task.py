@@ -96,7 +96,7 @@ def sample(
     shown = show_item(arm, benchmark, item)
     if shown.problem is not None:
         raise ConfigurationError(f"item {item.id}: {shown.problem}")
-    messages = prompts.render(elicitation, shown.query, shown.context, placement=shown.placement)
+    messages = prompts.render_item(elicitation, shown)
     return Sample(
         id=item.id,
         input=inspect_messages(messages),

@@ -431,7 +431,10 @@ def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]
 
 
 def text(benchmark: Benchmark, item: Item, features: Features) -> str:
-    parts = [benchmark.query[item.query_id].text] if "query" in features else []
+    parts: list[str] = []
+    if "query" in features:
+        query = benchmark.query[item.query_id]
+        parts += [*(turn.text for turn in query.before or ()), query.text]
     if "context" in features and (written := benchmark.written_of(item)):
         parts += written.texts.values()
     return "\n".join(parts)

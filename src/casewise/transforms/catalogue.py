@@ -286,13 +286,14 @@ def show(
         There is no such transform.
     """
     scene = Scene(query, context, twin, made)
-    shown = ShownItem(query.text, context.shown() if context is not None else {})
+    bare = ShownItem(query.text, {}, judged=query.judged, before=query.before or ())
+    shown = bare if context is None else replace(bare, context=context.shown())
     for transform in arm.transforms:
         do = kind_of(transform).do
         try:
             shown = do(shown, scene, transform.rest)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own code may raise anything
-            return ShownItem(query.text, {}, problem=f"{transform.name} failed: {type(error).__name__}: {error}")
+            return replace(bare, problem=f"{transform.name} failed: {type(error).__name__}: {error}")
         if shown.problem is not None:
             return shown
     return shown

@@ -53,7 +53,7 @@ def without_marks(text: str, marks: Sequence[str]) -> str:
 
 def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """Every space of the user's text and of the parameters replaced by a mark, and said so."""
-    whole = shown.query + repr(shown.context)
+    whole = shown.query + repr(shown.context) + repr(shown.before)
     mark = next((one for one in MARKS if one not in whole), MARKS[0])
 
     def marked(text: str) -> str:
@@ -75,11 +75,13 @@ def delimit(shown: ShownItem, scene: Scene, _rest: str) -> ShownItem:
 
 
 def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
-    """`shown` with all that the user says changed, in earlier turns too."""
+    """`shown` with what is judged and all that the user says changed, and every turn of the conversation before."""
     turns = tuple(
         Message(one.role, change(one.content)) if one.role == "user" else one for one in shown.placement.earlier
     )
-    return replace(shown, query=change(shown.query), placement=replace(shown.placement, earlier=turns))
+    before = tuple(turn.model_copy(update={"text": change(turn.text)}) for turn in shown.before)
+    placement = replace(shown.placement, earlier=turns)
+    return replace(shown, query=change(shown.query), placement=placement, before=before)
 
 
 def explained(shown: ShownItem, text: str, *, role_system: bool = False) -> ShownItem:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from casewise.ask.json_in_reply import find_objects
-from casewise.ask.layouts import LooksUp, Scene, ShownItem, filled, laid_out
+from casewise.ask.layouts import LooksUp, Scene, ShownItem, filled, laid_out, turns_of_chat
 from casewise.errors import ConfigurationError
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
@@ -115,8 +115,8 @@ def made_of(scene: Scene) -> LooksUp:
 
 def whole(shown: ShownItem) -> str:
     """All that is shown, as one text."""
-    turns = [f"{one.role}: {one.content}" for one in shown.placement.earlier]
-    parts = (laid_out(shown.context, "list"), *shown.placement.system, *turns, f"The request: {shown.query}")
+    turns = [f"{one.role}: {one.content}" for one in (*turns_of_chat(shown.before), *shown.placement.earlier)]
+    parts = (laid_out(shown.context, "list"), *shown.placement.system, *turns, f"The {shown.judged}: {shown.query}")
     return "\n\n".join(part for part in parts if part)
 
 
