@@ -71,12 +71,14 @@ def install(site: Path, name: str, points: str) -> None:
 
 
 def test_parts_are_listed_with_their_package_and_whether_they_load():
-    listed = {(part["kind"], part["name"]): part for part in json.loads(invoke("plugins", "--json").stdout)["plugins"]}
+    listed = {
+        (part["kind"], part["name"]): part for part in json.loads(invoke("show", "plugins", "--json").stdout)["plugins"]
+    }
 
     assert listed["judges", "same"]["package"] == "own-parts 0.3"
     assert listed["judges", "same"]["problem"] is None
     assert "cannot be loaded" in listed["judges", "broken"]["problem"]
-    assert "upper" in invoke("plugins").stdout
+    assert "upper" in invoke("show", "plugins").stdout
 
 
 def test_a_judge_of_another_package_judges():

@@ -129,10 +129,10 @@ BAD_COMMANDS = [
     (("report", "run", "--html", "full"), "cannot write full"),
     (("report", "run", "--html", "file/page.html"), "cannot write file/page.html: "),
     (("report", "run", "--benchmark", "other.json"), "other items or ratings; give the one that it was run on"),
-    (("replay", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
-    (("replay", "other.json"), "row 1 has no judge's value"),
-    (("replay", "renamed.json"), "renamed.json does not say how the judge was asked; give --elicitation"),
-    (("replay", "renamed.json", "--elicitation", "vibes"), "no elicitation is called 'vibes'"),
+    (("paper", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
+    (("paper", "other.json"), "row 1 has no judge's value"),
+    (("paper", "renamed.json"), "renamed.json does not say how the judge was asked; give --elicitation"),
+    (("paper", "renamed.json", "--elicitation", "vibes"), "no elicitation is called 'vibes'"),
 ]
 
 

@@ -16,7 +16,7 @@ DOCUMENTS = {
     "leaderboard": ("leaderboard", "RUN"),
     "show a run": ("show", "RUN"),
     "show": ("show", "demo"),
-    "paper": ("paper", "demo"),
+    "paper": ("paper", "--benchmark", "demo"),
     "gate": ("gate", "RUN", "--baseline", "RUN", "--max-drop", "accuracy=0.5"),
 }
 
@@ -64,7 +64,7 @@ def test_json_is_a_format_like_the_others(runs, program, tmp_path):
 
 
 def test_the_papers_page_has_its_tables_as_json(program):
-    assert json.loads(program("paper", "demo", "--json").out)["sections"]
+    assert json.loads(program("paper", "--benchmark", "demo", "--json").out)["sections"]
 
 
 def test_what_names_no_format_is_refused(runs, program, tmp_path):

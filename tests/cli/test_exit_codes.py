@@ -62,7 +62,7 @@ def test_a_judge_that_gives_no_verdict_on_anything_ends_with_5(program, tmp_path
 def test_a_published_output_without_a_value_of_its_kind_ends_with_5(program, tmp_path):
     file = write(tmp_path / "safety_some-model" / "output_binary.json", output_rows([3, 8.5]))
 
-    said = program("replay", str(file))
+    said = program("paper", str(file))
 
     assert said.code == ExitCode.NOTHING_SCORED
     assert "output_score.json" in said.out

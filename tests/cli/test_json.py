@@ -63,8 +63,8 @@ COMMANDS = [
     ("report", "silent", "--unscored", "exclude"),
     ("report", "silent", "--unscored", "published"),
     ("report", "linear", "--ties", "drop"),
-    ("replay", "output_score.json"),
-    ("replay", "output_binary.json"),
+    ("paper", "output_score.json"),
+    ("paper", "output_binary.json"),
     ("show", "demo"),
     ("show", "demo", "1"),
 ]
@@ -108,7 +108,7 @@ def test_replay_says_what_the_issue_promises(casewise):
     file = SHARED / "data" / "published_outputs" / "safety_mixtral8x7B" / "output_logits.json"
     if not file.exists():
         pytest.skip("needs the developers' shared data")
-    found = document(casewise("replay", file, "--json"))
+    found = document(casewise("paper", file, "--json"))
 
     assert found.keys() == {"judge", "elicitation", "omitted", "n", "n_unscored", "published", "votes", "notes"}
     assert (found["judge"], found["elicitation"], found["omitted"], found["n"]) == (
@@ -188,8 +188,8 @@ safe_revised = 0.7
 """
 
 FORMATTED = [
-    ("replay", "output_score.json"),
-    ("paper", "demo"),
+    ("paper", "output_score.json"),
+    ("paper", "--benchmark", "demo"),
     ("power", "study", "--effect-size", "0.4"),
     ("power", "study", "--p1", "0.4", "--p2", "0.6"),
     ("power", "study", "--design", "design.toml", "--repeat", "2"),

@@ -14,7 +14,7 @@ from casewise.api.evaluating import Displayed, policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judged_runs import ReportOptions, read_runs
 from casewise.evaluate.published import paper_numbers
 from casewise.evaluate.replay import Replay, replay
 from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
@@ -115,11 +115,15 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
     return Look(run_page(folder, item, benchmark=benchmark), run_json(folder, item, benchmark=benchmark))
 
 
-def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
-    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
+def paper(*runs: RunAt | str | Path, benchmark: Source | None = None, outputs: Outputs = None) -> Look:
+    """Each table and figure of the CASE-Bench paper that its release allows, recomputed, with runs in their places.
 
     Parameters
     ----------
+    runs
+        Runs over the benchmark: each is a row of Table 2 and, where parameters were left out, of Figure 5.
+    benchmark
+        The benchmark: that of the runs, or `casebench`.
     outputs
         Judges' output files of the release, or a folder that holds some (`output_MODE.json`, at any depth);
         by default the folder that `CASEWISE_OUTPUTS` names, if any.
@@ -127,10 +131,12 @@ def paper(benchmark: Source = "casebench", *, outputs: Outputs = None) -> Look:
     Raises
     ------
     BenchmarkError
-        The benchmark has no ratings.
+        The benchmark has no ratings, or the runs are over different benchmarks.
     """
-    loaded = as_benchmark(benchmark)
-    found = paper_numbers(loaded, outputs=output_files(outputs))
+    given = benchmark_of(runs, benchmark)
+    read = read_runs(folders_of(runs), benchmark=given) if runs else None
+    loaded = read.benchmark if read else as_benchmark(given or CASEBENCH.name)
+    found = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
     page = paper_document(found, loaded)
     numbers = {name: json_value(part) for name, part in vars(found).items() if name != "replays"}
     return Look(

@@ -30,8 +30,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "attack": ("attack:attack", "Lie to a judge about the context, with and without defences."),
         "robustness": ("attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         "replies": ("replies:app", "What a chatbot does: collect its replies, and grade them."),
-        "replay": ("evaluate:replay", "Score a published output again: its numbers beside ours."),
-        "paper": ("evaluate:paper", "The CASE-Bench paper's tables and figures, recomputed."),
+        "paper": ("evaluate:paper", "The CASE-Bench paper's tables and figures, with your runs in them."),
     },
     "Build a benchmark": {
         "data": ("data:app", "Fetch a benchmark, or make one of your own cases."),
@@ -50,7 +49,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "gate": ("evaluate:gate", "Is this run worse than that one by more than is allowed?"),
     },
     "Look and share": {
-        "show": ("data:show", "A benchmark, a run, an item; attacks, guards, batch jobs."),
+        "show": ("data:show", "A benchmark, a run, an item; attacks, guards, jobs, plugins."),
         "export": ("data:export", "Benchmarks, runs, replies and ratings in other formats."),
         "serve": ("serve:serve", "The web app, a decider, runs or a study, in a browser."),
     },
@@ -58,7 +57,6 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "backup": ("serve:backup", "Write everything that people have done to one file."),
         "restore": ("serve:restore", "Put a backup into a new, empty database."),
         "doctor": ("serve:doctor", "What is installed, configured and reachable."),
-        "plugins": ("serve:plugins", "Parts that other installed packages bring."),
     },
 }
 """Every command by what it is for: where its function or its `App` is, and its line on the page of all commands.

@@ -35,6 +35,8 @@ from casewise.cli.printing import (
 from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
+from casewise.plugins import KINDS, Plugin
+from casewise.plugins import plugins as parts_of
 
 # `casewise data`: benchmarks fetched and imported.
 
@@ -217,7 +219,7 @@ def show(
     all_: bool = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Show what a benchmark or a run holds, one item of it, or what there is: attacks, guards, batch jobs.
+    """Show what a benchmark or a run holds, one item of it, or what there is: attacks, guards, batch jobs, plugins.
 
     A benchmark is read whole: every record, every id and every checksum is checked.
 
@@ -226,7 +228,8 @@ def show(
     what
         demo, a public benchmark by its name, a benchmark folder, a published JSON file, or a run folder. attacks: attacks, perturbations and
         defences, with examples. guards: how each is told of a context, and what of its profile was checked. jobs: what is
-        out at batch interfaces, since when, until when, and what each may cost; nobody is called.
+        out at batch interfaces, since when, until when, and what each may cost; nobody is called. plugins: parts that other
+        installed packages bring, and whether each can be loaded.
     names
         An item's id, its beginning, or its place from 1: it is shown as a person would read it, of a run with verdict and
         people's votes. Of attacks, a benchmark whose parameters the twins are of; of guards, those to be shown in full, or
@@ -241,6 +244,8 @@ def show(
         print_or_show(
             {profile.name: profile.as_json() for profile in profiles}, lambda: api.deciding.guards_page(names)
         )
+    elif what == "plugins":
+        list_plugins()
     elif what == "attacks":
         offers = api.attacks_offered(names[0] if names else None)
         print_or_show(offers.as_json(), lambda: offers.document)
@@ -259,6 +264,23 @@ def print_or_show(numbers: dict[str, Any], document: Callable[[], api.Document])
         print_json(numbers)
     else:
         print_document(document())
+
+
+def list_plugins() -> None:
+    """List the parts that other installed packages bring, and whether each can be loaded."""
+    rows = [(part, problem_of(part)) for kind in KINDS for part in parts_of(kind)]
+    lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
+        f"No installed package brings a part. A package may bring {', '.join(KINDS)}."
+    ]
+    say("\n".join(lines), plugins=[asdict(part) | {"problem": problem} for part, problem in rows])
+
+
+def problem_of(part: Plugin) -> str | None:
+    try:
+        part.load()
+    except ConfigurationError as error:
+        return str(error)
+    return None
 
 
 HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in", "at most", "run")

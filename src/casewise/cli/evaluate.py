@@ -73,38 +73,41 @@ def how_it_was_called() -> str:
     return "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else sys.argv[0]
 
 
-# `casewise replay` and `casewise paper`: what was published, computed again.
+# `casewise paper`: what was published, computed again.
 
 
-def replay(files: list[Path], /, *, elicitation: str | None = None, documents: Documents = DocumentOptions()) -> None:
-    """Score judges' published outputs again: the release's numbers beside ours.
+def paper(
+    sources: list[Path] | None = None,
+    /,
+    *,
+    benchmark: BenchmarkOption = None,
+    outputs: OutputsOption = None,
+    elicitation: str | None = None,
+    documents: Documents = DocumentOptions(),
+) -> None:
+    """The CASE-Bench paper's tables and figures, recomputed: with your runs in them, or of one output file.
 
     Parameters
     ----------
-    files
-        Judges' output files of the published release: output_MODE.json.
+    sources
+        Run folders over CASE-Bench: each is a marked row of Table 2 and Figure 5. Or only judges' output files of the
+        release (output_MODE.json): the release's numbers beside ours. None: the paper alone.
     elicitation
-        binary, score or probability, where the file's name does not say.
+        Of an output file whose name does not say it: binary, score or probability.
     """
+    files = [one for one in sources or () if not one.is_dir() and one.suffix == ".json"]
+    runs = [one for one in sources or () if one not in files]
+    if not files:
+        documents.present(api.paper(*runs, benchmark=benchmark, outputs=outputs))
+        return
+    if runs or outputs is not None:
+        raise ConfigurationError("give run folders, or output files: output files beside runs are --outputs")
     asked = api.elicitations_named(elicitation)
     found = [api.replay(file, elicitation=asked[0] if asked else None) for file in files]
     several = {"replays": [one.as_json() for one in found]}
     documents.present(api.Look(api.replay_page(*found), found[0].as_json() if len(found) == 1 else several))
     if all(one.n_unscored == one.n for one in found):
         raise SystemExit(ExitCode.NOTHING_SCORED)
-
-
-def paper(
-    benchmark: str = "casebench", /, *, outputs: OutputsOption = None, documents: Documents = DocumentOptions()
-) -> None:
-    """Each table and figure of the CASE-Bench paper that its release allows, recomputed; for the others, why not.
-
-    Parameters
-    ----------
-    benchmark
-        casebench, or the published JSON file.
-    """
-    documents.present(api.paper(benchmark, outputs=outputs))
 
 
 # `casewise report`, `compare`, `leaderboard` and `gate`: what runs come to, alone and beside each other.

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import webbrowser
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
@@ -28,8 +28,6 @@ from casewise.cli.options import (
 from casewise.cli.printing import announce, as_json, note, print_json, say, say_files
 from casewise.errors import ConfigurationError
 from casewise.extras import install_command
-from casewise.plugins import KINDS, Plugin
-from casewise.plugins import plugins as parts_of
 from casewise.settings import from_environment
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
@@ -66,23 +64,6 @@ def doctor(*, reach: bool = False) -> None:
     print()
     for text in found.data:
         print(text)
-
-
-def plugins() -> None:
-    """List the parts that other installed packages bring, and whether each can be loaded."""
-    rows = [(part, problem_of(part)) for kind in KINDS for part in parts_of(kind)]
-    lines = [f"{part.kind:13} {part.name:20} {part.package:24} {problem or 'loads'}" for part, problem in rows] or [
-        f"No installed package brings a part. A package may bring {', '.join(KINDS)}."
-    ]
-    say("\n".join(lines), plugins=[asdict(part) | {"problem": problem} for part, problem in rows])
-
-
-def problem_of(part: Plugin) -> str | None:
-    try:
-        part.load()
-    except ConfigurationError as error:
-        return str(error)
-    return None
 
 
 def backup(file: Path, /, *, database: DatabaseOption = None) -> None:

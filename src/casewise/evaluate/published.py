@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.evaluate.replay import Replay, replay
-from casewise.records import ShortRepr
+from casewise.evaluate.judged_runs import JudgedRuns
+from casewise.evaluate.replay import Replay, by_papers_rules, replay
+from casewise.records import Arm, ShortRepr
 from casewise.records.base import Record, shipped_toml
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
+from casewise.stats.estimates import Estimate
+from casewise.stats.estimates import estimate as estimate_all
 from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
+from casewise.stats.metrics import metrics_named
 from casewise.stats.power import AnovaPower, anova_sample_size
+from casewise.stats.sample import PUBLISHED
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
 from casewise.storage.benchmark_folder import item_table
@@ -107,15 +113,32 @@ class CaseStudy(ShortRepr):
         return int((self.queries["p"] < PAPERS_LEVEL).sum())
 
 
-@dataclass(frozen=True)
-class Omission:
-    """One metric of a judge that was shown less, and with the whole context where that output is at hand."""
+@dataclass(frozen=True, repr=False)
+class PaperRow(ShortRepr):
+    """A judge, asked one way: a row of the paper's tables 2 and 4 or, where parameters were left out, of its Figure 5."""
 
     judge: str
+    elicitation: str
+    omitted: tuple[str, ...]
+    source: Literal["run", "output", "paper"]
+    """A run of the user, an output file of the release, or a number that the paper prints."""
+    n_items: int
+    published: dict[str, Estimate]
+    """Metric to estimate by the paper's own rules; a number that the paper prints has no interval."""
+    votes_accuracy: Estimate | None
+    """The accuracy against people's votes alone."""
+
+
+@dataclass(frozen=True)
+class Omission:
+    """One metric of a judge that was shown less, and with the whole context where that is at hand."""
+
+    judge: str
+    source: Literal["run", "output", "paper"]
     omitted: tuple[str, ...]
     metric: str
-    whole: float | None
-    without: float | None
+    whole: Estimate | None
+    without: Estimate | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +154,9 @@ class PaperNumbers(ShortRepr):
     case_studies: dict[str, CaseStudy | None]
     """Figures 9 and 10, by their names."""
     replays: tuple[Replay, ...]
-    """Tables 2 and 4: each judge's output scored again, the most accurate first."""
+    """Each judge's output scored again, the most accurate first."""
+    rows: tuple[PaperRow, ...]
+    """Tables 2 and 4: runs, and judges' outputs or, where none were given, the paper's numbers; the most accurate first."""
     left_out: tuple[Omission, ...]
     """Figure 5: parameters left out."""
     unread: tuple[str, ...]
@@ -140,8 +165,10 @@ class PaperNumbers(ShortRepr):
     """What is odd about those that could."""
 
 
-def paper_numbers(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> PaperNumbers:
-    """Recompute what `benchmark` and judges' output files allow.
+def paper_numbers(
+    benchmark: Benchmark, *, outputs: Sequence[Path] = (), runs: JudgedRuns | None = None
+) -> PaperNumbers:
+    """Recompute what `benchmark` and judges' output files allow, with runs over it in the paper's tables.
 
     `benchmark`: the published release, or another benchmark with the same conditions.
     `outputs`: judges' output files of the release (`exp/safety_MODEL/output_MODE.json`).
@@ -153,6 +180,8 @@ def paper_numbers(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Pape
     items = item_table(benchmark)
     queries = by_query(items)
     replays, unread = scored_again(outputs)
+    printed = None if replays else numbers_beside(benchmark.about.published)
+    rows = [*map(row_of_replay, replays), *rows_of_runs(runs), *rows_of_paper(printed)]
     return PaperNumbers(
         sample_size=anova_sample_size(5, 0.4),
         strict_sample_size=anova_sample_size(5, 0.4, alpha=PAPERS_LEVEL),
@@ -162,9 +191,10 @@ def paper_numbers(benchmark: Benchmark, *, outputs: Sequence[Path] = ()) -> Pape
         replays=tuple(
             sorted((one for one in replays if not one.omitted), key=lambda one: -one.published.get("accuracy", 0.0))
         ),
-        left_out=tuple(row for one in replays if one.omitted for row in left_out(one, replays)),
+        rows=tuple(sorted((row for row in rows if not row.omitted), key=most_accurate)),
+        left_out=tuple(omission for row in rows if row.omitted for omission in left_out(row, rows)),
         unread=tuple(unread),
-        odd=tuple(note for one in replays for note in one.notes),
+        odd=(*(note for one in replays for note in one.notes), *notes_on_runs(runs, benchmark)),
     )
 
 
@@ -232,16 +262,81 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> Ca
     return CaseStudy(pl.DataFrame({**columns, "p": tested(rows).p}))
 
 
-def left_out(found: Replay, replays: Sequence[Replay]) -> list[Omission]:
-    same = (found.judge, found.elicitation, ())
-    whole = next((one for one in replays if (one.judge, one.elicitation, one.omitted) == same), None)
+def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> list[Omission]:
+    same = (row.judge, row.elicitation, row.source)
+    whole = next((one for one in rows if not one.omitted and (one.judge, one.elicitation, one.source) == same), None)
     return [
         Omission(
-            found.judge,
-            found.omitted,
+            row.judge,
+            row.source,
+            row.omitted,
             name,
             whole.published.get(name) if whole is not None else None,
-            found.published.get(name),
+            row.published.get(name),
         )
         for name in ("recall_safe", "recall_unsafe")
     ]
+
+
+def most_accurate(row: PaperRow) -> float:
+    accuracy = row.published.get("accuracy")
+    return -(accuracy.estimate or 0.0) if accuracy else 0.0
+
+
+def row_of_replay(found: Replay) -> PaperRow:
+    accuracy = found.votes.get("accuracy")
+    return PaperRow(found.judge, found.elicitation, found.omitted, "output", found.n, found.by_papers_rules, accuracy)
+
+
+def rows_of_paper(numbers: PublishedNumbers | None) -> Iterator[PaperRow]:
+    """Yield the numbers that the paper prints, which have no interval."""
+    for judge in numbers.judges if numbers else ():
+        n = numbers.n_items if numbers else 0
+        printed = {name: without_interval(name, value, n) for name, value in judge.published.items()}
+        votes = judge.votes.get("accuracy")
+        accuracy = None if votes is None else without_interval("accuracy", votes, n)
+        yield PaperRow(judge.name, judge.elicitation, judge.omitted, "paper", n, printed, accuracy)
+
+
+def without_interval(name: str, value: float, n: int) -> Estimate:
+    return Estimate(name, value, None, None, float(n), 0, "no interval: the paper prints none")
+
+
+PAPERS_ELICITATIONS = ("binary", "score", "probability")
+
+
+def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
+    """Yield each judge of the runs, as the paper's tables have it: asked in one of its ways, parameters left out or none."""
+    for series in runs.series if runs else ():
+        if (
+            runs is None
+            or series.elicitation not in PAPERS_ELICITATIONS
+            or Arm.without(*series.shown.omitted) != series.shown
+        ):
+            continue
+        sample = runs.sample(series, policy=PUBLISHED, unscored="published")
+        votes = estimate_all(runs.sample(series), metrics=metrics_named("accuracy"))
+        yield PaperRow(
+            series.run.manifest.judge_name if series.alone else series.judge,
+            series.elicitation,
+            series.shown.omitted,
+            "run",
+            int(series.asked.sum()),
+            by_papers_rules(sample, series.elicitation),
+            votes[0] if votes else None,
+        )
+
+
+def notes_on_runs(runs: JudgedRuns | None, benchmark: Benchmark) -> Iterator[str]:
+    """Yield what keeps runs from being compared with the paper's judges."""
+    if runs is None:
+        return
+    if numbers_beside(benchmark.about.published) is None:
+        yield f"{benchmark.name} is not the CASE-Bench release: the paper's own numbers are left out."
+    for series in runs.series:
+        n = int(series.asked.sum())
+        if n < len(benchmark.items):
+            yield f"{series.name} was asked {n:,} of {len(benchmark.items):,} items: the other rows are over other items."
+    for run in runs.runs:
+        if run.behaviour is None and run.manifest.identity.settings.get("protocol") is None:
+            yield f"{run.manifest.judge_name} was not asked by the paper's protocol (--protocol published)."

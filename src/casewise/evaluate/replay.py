@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import metrics_named, published_cross_entropy, value_of
-from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, judged, of_raw_values
+from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, judged, of_raw_values
 from casewise.storage.published import OutputRow, PublishedOutput, read_output
 
 LABEL_METRICS = ("accuracy", "recall_safe", "recall_unsafe")
@@ -33,6 +33,8 @@ class Replay(ShortRepr):
     """Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0."""
     votes: dict[str, Estimate]
     """Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss."""
+    by_papers_rules: dict[str, Estimate] = field(default_factory=dict)
+    """`published` with intervals, as far as there are some."""
     notes: tuple[str, ...] = ()
     """What a reader must know before relying on them, such as values that look filled in by chance."""
 
@@ -78,6 +80,7 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
         n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
         published=published_numbers(output, items),
         votes=our_numbers(output, items, VOTES),
+        by_papers_rules=by_papers_rules(published_sample(output, items), output.elicitation),
         notes=notes_of(output),
     )
 
@@ -107,14 +110,32 @@ def wanted(elicitation: Elicitation) -> tuple[str, ...]:
     return LABEL_METRICS if elicitation == "binary" else (*LABEL_METRICS, *RATE_METRICS)
 
 
-def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str, float]:
+def published_sample(output: PublishedOutput, items: pl.DataFrame) -> Sample:
     values = np.array([published_value(row) for row in output.rows])
-    sample = judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
+    return judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
+
+
+def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str, float]:
+    sample = published_sample(output, items)
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = {metric.name: value_of(metric, sample) for metric in metrics_named(*wanted(output.elicitation))}
     if "cross_entropy" in numbers:
         numbers["cross_entropy"] = published_cross_entropy(sample)
     return {name: value for name, value in numbers.items() if np.isfinite(value)}
+
+
+def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estimate]:
+    """Return the paper's metrics of a sample under its rules, with intervals over queries.
+
+    The cross-entropy is the release's own formula, which has no interval.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = {one.name: one for one in estimate(sample, metrics=metrics_named(*wanted(elicitation)))}
+    if "cross_entropy" in found:
+        value, why = published_cross_entropy(sample), "no interval: the release's formula is not bounded"
+        finite = value if np.isfinite(value) else None
+        found["cross_entropy"] = replace(found["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=why)
+    return found
 
 
 def published_value(row: OutputRow) -> float:

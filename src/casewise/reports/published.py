@@ -9,15 +9,16 @@ from typing import Any
 
 from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
-from casewise.evaluate.published import CASE_STUDIES, CaseStudy, PaperNumbers
+from casewise.evaluate.published import CASE_STUDIES, CaseStudy, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
-from casewise.notation import count, interval_or, number, p_value, percent, share
+from casewise.notation import count, interval, interval_or, number, p_value, percent, share
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored, Taxonomy
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.charts import dots_with_intervals, for_page
 from casewise.reports.document import Block, Document, Exhibit, Figure, Prose, Section, Table, of_tables, table_of
 from casewise.reports.judge import item_exhibit, item_json, shown_groups
 from casewise.runs.texts import made_in
+from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import metric_named
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
@@ -53,23 +54,29 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
 
 
 def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
-    """Each table and figure of the paper that `benchmark` and judges' output files allow."""
+    """Each table and figure of the paper that `benchmark` and judges' output files allow; first those that runs stand in."""
+    of_judges = (
+        Section("table-2", "Tables 2 and 4: judges", tuple(judges(found)), brief=True),
+        Section("figure-5", "Figure 5: parameters left out", tuple(ablation(found)), brief=bool(found.left_out)),
+    )
+    of_people = (
+        Section("power", "Section 3.2 and appendix E.1: sample size", tuple(sample_size(found)), brief=True),
+        Section("contrast", "Section 5.1: influence of context", tuple(influence(found)), brief=True),
+        Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(found))),
+        *(
+            Section(anchor(name), f"{name}: {what}", tuple(case_study(found.case_studies[name], what)))
+            for name, what in CASE_STUDIES.items()
+        ),
+    )
+    with_runs = any(row.source == "run" for row in found.rows)
     return Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
         notices=(*benchmark.notes(), *found.unread, *found.odd),
         sections=(
-            Section("power", "Section 3.2 and appendix E.1: sample size", tuple(sample_size(found)), brief=True),
-            Section("contrast", "Section 5.1: influence of context", tuple(influence(found)), brief=True),
-            Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(found))),
-            *(
-                Section(anchor(name), f"{name}: {what}", tuple(case_study(found.case_studies[name], what)))
-                for name, what in CASE_STUDIES.items()
-            ),
-            Section("table-2", "Tables 2 and 4: judges", tuple(judges(found)), brief=True),
-            Section("figure-5", "Figure 5: parameters left out", tuple(ablation(found))),
+            *(of_judges + of_people if with_runs else of_people + of_judges),
             Section("table-3", "Table 3: categories", (categories(benchmark.taxonomy),)),
-            Section("not", "Not computable from the release", (not_possible(),), brief=True),
+            Section("not", "Not computable from the release", (not_possible(),), brief=not with_runs),
         ),
     )
 
@@ -153,33 +160,56 @@ def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
 
 
 def judges(found: PaperNumbers) -> Iterator[Block]:
-    if not found.replays:
+    if not found.rows:
         yield Prose("No judge outputs were given: add --outputs FOLDER with the release's exp folder.")
         return
     names = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "cross_entropy")
     cells = [
         (
-            one.judge,
-            one.elicitation,
-            *(number(one.published.get(name)) for name in names),
-            number(one.votes["accuracy"].estimate),
+            whose(row),
+            row.elicitation,
+            *(with_interval(row.published.get(name)) for name in names),
+            with_interval(row.votes_accuracy),
         )
-        for one in found.replays
+        for row in found.rows
     ]
     head = ("Judge", "Asked for", "Accuracy", "Safe", "Unsafe", "PCC", "Cross-entropy", "Accuracy, votes")
-    yield table_of("judges-table", "Judges by the paper's own rules; last, against people's votes alone", head, cells)
+    caption = "Judges by the paper's own rules, 95 % intervals over queries; last, against people's votes alone"
+    yield table_of("judges-table", caption, head, cells)
+    if any(row.source == "paper" for row in found.rows):
+        yield Prose(
+            "Rows of the paper have no intervals: it prints none. --outputs FOLDER with the release's exp folder computes them, and "
+            "adds the paper's other judges."
+        )
+    yield Prose("The release's cross-entropy is not bounded, and has no interval.")
+
+
+YOURS = " (your run)"
+
+
+def whose(row: PaperRow | Omission) -> str:
+    """A judge's name; the user's runs are marked."""
+    return row.judge + (YOURS if row.source == "run" else "")
+
+
+def with_interval(found: Estimate | None) -> str:
+    """A number and, where it has one, its interval."""
+    if found is None or found.limits is None:
+        return number(found.estimate if found else None)
+    return f"{number(found.estimate)} {interval(*found.limits)}"
 
 
 def ablation(found: PaperNumbers) -> Iterator[Block]:
     if not found.left_out:
-        yield Prose("No output with parameters left out was given.")
+        yield Prose("No judge was asked with parameters left out: judge with --ablate parameters, or add such outputs.")
         return
     cells = [
-        (one.judge, ", ".join(one.omitted), one.metric, number(one.whole), number(one.without))
+        (whose(one), ", ".join(one.omitted), one.metric, with_interval(one.whole), with_interval(one.without))
         for one in found.left_out
     ]
     head = ("Judge", "Left out", "Metric", "Whole context", "Without")
-    yield table_of("ablation-table", "Recall without parts of the context, by the paper's own rules", head, cells)
+    caption = "Recall without parts of the context, by the paper's own rules, 95 % intervals over queries"
+    yield table_of("ablation-table", caption, head, cells)
 
 
 def categories(taxonomy: Taxonomy) -> Table:

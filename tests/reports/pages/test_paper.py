@@ -2,6 +2,7 @@ import pytest
 from tests.audits.builders import Row, benchmark_of, crowd, published_votes
 from tests.support.published import completed_at_random, output_rows, write
 
+import casewise
 from casewise.errors import BenchmarkError
 from casewise.evaluate.published import paper_numbers
 from casewise.reports.document import Prose
@@ -34,13 +35,49 @@ def test_the_sample_size_is_the_papers(page):
 def test_the_judges_numbers_are_the_published_ones(page):
     rows = {row[:2]: row for row in table(page, "judges-table").rows}
 
-    assert rows["gpt-4o-mini-2024-07-18", "binary"][2:5] == ("0.820", "0.674", "0.936")
-    assert rows["mixtral8x7B", "score"][5] == "0.603"
+    binary = rows["gpt-4o-mini-2024-07-18", "binary"]
+    assert [cell.partition(" ")[0] for cell in binary[2:5]] == ["0.820", "0.674", "0.936"]
+    assert binary[2] == "0.820 [0.797, 0.841]"
+    assert rows["mixtral8x7B", "score"][5].startswith("0.603 [")
     assert len(rows) == 5
 
 
+def test_a_run_stands_in_the_papers_tables_with_the_numbers_of_its_output(shared, tmp_path):
+    """A run that repeats a published output has that output's row."""
+    folder = next((shared / "data" / "published_outputs").glob("*gpt-4o-mini*"))
+    whole, less = folder / "output_score.json", folder / "output_score_recipient.json"
+    benchmark = load_benchmark(shared / "data" / "casebench_shapes.json")
+    for file in (whole, less):
+        casewise.judge(benchmark, f"recorded:{file}", out=tmp_path / file.stem)
+    found = casewise.api.paper(
+        tmp_path / whole.stem, tmp_path / less.stem, benchmark=benchmark, outputs=[whole, less]
+    ).document
+
+    mine, theirs = sorted(table(found, "judges-table").rows, key=lambda row: "(your run)" not in row[0])
+    assert mine[0].endswith(" (your run)")
+    assert mine[2:] == theirs[2:]
+    assert [row[3:] for row in table(found, "ablation-table").rows[2:]] == [
+        row[3:] for row in table(found, "ablation-table").rows[:2]
+    ]
+    assert found.sections[0].anchor == "table-2"
+
+
+def test_the_papers_own_numbers_stand_beside_a_run_over_the_release_alone(tmp_path):
+    run = casewise.judge("demo", "constant:safe", out=tmp_path / "run")
+    found = casewise.api.paper(run, outputs=())
+
+    assert [row[0] for row in table(found.document, "judges-table").rows] == ["constant:safe (your run)"]
+    assert any("is not the CASE-Bench release" in notice for notice in found.document.notices)
+    assert any("was not asked by the paper's protocol" in notice for notice in found.document.notices)
+
+
 def test_leaving_out_the_recipient_lowers_the_recall_of_safe(page):
-    assert table(page, "ablation-table").rows[0][1:] == ("recipient", "recall_safe", "0.619", "0.524")
+    assert table(page, "ablation-table").rows[0][1:] == (
+        "recipient",
+        "recall_safe",
+        "0.619 [0.570, 0.666]",
+        "0.524 [0.475, 0.573]",
+    )
 
 
 def test_every_category_has_its_ten_queries(page):
