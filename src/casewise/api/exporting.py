@@ -135,7 +135,7 @@ def paper(*runs: RunAt | str | Path, benchmark: Source | None = None, outputs: O
     """
     given = benchmark_of(runs, benchmark)
     read = read_runs(folders_of(runs), benchmark=given) if runs else None
-    loaded = read.benchmark if read else as_benchmark(given or CASEBENCH.name)
+    loaded = read.benchmark if read else as_benchmark(given or "casebench")
     found = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
     page = paper_document(found, loaded)
     numbers = {name: json_value(part) for name, part in vars(found).items() if name != "replays"}
