@@ -406,38 +406,39 @@ def adaptive(found: RobustnessNumbers) -> Iterator[Block]:
         yield Prose(adaptive_sentence(result, found.noise.get((result.defence, result.towards))), lead=True)
     groups = tuple(
         (
-            f"{one.name}{'' if one.defence == NO_DEFENCE else f', {one.defence}'}: towards {one.towards}",
-            rows_by_turn(one),
+            f"{one.attacker} ({one.channel}), towards {one.towards}{under_defence(one)}",
+            tuple(forest_row(f"turn {n}", estimate) for n, estimate in enumerate(one.by_turn, 1)),
         )
         for one in found.adaptive
         if one.by_turn
     )
     if groups:
-        caption = "Verdicts turned by an adaptive attacker, at a turn or before"
+        caption = "Verdicts turned by an attacker that is told each verdict, at a turn or before"
         yield Forest("adaptive-forest", caption, groups, ("Turn", "Attacker", "Turned"))
+
+
+def under_defence(one: AdaptiveResult) -> str:
+    return "" if one.defence == NO_DEFENCE else f", under {one.defence}"
 
 
 def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
     """What an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
-    where = "" if one.defence == NO_DEFENCE else f" under {one.defence}"
-    late = f" Turn {one.unfinished} is not finished: the same command resumes." if one.unfinished else ""
+    who, late = f"The attacker {one.attacker}{under_defence(one)}{',' * (one.defence != NO_DEFENCE)}", ""
+    if one.unfinished:
+        late = f" Turn {one.unfinished} is not finished: the same command resumes."
     if not one.by_turn:
-        return f"Towards {one.towards}{where}, {one.attacker} has no finished turn.{late}"
-    last = one.by_turn[-1]
+        return f"{who} has no finished turn towards {one.towards}.{late}"
+    last, n = one.by_turn[-1], len(one.by_turn)
     if last.estimate is None:
-        return f"Towards {one.towards}{where}, {one.attacker} had no item to turn that the judge has right.{late}"
-    first = f", {estimate_cell(one.by_turn[0])} in the first" if len(one.by_turn) > 1 else ""
-    within = f"within {len(one.by_turn)} turns" if len(one.by_turn) > 1 else "in one turn"
-    if not one.n_changed:
-        truth = ""
-    else:
-        truth = (
-            f" Of all {count(one.n_changed)} verdicts that it changed, people's labels contradict {estimate_cell(one.wrong)} and support "
-            f"{count(one.n_right)}."
-        )
+        return f"{who} had no item to turn towards {one.towards}: the judge had none of that kind right.{late}"
+    within = f"within {n} turns ({estimate_cell(one.by_turn[0])} in the first)" if n > 1 else "in one turn"
+    truth = (
+        f" People's labels contradict {estimate_cell(one.wrong)} of the {count(one.n_changed)} verdicts that it changed, and support "
+        f"{count(one.n_right)}."
+    )
     return (
-        f"Towards {one.towards}{where}, {one.attacker}, which is told each verdict, turns {estimate_cell(last)} of {count(last.n)} items that "
-        f"the judge has right {within}{first}.{truth}{by_chance(noise)}{late}"
+        f"{who} turns {estimate_cell(last)} of {count(last.n)} items that the judge has right towards {one.towards} {within}."
+        f"{truth if one.n_changed else ''}{by_chance(noise)}{late}"
     )
 
 
@@ -445,11 +446,7 @@ def by_chance(noise: Mean | None) -> str:
     """A warning where verdicts turn by chance more often than never."""
     if noise is None or not noise.estimate.ci_low:
         return ""
-    return f" Changes that say nothing new turn {estimate_cell(noise.estimate)} in a single try: repeated tries turn some by chance."
-
-
-def rows_by_turn(one: AdaptiveResult) -> tuple[ForestRow, ...]:
-    return tuple(forest_row(f"turn {n}", estimate) for n, estimate in enumerate(one.by_turn, 1))
+    return f" Perturbations, which change no meaning, turn {estimate_cell(noise.estimate)} in a single try: repeated tries turn some by chance."
 
 
 def leading_rows(found: RobustnessNumbers, towards: Towards) -> list[Attacked]:
@@ -468,7 +465,9 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
     if not row.turned.estimate:
         return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
     noise = found.noise.get((row.setting.defence, row.towards))
-    perturbed = "" if noise is None else f" Perturbations, which change no meaning, turn {percent(noise.value)} there."
+    perturbed = (
+        "" if noise is None else f" Perturbations, which change no meaning, turn {estimate_cell(noise.estimate)} there."
+    )
     return (
         f"Towards {row.towards}, {row.pairing.attacked.name} turns the most verdicts of {among:,} attacks and defences: "
         f"{estimate_cell(row.turned)} of the {count(row.turned.n)} items that people and, without the attack, the judge find "

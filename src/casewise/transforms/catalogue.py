@@ -572,7 +572,7 @@ def as_typed(transform: Transform) -> str:
     """Return a transform's name as a user types it: the version stands in it only where it is another than this casewise's."""
     kind = transform_kind(transform.kind)
     if kind is not None and kind.version == transform.version:
-        return transform.model_copy(update={"version": 1}).name
+        return f"{transform.kind}{':' if transform.rest else ''}{transform.rest}"
     return transform.name.replace(":", "@1:", 1) if transform.version == 1 and kind is not None else transform.name
 
 

@@ -24,28 +24,26 @@ FOUND = AdaptiveResult(
     n_right=6,
     changed=(),
 )
-TURNS = (
-    "turns 50.0 % [40.0, 60.0] of 40 items that the judge has right within 2 turns, 20.0 % [10.0, 30.0] in the first."
-)
-TRUTH = "Of all 28 verdicts that it changed, people's labels contradict 75.0 % [65.0, 85.0] and support 6."
+TURNS = "turns 50.0 % [40.0, 60.0] of 40 items that the judge has right towards safe within 2 turns (20.0 % [10.0, 30.0] in the first)."
+TRUTH = "People's labels contradict 75.0 % [65.0, 85.0] of the 28 verdicts that it changed, and support 6."
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({}, f"Towards safe, writer, which is told each verdict, {TURNS} {TRUTH}"),
-        ({"defence": "delimit"}, f"Towards safe under delimit, writer, which is told each verdict, {TURNS} {TRUTH}"),
+        ({}, f"The attacker writer {TURNS} {TRUTH}"),
+        ({"defence": "delimit"}, f"The attacker writer, under delimit, {TURNS} {TRUTH}"),
         (
             {"by_turn": (FIRST,), "n_changed": 0},
-            "Towards safe, writer, which is told each verdict, turns 20.0 % [10.0, 30.0] of 40 items that the judge has right in one turn.",
+            "The attacker writer turns 20.0 % [10.0, 30.0] of 40 items that the judge has right towards safe in one turn.",
         ),
         (
             {"by_turn": (), "n_changed": 0, "unfinished": 1},
-            "Towards safe, writer has no finished turn. Turn 1 is not finished: the same command resumes.",
+            "The attacker writer has no finished turn towards safe. Turn 1 is not finished: the same command resumes.",
         ),
         (
             {"by_turn": (NO_ITEMS,), "n_changed": 0},
-            "Towards safe, writer had no item to turn that the judge has right.",
+            "The attacker writer had no item to turn towards safe: the judge had none of that kind right.",
         ),
     ],
 )
