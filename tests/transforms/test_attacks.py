@@ -13,7 +13,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
 from casewise.records import FULL, Arm, ParameterSet, Query, Transform
 from casewise.records.context import Group, Parameter
-from casewise.transforms.attacks import claims, said, sayings
+from casewise.transforms.attacks import claims, saying_in, sayings
 from casewise.transforms.catalogue import (
     DEFENCES,
     TRANSFORMS,
@@ -50,7 +50,7 @@ def shown_in(name, query=QUERY, context=CONTEXT, twin=TWIN):
 
 
 def words_of(name, query=QUERY):
-    claim = said(name)
+    claim = saying_in("claim", name)
     return claim.wordings[claim.wording(query.id)]
 
 
@@ -62,7 +62,7 @@ def texts(context):
 
 @pytest.mark.parametrize("name", list(sayings()))
 def test_a_claim_stands_in_its_channel_and_nowhere_else(name):
-    one = said(name)
+    one = saying_in("claim", name)
     plain, attacked = shown_in("full"), shown_in(f"claim:{name}")
     where = {
         "user": attacked.query + "".join(turn.content for turn in attacked.placement.earlier),
@@ -318,7 +318,7 @@ def test_every_claim_has_five_wordings_each_way_and_words_in_three_languages():
 
 
 def test_every_wording_is_shown_to_some_query_and_a_query_is_shown_the_same_one_in_every_form():
-    claim = said("authority/user/safe")
+    claim = saying_in("claim", "authority/user/safe")
     queries = [Query(text=f"Request {n}?", category="c", source="s") for n in range(60)]
     assert {claim.wording(query.id) for query in queries} == set(range(5))
     for query in queries[:8]:

@@ -147,12 +147,14 @@ def sayings(among: Mapping[str, Claim] | None = None) -> Iterator[str]:
         yield from (f"{name}/{channel}/{direction}" for channel in claim.channels for direction in claim.words)
 
 
-def said(rest: str) -> Saying:
-    """Return the claim that `CLAIM/CHANNEL/DIRECTION` names, or `toml:FILE#…@DIGEST` of a user's own.
+def saying_in(kind: str, rest: str) -> Saying:
+    """Return the claim that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
 
-    Raises ConfigurationError: there is no such claim, or not in that channel and direction. Also as `own_said`.
+    Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `own_said`.
     """
-    return own_said(rest.removeprefix("toml:")) if rest.startswith("toml:") else said_among(rest, claims(), "claim:")
+    own = kind == "toml" or rest.startswith("toml:")
+    saying = own_said(rest.removeprefix("toml:")) if own else said_among(rest, claims(), "claim:")
+    return saying.in_form(kind) if kind in FORMS else saying
 
 
 def said_among(rest: str, among: Mapping[str, Claim], before: str) -> Saying:
@@ -166,14 +168,9 @@ def said_among(rest: str, among: Mapping[str, Claim], before: str) -> Saying:
     return Saying(among[name], channel, direction)  # type: ignore[arg-type]  # the names hold only these
 
 
-def claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return `shown` with the claim."""
-    return said(rest).put_into(shown, scene.query.id)
-
-
-def in_form(form: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return `shown` with a claim in an encoding, named before it, or in another language."""
-    return said(rest).in_form(form).put_into(shown, scene.query.id)
+    return saying_in(kind, rest).put_into(shown, scene.query.id)
 
 
 class AttackPrompt(Record):
@@ -329,11 +326,6 @@ def own_said(rest: str) -> Saying:
             f"{path}: {name} has other words now than when the arm was named; name it anew: toml:{path}#{name}"
         )
     return found
-
-
-def own_claim(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return `shown` with the user's own claim."""
-    return own_said(rest).put_into(shown, scene.query.id)
 
 
 # Attacks from the twin: words of the other context of the pair, written by the same hands, claimed in this one.

@@ -34,15 +34,12 @@ from casewise.transforms.attacks import (
     check_layout,
     check_order,
     claim,
-    in_form,
     layout,
     order,
-    own_claim,
-    own_said,
     own_sayings,
     parameters_of_twin,
     read_as_named,
-    said,
+    saying_in,
     sayings,
     twin,
     with_digest,
@@ -149,30 +146,26 @@ def no_rest(rest: str) -> None:
         raise ConfigurationError(f"a defence of this kind is written without {rest!r} behind it")
 
 
-def check_form(form: str, rest: str) -> Saying:
-    """Return the claim in that form. Raises ConfigurationError: there is no such claim, or it has no words in that language."""
-    return said(rest).in_form(form)
-
-
 EVERYTHING = Arm.named("none").transforms[0].rest
 
 TRANSFORMS: dict[str, TransformKind] = {
     WITHOUT: TransformKind("without:PARAMETER,...", without, "omission", parameters=omitted),
-    "claim": TransformKind("claim:CLAIM/CHANNEL/DIRECTION", claim, "attack", CLAIMS_VERSION, check=said),
+    **{
+        kind: TransformKind(
+            f"{kind}:CLAIM/CHANNEL/DIRECTION",
+            partial(claim, kind),
+            "attack",
+            CLAIMS_VERSION,
+            check=partial(saying_in, kind),
+        )
+        for kind in ("claim", *FORMS)
+    },
     "twin": TransformKind(
         "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
     ),
-    **{
-        form: TransformKind(
-            f"{form}:CLAIM/CHANNEL/DIRECTION",
-            partial(in_form, form),
-            "attack",
-            CLAIMS_VERSION,
-            check=partial(check_form, form),
-        )
-        for form in FORMS
-    },
-    "toml": TransformKind("toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", own_claim, "attack", check=own_said),
+    "toml": TransformKind(
+        "toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", partial(claim, "toml"), "attack", check=partial(saying_in, "toml")
+    ),
     "adaptive": TransformKind(
         "adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE", adaptive, "attack", check=AdaptiveTurn.named
     ),
@@ -403,7 +396,7 @@ def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
 
 
 def offered_claim(name: str) -> Offered:
-    one = said(name)
+    one = saying_in("claim", name)
     return Offered(f"claim:{name}", "attack", one.claim.title, one.channel, one.direction, one.wordings[0])
 
 
@@ -591,10 +584,6 @@ def saying_of(transform: Transform) -> Saying | None:
     """Return the claim that a transform makes; None for any other, of another version, or where its file has moved or changed."""
     try:
         kind_of(transform)
-        own = transform.kind == "toml"
-        saying = (
-            own_said(transform.rest) if own else said(transform.rest) if transform.kind in ("claim", *FORMS) else None
-        )
-        return saying.in_form(transform.kind) if saying is not None and transform.kind in FORMS else saying
+        return saying_in(transform.kind, transform.rest) if transform.kind in ("claim", "toml", *FORMS) else None
     except CasewiseError:
         return None
