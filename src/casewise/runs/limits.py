@@ -61,7 +61,7 @@ def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[
 
     Parameters
     ----------
-    what
+    content
         What is sent, in words and in the plural: `the benchmark's queries`.
     to
         Whom it is sent to; None where it does not leave this machine.
