@@ -13,7 +13,7 @@ from typing import Any, Self
 import polars as pl
 
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
-from casewise.api.evaluating import Displayed
+from casewise.api.evaluating import Displayed, ForCI
 from casewise.api.judging import (
     AnyJudge,
     PassingFolder,
@@ -32,7 +32,7 @@ from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, 
 from casewise.judges.judge import Judge
 from casewise.judges.run import Plan, RunEstimate, RunSummary, Target, estimate_run
 from casewise.records import FULL, SCALES, Arm, Elicitation, Item, ParameterSet
-from casewise.reports.comparison import required_page
+from casewise.reports.comparison import Said, bounds_looked_at, required_page
 from casewise.reports.document import Document
 from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import Watch, finished
@@ -375,10 +375,15 @@ def robustness(
     return Robustness.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)
 
 
-class Required(RequiredRobustness, Displayed):
+class Required(RequiredRobustness, ForCI):
     """Whether a judge keeps to bounds under every attack."""
 
     laid_out = staticmethod(required_page)
+
+    @property
+    def suite(self) -> tuple[str, tuple[Said, ...]]:
+        """The judge and its defence, and each bound."""
+        return f"{self.judge} under attack on {self.benchmark}; defence: {self.defence}", tuple(bounds_looked_at(self))
 
 
 def require_robustness(

@@ -28,7 +28,7 @@ from casewise.evaluate.says_does import SaysDoesNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.charts import png
-from casewise.reports.comparison import comparison_page, gate_page, github_lines, junit
+from casewise.reports.comparison import Said, comparison_page, gate_page, github_lines, junit, looked_at
 from casewise.reports.document import Document, Table
 from casewise.reports.formats import (
     FORMATS,
@@ -47,7 +47,7 @@ from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
-from casewise.storage.files import json_text, long_step, write_text
+from casewise.storage.files import cannot_write, json_text, long_step, write_text
 from casewise.storage.imports import write_csv
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Displayed",
     "DisplayedNumbers",
     "Document",
+    "ForCI",
     "Gated",
     "Report",
     "ReportOptions",
@@ -302,7 +303,49 @@ def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl
     return long_table_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark))
 
 
-class Gated(DisplayedNumbers[GateReport]):
+class ForCI(Displayed):
+    """A gate's decision as continuous integration reads it."""
+
+    @property
+    @abstractmethod
+    def decision(self) -> Decision:
+        """`pass`, `fail`, or `inconclusive` where these items cannot tell, or the run has not finished."""
+
+    @property
+    @abstractmethod
+    def exit_code(self) -> ExitCode:
+        """What the command ends with."""
+
+    @property
+    @abstractmethod
+    def suite(self) -> tuple[str, tuple[Said, ...]]:
+        """What is gated, and each decision that it rests on."""
+
+    def to_junit(self) -> str:
+        """JUnit XML, a test case a decision, for a continuous integration that shows such files."""
+        return junit(*self.suite)
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """A line a decision that GitHub's log makes an annotation of: `::error title=…::…`."""
+        return tuple(github_lines(self.suite[1]))
+
+    def add_summary(self, path: str | Path) -> None:
+        """Write the page as Markdown to the end of a file, as GitHub's job summaries are written.
+
+        Raises
+        ------
+        ConfigurationError
+            The file cannot be written.
+        """
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(self.to_markdown() + "\n")
+        except OSError as error:
+            raise cannot_write(Path(path), error) from error
+
+
+class Gated(ForCI, DisplayedNumbers[GateReport]):
     """A run held against another: may it pass?"""
 
     laid_out = staticmethod(gate_page)
@@ -318,18 +361,15 @@ class Gated(DisplayedNumbers[GateReport]):
         return self.found.exit_code
 
     @property
+    def suite(self) -> tuple[str, tuple[Said, ...]]:
+        """The two runs, and each metric."""
+        found = self.found
+        return f"{found.run} against {found.baseline} on {found.benchmark}", tuple(looked_at(found))
+
+    @property
     def metrics(self) -> pl.DataFrame:
         """A row a metric: baseline, run, drop, its bounds, what is allowed, the decision."""
         return pl.DataFrame([{**vars(one), "decision": one.decision} for one in self.found.found.metrics])
-
-    def to_junit(self) -> str:
-        """JUnit XML, a test case a metric, for a continuous integration that shows such files."""
-        return junit(self.found)
-
-    @property
-    def annotations(self) -> tuple[str, ...]:
-        """A line a metric that GitHub's log makes an annotation of: `::error title=…::…`."""
-        return tuple(github_lines(self.found))
 
 
 def gate(

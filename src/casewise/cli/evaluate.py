@@ -24,6 +24,7 @@ from casewise.cli.options import (
     RunArgument,
     SubsetOption,
     WithTextsOption,
+    options_group,
 )
 from casewise.cli.printing import (
     DocumentOptions,
@@ -273,6 +274,32 @@ def leaderboard(
     end_with_code(found.found)
 
 
+CI = options_group("In continuous integration", 8)
+
+
+@dataclass(frozen=True)
+class ContinuousIntegration:
+    """What a gate writes for continuous integration."""
+
+    junit: Path | None = None
+    """Write JUnit XML here, a test case a decision."""
+    summary: Path | None = None
+    """Write the page as Markdown to the end of this file. Default: GitHub's job summary, where GITHUB_STEP_SUMMARY is set."""
+    annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
+    """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
+
+    def tell(self, found: api.Gated | api.Required) -> None:
+        """Write and print what is wanted."""
+        if self.junit is not None:
+            api.write_text(self.junit, found.to_junit())
+        summary = self.summary or os.environ.get("GITHUB_STEP_SUMMARY")
+        if summary:
+            found.add_summary(summary)
+        annotated = os.environ.get("GITHUB_ACTIONS") == "true" if self.annotations is None else self.annotations
+        for line in found.annotations if annotated else ():
+            note(line)
+
+
 def gate(
     run: RunArgument,
     /,
@@ -283,8 +310,7 @@ def gate(
     defence: str = "none",
     max_unscored: NormFloat | None = None,
     numbers: Numbers = NumbersOptions(),
-    junit: Path | None = None,
-    annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None,
+    in_ci: Annotated[ContinuousIntegration, CI] = ContinuousIntegration(),
     documents: Documents = DocumentOptions(),
 ) -> None:
     """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell.
@@ -303,31 +329,23 @@ def gate(
         With --max-turned: the defence under which.
     max_unscored
         With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
-    junit
-        Write JUnit XML here, a test case a metric.
-    annotations
-        Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set.
     """
-    if max_turned is not None and baseline is None and max_drop is None and junit is None:
-        bounds = api.require_robustness(
+    found: api.Gated | api.Required
+    if max_turned is not None and baseline is None and max_drop is None:
+        found = api.require_robustness(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()
         )
-        documents.present(bounds)
-        raise SystemExit(bounds.exit_code)
-    if baseline is None or max_drop is None or max_turned is not None:
+    elif baseline is None or max_drop is None or max_turned is not None:
         raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
-    found = api.gate(
-        run,
-        baseline,
-        max_drop=max_drop,
-        max_unscored=max_unscored,
-        benchmark=numbers.benchmark,
-        options=numbers.options(),
-    )
-    if junit is not None:
-        api.write_text(junit, found.to_junit())
+    else:
+        found = api.gate(
+            run,
+            baseline,
+            max_drop=max_drop,
+            max_unscored=max_unscored,
+            benchmark=numbers.benchmark,
+            options=numbers.options(),
+        )
     documents.present(found)
-    if annotations if annotations is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in found.annotations:
-            note(line)
+    in_ci.tell(found)
     raise SystemExit(found.exit_code)

@@ -42,9 +42,9 @@ class Case(ShortRepr):
         context = runs.benchmark.context_of(item)
         named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
         return cls(
-            id=getattr(item, "source_id", None) or row["item_id"],
+            id=item.source_id or row["item_id"],
             query=runs.benchmark.query[row["query_id"]].text,
-            columns=dict(getattr(item, "columns", None) or {}),
+            columns=dict(item.columns or {}),
             shown=context.shown() if context else {},
             **named,
         )

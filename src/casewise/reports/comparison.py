@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -267,11 +267,16 @@ def looked_at(gate: GateReport) -> Iterator[Said]:
         yield Said(one.name, one.decision, text)
 
 
-def junit(gate: GateReport) -> str:
-    """JUnit XML: a drop that is too large is a failure, one that these items cannot tell an error."""
-    every = list(looked_at(gate))
+def bounds_looked_at(found: RequiredRobustness) -> Iterator[Said]:
+    """Each bound, with the attack that decides it."""
+    for one in found.bounds:
+        text = f"{BOUNDED[one.name]}: {one.worst.as_share} under {one.attack}; allowed: {percent(one.at_most)}"
+        yield Said(one.name, one.decision, text)
+
+
+def junit(name: str, every: Sequence[Said]) -> str:
+    """JUnit XML: what fails is a failure, what these items cannot tell an error. `name`: of the suite."""
     counts = {kind: str(sum(one.decision == which for one in every)) for kind, which in KINDS.items()}
-    name = f"{gate.run} against {gate.baseline} on {gate.benchmark}"
     suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(every)), **counts})
     for one in every:
         case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=one.name)
@@ -289,9 +294,9 @@ def xml_text(text: str) -> str:
     return NO_XML.sub("\ufffd", text)
 
 
-def github_lines(gate: GateReport) -> Iterator[str]:
+def github_lines(every: Iterable[Said]) -> Iterator[str]:
     """The lines, escaped as GitHub's workflow commands want it."""
-    for one in looked_at(gate):
+    for one in every:
         title = f"casewise gate, {one.name}: {one.decision}"
         yield f"::{LEVELS[one.decision]} title={escaped(title, ':,')}::{escaped(one.text)}"
 
