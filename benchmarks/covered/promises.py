@@ -208,7 +208,12 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
             aim = "no claim" if how == "no correction" else "≤ 5 %"
             yield Row("harm, promised", what, "is above that on the fresh half", broken, promised, aim)
             yield Row(
-                "harm, promised", what, "over-refusal on the fresh half", round(sum(refused)), promised, "no claim"
+                "harm, promised",
+                what,
+                f"over-refusal on the fresh half, {how}",
+                round(sum(refused)),
+                promised,
+                "no claim",
             )
 
 

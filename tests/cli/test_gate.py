@@ -182,3 +182,15 @@ def test_a_run_that_stopped_after_all_items_and_before_the_end_of_its_plan_has_n
 
 def judged_items(folder):
     return {json.loads(line)["item_id"] for line in (folder / "judgements.jsonl").read_text().splitlines()}
+
+
+def test_a_gate_under_attack_tells_continuous_integration_too(tmp_path):
+    casewise.attack("demo", "constant:intended", attacks="claim:authority/user", out=tmp_path / "lied")
+    words = ("--max-turned", "safe=0.2", "--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md", "--annotations")
+    (tmp_path / "s.md").write_text("before\n")
+    result = run("gate", tmp_path / "lied", *words)
+
+    assert result.exit_code == 0, result.output
+    assert ET.parse(tmp_path / "j.xml").getroot().get("tests") == "1"
+    assert "::notice title=casewise gate%2C safe%3A pass::" in result.stderr
+    assert (tmp_path / "s.md").read_text(encoding="utf-8").startswith("before\n# pass: ")

@@ -185,7 +185,10 @@ def test_what_is_no_json_and_who_is_not_in_the_bundle_is_said(tmp_path):
 def test_requests_become_a_benchmark_whose_arms_show_only_what_the_records_support(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["x", "--at", AT.isoformat(), "--out", str(tmp_path / "ward")])
     example.main()
-    assert "'Encounter/e2', 'its status is cancelled, not in-progress'" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "'Encounter/e2', 'its status is cancelled, not in-progress'" in said
+    assert "request 1: as stated answer, as the records support answer; 9 of 10 people would answer" in said
+    assert "request 2: as stated answer, as the records support refuse; 2 of 10 people would answer" in said
 
     benchmark = casewise.load(tmp_path / "ward" / "benchmark")
     facts = f"verified:{tmp_path / 'ward' / 'facts.jsonl'}"

@@ -120,6 +120,11 @@ class Recommendation(DisplayedNumbers[RecommendationNumbers]):
         """Whether one carries the promises and is shown to cost less than whatever needs no judge."""
         return self.found.good_enough
 
+    @property
+    def decider(self) -> Fit:
+        """The best judge with its thresholds, good enough or not."""
+        return Fit(self.found.best.fitting)
+
 
 def recommend(
     *runs: RunAt | str | Path,
