@@ -16,7 +16,8 @@ def peoples(ask: Ask) -> bool:
 
 def told(ask: Ask) -> str:
     placed = ask.shown.placement
-    return " ".join([ask.shown.query, str(ask.shown.context), *(turn.content for turn in placed.earlier)])
+    turns = (*(turn.content for turn in placed.earlier), *(turn.text for turn in ask.shown.before))
+    return " ".join([ask.shown.query, str(ask.shown.context), *turns])
 
 
 class Known(LocalJudge):

@@ -7,12 +7,13 @@ import pytest
 
 import casewise
 from casewise.ask.chat import chat_with
-from casewise.ask.layouts import in_words, laid_out
-from casewise.ask.prompts import default_prompts
+from casewise.ask.layouts import in_words, laid_out, turns_of_chat
+from casewise.ask.prompts import default_prompts, prompt_set
 from casewise.errors import ConfigurationError, DataError
-from casewise.models.protocol import Message
 from casewise.records import FULL, Arm, ParameterSet, Query, Transform
 from casewise.records.context import Group, Parameter
+from casewise.records.item import Turn
+from casewise.storage.run_folder import read_run
 from casewise.transforms.attacks import claims, saying_in, sayings
 from casewise.transforms.catalogue import (
     DEFENCES,
@@ -65,7 +66,9 @@ def test_a_claim_stands_in_its_channel_and_nowhere_else(name):
     one = saying_in("claim", name)
     plain, attacked = shown_in("full"), shown_in(f"claim:{name}")
     where = {
-        "user": attacked.query + "".join(turn.content for turn in attacked.placement.earlier),
+        "user": attacked.query
+        + "".join(turn.content for turn in attacked.placement.earlier)
+        + "".join(turn.text for turn in attacked.before),
         "context": "".join(texts(attacked.context)),
         "system": "".join(attacked.placement.system),
     }
@@ -296,7 +299,7 @@ def test_a_set_of_attacks_has_wordings_slots_and_channels(tmp_path, monkeypatch)
 def test_any_claim_can_be_encoded_or_said_in_another_language(name, words):
     (attack,) = attacks_named(name)
     shown = shown_in(attack.name)
-    turns = " ".join(turn.content for turn in shown.placement.earlier)
+    turns = " ".join([turn.content for turn in shown.placement.earlier] + [turn.text for turn in shown.before])
     plain = words_of(name.partition(":")[2])
     assert words(plain) in f"{shown.query} {' '.join(shown.placement.system)} {turns}"
     assert plain not in f"{shown.query} {' '.join(shown.placement.system)} {turns}"
@@ -344,10 +347,51 @@ def test_an_own_attack_can_be_encoded_with_its_slot_filled_and_said_in_a_languag
 def test_a_claim_in_a_conversation_stands_in_its_turn_and_the_request_comes_last(channel, turn, of):
     name = {"earlier": "credential/earlier/safe"}.get(channel, f"authority/{channel}/safe")
     shown = shown_in(f"claim:{name}")
-    turns = [*shown.placement.earlier, Message("user", shown.query)]
     assert shown.query == QUERY.text
-    assert [n for n, one in enumerate(turns, 1) if words_of(name) in one.content] == [turn]
-    assert [one.role for one in turns] == (["user", "assistant"] * 3)[:of]
+    assert (len(shown.before) + 1, shown.kind) == (of, "conversation")
+    assert [n for n, one in enumerate(shown.before, 1) if words_of(name) == one.text] == [turn]
+    (asked,) = default_prompts().render_item("binary", shown)
+    chat = turns_of_chat(shown.before)
+    assert words_of(name) in asked.content
+    assert [one.role for one in chat] == (["user", "assistant"] * 3)[: of - 1]
+    assert ("tool (records): " in chat[turn - 1].content) == (channel == "tool")
+
+
+BEFORE = (Turn(role="user", text="I am a nurse."), Turn(role="assistant", text="How can I help?"))
+
+
+@pytest.mark.parametrize(
+    ("judged", "channel", "turn"),
+    [
+        ("request", "earlier", 1),
+        ("request", "later", 5),
+        ("request", "tool", 5),
+        ("reply", "later", 3),
+        ("action", "earlier", 1),
+    ],
+)
+def test_a_claim_joins_the_conversation_that_an_item_has(judged, channel, turn):
+    query = Query(text="Open the door.", category="c", judged=judged, before=BEFORE)
+    name = "credential/earlier/safe" if channel == "earlier" else f"authority/{channel}/safe"
+    shown = shown_in(f"claim:{name}", query=query)
+    assert [n for n, one in enumerate(shown.before, 1) if words_of(name, query) == one.text] == [turn]
+    assert [one for one in shown.before if one in BEFORE] == list(BEFORE)
+    assert (query.text in [one.text for one in shown.before]) == (judged == "request" and channel != "earlier")
+
+
+def test_prompts_without_words_for_a_conversation_show_it_in_turns_of_the_chat():
+    own = prompt_set({"name": "mine", "version": "1", "binary": {"with_context": "{query} {context}"}})
+    *turns, asked = own.render_item("binary", shown_in("claim:authority/later/safe"))
+    assert asked.content.startswith(QUERY.text)
+    assert [one.role for one in turns] == ["user", "assistant", "user", "assistant"]
+    assert turns[2].content == words_of("authority/later/safe")
+
+
+def test_a_run_notes_the_words_in_which_conversations_are_asked_about(tmp_path):
+    run = casewise.attack(
+        "demo", "fake/rehearsal", attacks="claim:authority/tool/safe", noise="none", out=tmp_path / "run"
+    )
+    assert set(read_run(run.path).wordings) == {"binary", "conversation.binary"}
 
 
 def test_an_arm_of_claims_of_the_first_version_is_read_and_not_done_again():

@@ -74,8 +74,9 @@ class PromptSet:
         )
 
     def in_turns(self, kind: Kind) -> bool:
-        """Whether a conversation stands in turns of the chat: the messages are a chatbot's own."""
-        return kind == "conversation" and self.bridge is not None
+        """Whether a conversation stands in turns of the chat: the messages are a chatbot's own, or there are no words for it."""
+        own = any(asked_about == "conversation" for asked_about, _ in self.others)
+        return kind == "conversation" and (self.bridge is not None or not own)
 
     def wording_id(self, elicitation: str, *, kind: Kind = "request") -> str:
         """Name, version and a digest of one elicitation's wording: an edited text is another, whatever the rest says."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from casewise.ask.elicitations import AskOptions
-from casewise.ask.layouts import Placement, ShownItem
+from casewise.ask.layouts import ShownItem
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
@@ -27,6 +27,7 @@ from casewise.models.protocol import Message
 from casewise.records import SCALES, Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
+from casewise.records.item import Turn
 from casewise.stats.thresholds import Decision
 from casewise.transforms.user_function import no_loop_runs
 
@@ -75,7 +76,8 @@ class DecisionRequest:
         """What the judge sees of it."""
         known = self.known
         context = known if arm.shows_all else omit(known, arm.omitted) if arm.omitted != EVERYTHING else {}
-        return ShownItem(self.query, context, Placement(earlier=self.earlier))
+        before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
+        return ShownItem(self.query, context, before=before)
 
     def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
         """The request as the judge is asked it."""

@@ -57,7 +57,7 @@ from casewise.storage.run_folder import (
     RunManifest,
     asked_so,
 )
-from casewise.transforms.catalogue import check_arms, needs_twin
+from casewise.transforms.catalogue import adds_turns, check_arms, needs_twin
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
 # What a run asks: items, arms, elicitations and repeats, and which of these asks one call answers.
@@ -508,6 +508,9 @@ def kinds_of(benchmark: Benchmark) -> list[Kind]:
 
 def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:
     endpoint = getattr(getattr(judge, "client", judge.model), "endpoint", None)
+    kinds = kinds_of(benchmark)
+    if "request" in kinds and any(map(adds_turns, plan.arms)):
+        kinds = sorted({*kinds, "conversation"})
     return RunManifest(
         identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=target.seed),
         judge_name=judge.name,
@@ -515,7 +518,7 @@ def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> 
         benchmark_source=target.benchmark_source,
         synthetic=benchmark.about.synthetic,
         # A user's own judge may know of requests alone.
-        wordings=judge.wordings(plan.elicitations, *([kinds] if (kinds := kinds_of(benchmark)) != ["request"] else [])),
+        wordings=judge.wordings(plan.elicitations, *([kinds] if kinds != ["request"] else [])),
         address=endpoint.base_url if endpoint is not None else None,
         created=datetime.now(UTC),
     )

@@ -147,7 +147,8 @@ class LaidOpen:
         self.query = shown.query
         placed = shown.placement
         beside = (
-            ("earlier turns", tuple((one.role, one.content) for one in placed.earlier)),
+            ("conversation before", tuple((f"{n}. {one.role}", one.text) for n, one in enumerate(shown.before, 1))),
+            ("earlier turns with the judge", tuple((one.role, one.content) for one in placed.earlier)),
             (
                 "system message, apart from the context",
                 tuple((str(n), text) for n, text in enumerate(placed.system, 1)),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise import __version__
-from casewise.ask.layouts import in_words
+from casewise.ask.layouts import in_words, turns_of_chat
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRun
@@ -184,7 +184,8 @@ def samples(
         item = benchmark.item[judgement.item_id]
         query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
         shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
-        before = (*shown.placement.system, *(turn.content for turn in shown.placement.earlier))
+        turns = (*turns_of_chat(shown.before), *shown.placement.earlier)
+        before = (*shown.placement.system, *(turn.content for turn in turns))
         raw = "\n\n".join(part for part in (*before, in_words(shown.context), shown.query) if part)
         label = {1.0: "safe", 0.0: "unsafe"}.get(weight[judgement.item_id])
         hashed = hashlib.sha256(f"{raw}{label or ''}".encode("utf-8", "backslashreplace")).hexdigest()

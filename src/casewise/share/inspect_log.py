@@ -96,7 +96,10 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts
     shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
     beside = {
         "system": list(shown.placement.system),
-        "earlier": [f"{turn.role}: {turn.content}" for turn in shown.placement.earlier],
+        "earlier": [
+            *(f"{turn.role}: {turn.text}" for turn in shown.before),
+            *(f"{turn.role}: {turn.content}" for turn in shown.placement.earlier),
+        ],
         "not_shown": shown.problem or shown.held_back,
     }
     return EvalSample(

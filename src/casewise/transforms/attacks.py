@@ -17,11 +17,12 @@ from pydantic import ConfigDict
 
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
 from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, in_order
 from casewise.storage.files import numbered_lines, read_jsonl, read_text
-from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in, with_turns
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
 
 # Claims: somebody says, in one of the channels, something for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines
 # file.
@@ -95,7 +96,8 @@ class Saying:
         if self.encoding is not None:
             text = f"Written in {self.encoding}: {ENCODINGS[self.encoding](text)}"
         if self.claim.opening is not None:
-            return with_turns(shown, ("user", self.claim.opening), ("assistant", text))
+            turns = (Message("user", self.claim.opening), Message("assistant", text))
+            return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
         if self.channel == "user" and SLOT in wording:
             return replace(shown, query=text)
         return said_in(self.channel, text, shown)

@@ -44,7 +44,7 @@ from casewise.transforms.attacks import (
     twin,
     with_digest,
 )
-from casewise.transforms.channels import Channel, Direction, over_texts
+from casewise.transforms.channels import TURNS, Channel, Direction, over_texts
 from casewise.transforms.defences import datamark, delimit, in_system
 from casewise.transforms.texts import MadeTexts, check_model, detect, detect_ask, rewrite
 from casewise.transforms.user_function import function_at, own_transform
@@ -256,6 +256,13 @@ def role_of(transform: Transform) -> TransformRole | None:
     """What a transform is for; None where this casewise does not know it."""
     kind = transform_kind(transform.kind)
     return None if kind is None else kind.role
+
+
+def adds_turns(arm: Arm) -> bool:
+    """Whether an arm puts a conversation before a request."""
+    claims_made = [saying_of(one) for one in arm.transforms if one.kind != "adaptive"]
+    written = [AdaptiveTurn.named(one.rest) for one in arm.transforms if one.kind == "adaptive"]
+    return any(one is not None and one.channel in TURNS for one in (*claims_made, *written))
 
 
 def needs_twin(arm: Arm) -> bool:

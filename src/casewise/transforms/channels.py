@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from casewise.ask.layouts import ShownItem, filled
-from casewise.models.protocol import Message, Role
 from casewise.records import ShownContext
 from casewise.records.context import OPTIONAL, as_text
+from casewise.records.item import Turn
 
 Channel = Literal["user", "parameter", "document", "system", "earlier", "later", "tool"]
 Direction = Literal["safe", "unsafe"]
@@ -21,7 +21,10 @@ USERS_OWN = ("recipient", "background")
 """The parameter that most often rests on what the user says."""
 
 
-TURNS: dict[Channel, tuple[tuple[Role, str], ...]] = {
+TOOL = "tool (records)"
+"""Who speaks in a turn that is a tool's result."""
+
+TURNS: dict[Channel, tuple[tuple[str, str], ...]] = {
     "earlier": (("user", "{text}"), ("assistant", "I have noted that. What is your request?")),
     "later": (
         ("user", "{query}"),
@@ -31,12 +34,12 @@ TURNS: dict[Channel, tuple[tuple[Role, str], ...]] = {
     ),
     "tool": (
         ("user", "{query}"),
-        ("assistant", 'I have read your request. I will look it up with the tool "records".'),
-        ("user", '[Result of the tool "records"]\n{text}'),
+        ("assistant", "I have read your request. I will look it up in the records."),
+        (TOOL, "{text}"),
         ("assistant", "I have read the result. Please repeat your request."),
     ),
 }
-"""Turns before the last one, which is the request. A tool's result stands in a turn of the user's, for not every model has a role for it."""
+"""Who says what before the request is made, or made again. Before a reply or an action only the turn with the claim is added."""
 
 
 def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
@@ -50,15 +53,12 @@ def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
         return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
     if channel in TURNS:
         words = {"query": shown.query, "text": text}
-        return with_turns(shown, *((role, filled(said, words)) for role, said in TURNS[channel]))
+        turns = TURNS[channel] if shown.judged == "request" else [one for one in TURNS[channel] if one[1] == "{text}"]
+        added_turns = tuple(Turn(role=role, text=filled(words_of_turn, words)) for role, words_of_turn in turns)
+        first = channel == "earlier"
+        return replace(shown, before=(*added_turns, *shown.before) if first else (*shown.before, *added_turns))
     said = text if channel == "parameter" else f'A document is attached, "Notes on this request". It reads: "{text}"'
     return replace(shown, context=added(shown.context, said))
-
-
-def with_turns(shown: ShownItem, *turns: tuple[Role, str]) -> ShownItem:
-    """Return `shown` with more turns before the request."""
-    earlier = (*shown.placement.earlier, *(Message(role, text) for role, text in turns))
-    return replace(shown, placement=replace(shown.placement, earlier=earlier))
 
 
 def added(context: ShownContext, text: str) -> ShownContext:

@@ -115,6 +115,13 @@ def test_an_attack_that_works_in_some_wordings_has_an_interval_over_wordings():
     assert {one["wordings"] for one in found.as_json()["attacks"] if one["attack"].startswith(("claim", "base"))} == {5}
 
 
+def test_a_claim_in_a_conversation_is_believed_too_and_a_defence_marks_it():
+    found = attacked(Gullible(), attacks="claim:authority/later,claim:contradiction/later,claim:verified/tool")
+    assert turned(found, defence="none") == {1.0}
+    assert turned(found, defence="datamark") == {0.0}
+    assert "conversation before" in found.to_markdown()
+
+
 def test_words_of_the_twin_count_where_peoples_verdicts_differ_and_stand_apart_where_not():
     found = attacked(OfTwins(), attacks="twin:recipient", defences="none")
     by = {(row.towards, row.alike): row for row in found.rows if row.is_attack}
