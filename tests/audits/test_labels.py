@@ -5,7 +5,9 @@ import pytest
 from tests.audits.builders import Row, benchmark_of, crowd, looked, published_votes
 
 from casewise.audits.subject import Subject
-from casewise.audits.votes import audit_labels
+from casewise.audits.votes import audit_labels, audit_people
+from casewise.storage.benchmark import About
+from casewise.storage.imports import of_rows
 from casewise.storage.published import read_published
 
 
@@ -119,3 +121,22 @@ def test_a_crowd_without_faults_gives_hardly_any_finding_that_rests_on_a_test():
     false_alarms = sum(bool(tested & found(crowd(draws)).keys()) for _ in range(40))
 
     assert false_alarms <= 1
+
+
+@pytest.mark.parametrize(("unsure", "made"), [(1, True), (0, False)])
+def test_many_unsure_votes_are_a_finding_with_an_interval_over_items_and_people(unsure, made):
+    words = ["safe", "unsafe", "unsure" if unsure else "safe"]
+    rows = [
+        {"query": f"Request {n}?", "annotator": f"p{m}", "vote": words[(n + m * m) % 3]}
+        for n in range(12)
+        for m in range(6)
+    ]
+    subject = Subject(of_rows(rows, About(name="unsure"), source="made"))
+
+    part, people = looked(audit_labels, subject), looked(audit_people, subject)
+    assert ("labels.unsure" in {finding.code for finding in part.findings}) is made
+    assert ("agreement_with_unsure" in people.measured) is made
+    if made:
+        low, high = part.measured["unsure"]["share_interval"]
+        assert part.measured["unsure"]["share"] == pytest.approx(1 / 3)
+        assert low < 1 / 3 < high

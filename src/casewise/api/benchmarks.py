@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from casewise.errors import ConfigurationError
-from casewise.records import ParameterSet, Taxonomy
-from casewise.records.base import writable
+from casewise.records import LabelsBy, ParameterSet, RatingScale, Taxonomy
+from casewise.records.base import problems, writable
 from casewise.settings import outputs_folder
-from casewise.storage.benchmark import Benchmark
+from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark import join as joined
 from casewise.storage.files import json_text, telling_long_steps
-from casewise.storage.imports import CaseColumns, CaseFrame, of_frame, read_cases, write_spreadsheet
+from casewise.storage.imports import CaseColumns, CaseFrame, RatingTable, of_frame, read_cases, write_spreadsheet
 from casewise.storage.load import Conversion, convert, load_benchmark, named_benchmark, write_benchmark
 from casewise.storage.loaders import fetching
 from casewise.storage.loaders.casebench import CASEBENCH
@@ -26,8 +28,10 @@ __all__ = [
     "CaseColumns",
     "Conversion",
     "Fetched",
+    "ImportOptions",
     "Outputs",
     "PublicBenchmark",
+    "RatingTable",
     "RunAt",
     "Source",
     "as_benchmark",
@@ -68,6 +72,45 @@ def load(source: str | Path) -> Benchmark:
     return load_benchmark(source)
 
 
+@dataclass(frozen=True)
+class ImportOptions:
+    """What an imported file does not say of itself."""
+
+    name: str | None = None
+    """What the benchmark is called; by default as the folder that it is written to."""
+    labels_by: LabelsBy | None = None
+    """Where the labels come from: people (default where a case has several ratings), author, law, policy, models, experts."""
+    unsure_word: tuple[str, ...] = ()
+    """A word of the file that means unsure; several times. '' makes an unsure vote of an empty cell."""
+    scale_low: float | None = None
+    """The lowest value of the scale that people rated on."""
+    scale_high: float | None = None
+    """The highest."""
+    cut: float | None = None
+    """The value of the scale beyond which a rating is a verdict of safe; without it ratings give no verdicts."""
+    safe_side: Literal["below", "above"] = "below"
+    """Which side of the cut is safe."""
+    question: str | None = None
+    """The question that people answered on the scale."""
+
+    @property
+    def scale(self) -> RatingScale | None:
+        """The scale; None where none is stated.
+
+        Raises ConfigurationError: one end is missing, or the cut does not lie on it.
+        """
+        if self.scale_low is None and self.scale_high is None and self.cut is None:
+            return None
+        if self.scale_low is None or self.scale_high is None:
+            raise ConfigurationError("a scale has two ends; give --scale-low and --scale-high")
+        try:
+            return RatingScale(
+                low=self.scale_low, high=self.scale_high, cut=self.cut, safe=self.safe_side, question=self.question
+            )
+        except ValidationError as error:
+            raise ConfigurationError(f"the scale: {problems(error, RatingScale)[0]}") from error
+
+
 def import_cases(
     path: str | Path,
     target: str | Path | None = None,
@@ -77,8 +120,10 @@ def import_cases(
     parameters: str | Path | None = None,
     safe_words: Sequence[str] = (),
     unsafe_words: Sequence[str] = (),
+    options: ImportOptions = ImportOptions(),
+    ratings: RatingTable = RatingTable(),
 ) -> Benchmark:
-    """A benchmark of one's own labelled cases: a CSV or JSON Lines file with a case a row.
+    """A benchmark of one's own labelled cases: a CSV or JSON Lines file with a case a row, or a rating a row.
 
     Parameters
     ----------
@@ -90,6 +135,10 @@ def import_cases(
         TOML files with categories and with the parameters of contexts of one's own.
     safe_words, unsafe_words
         The words of the file's verdicts, where they are not the usual ones.
+    options
+        The name, where the labels come from, and the scale.
+    ratings
+        A second file with ratings, and whether it is a wide table.
 
     Raises
     ------
@@ -98,7 +147,14 @@ def import_cases(
     DataError
         A row cannot be read; the message names its line.
     """
-    found = read_cases(Path(path), columns, case_frame(taxonomy, parameters, safe_words, unsafe_words))
+    frame = replace(
+        case_frame(taxonomy, parameters, safe_words, unsafe_words),
+        unsure_words=options.unsure_word,
+        scale=options.scale,
+    )
+    name = options.name or (Path(path).stem if target is None else Path(target).name)
+    about = About(name=name, labels_by=options.labels_by, scale=frame.scale)
+    found = read_cases(Path(path), columns, frame, about, ratings=ratings)
     if target is not None:
         write_benchmark(found, Path(target))
     return found

@@ -20,7 +20,7 @@ from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
-from casewise.stats.sample import VOTES, labels, query_numbers
+from casewise.stats.sample import UNSURE_WEIGHT, VOTES, OnScale, Unsure, column, labels, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, item_table, text, texts
@@ -425,11 +425,34 @@ class Subject(ShortRepr):
         return tuple(self.items["item_id"].to_numpy()[mask][:LISTED].tolist())
 
 
-def raters_of(benchmark: Benchmark, items: pl.DataFrame) -> Raters | None:
+def raters_of(benchmark: Benchmark, items: pl.DataFrame, *, unsure: Unsure = "drop") -> Raters | None:
     """Who gave which vote on the rows of `items`; None where votes are anonymous."""
-    if not benchmark.rated.annotators:
+    weights = {"safe": 1.0, "unsafe": 0.0} | ({} if unsure == "drop" else {"unsure": UNSURE_WEIGHT[unsure]})
+    verdicts = benchmark.rated.table["verdict"].cast(pl.String)
+    return known_raters(benchmark, items, verdicts.replace_strict(weights, default=None, return_dtype=pl.Float64))
+
+
+def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -> Raters | None:
+    """Whose ratings with a weight are on the rows of `items`; None where there are none or one is anonymous."""
+    rated = benchmark.rated
+    if not rated.annotators:
         return None
-    votes = benchmark.rated.arrays(items["item_id"])
-    if not len(votes.annotator) or (votes.annotator < 0).any():
+    item, annotator = rated.places(items["item_id"]), rated.table["annotator"]
+    kept = (item >= 0) & weight.is_not_null().to_numpy()
+    if not kept.any() or annotator.filter(kept).has_nulls():
         return None
-    return Raters(votes.item, votes.annotator.astype(np.intp), votes.safe)
+    return Raters(item[kept], annotator.filter(kept).to_numpy().astype(np.intp), weight.filter(kept).to_numpy())
+
+
+def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> OnScale | None:
+    """What people's ratings on the scale say of the rows of `items`; None without any."""
+    scale = benchmark.about.scale
+    if scale is None or items["mean_share"].is_null().all():
+        return None
+    alone = ((items["n_values"] == 0) & items["mean_share"].is_not_null()).any()
+    shares = benchmark.rated.table.select(scale.share(pl.col("value"))).to_series()
+    return OnScale(
+        column(items, "mean_share"),
+        column(items, "n_values"),
+        None if alone else known_raters(benchmark, items, shares),
+    )

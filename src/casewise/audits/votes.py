@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from casewise.audits.subject import Part, Subject
 from casewise.errors import StatisticsError
 from casewise.notation import interval, percent
-from casewise.stats.agreement import agreement_of_votes, reliability
+from casewise.stats.agreement import (
+    Given,
+    LevelAlpha,
+    agreement_of_votes,
+    alpha_by_level,
+    alpha_on_scale,
+    of_each,
+    reliability,
+)
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
+from casewise.stats.estimates import estimate_of
+from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.panel import panel_curve, usual_reference
 from casewise.stats.sample import PUBLISHED, labels, numbered
 
@@ -31,6 +42,9 @@ def audit_people(subject: Subject, part: Part) -> None:
         part.left_out.append("people: the benchmark has no ratings.")
         return
     safe, votes, raters, m = subject.n_safe, subject.n_votes, subject.raters, part.measured
+    for name, measured in (("agreement_with_unsure", alpha_with_unsure), ("agreement_on_scale", alpha_of_scale)):
+        if (found := measured(subject)) is not None:
+            m[name] = asdict(found)
     rng = np.random.default_rng(subject.options.seed)
     agreed = curve = None
     try:
@@ -81,6 +95,46 @@ def audit_people(subject: Subject, part: Part) -> None:
     )
 
 
+def alpha_with_unsure(subject: Subject) -> LevelAlpha | None:
+    """Krippendorff's alpha with unsure as an answer of its own; None where nobody is unsure, or too few rated."""
+    items, rated = subject.items, subject.benchmark.rated
+    if not items["n_unsure"].sum():
+        return None
+    counts = np.stack([subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy()], axis=1)
+    verdict = rated.table["verdict"].to_physical().cast(pl.Int64)  # in the order of the columns of `counts`
+    try:
+        return alpha_by_level(counts, level="nominal", clusters=subject.query, given=given_by(subject, verdict))
+    except StatisticsError:
+        return None
+
+
+def alpha_of_scale(subject: Subject) -> LevelAlpha | None:
+    """Krippendorff's alpha of the ratings on the scale; None without any, or where too few rated."""
+    rated = subject.benchmark.rated
+    place, value = rated.places(subject.items["item_id"]), rated.table["value"]
+    kept = (place >= 0) & value.is_not_null().to_numpy()
+    given = given_by(subject, value)
+    try:
+        return alpha_on_scale(
+            place[kept],
+            value.filter(kept).to_numpy(),
+            clusters=subject.query,
+            annotator=None if given is None else given.annotator,
+        )
+    except StatisticsError:
+        return None
+
+
+def given_by(subject: Subject, value: pl.Series) -> Given | None:
+    """Whose each rating with a value is; None where one is anonymous."""
+    rated = subject.benchmark.rated
+    place, annotator = rated.places(subject.items["item_id"]), rated.table["annotator"]
+    kept = (place >= 0) & value.is_not_null().to_numpy()
+    if annotator.filter(kept).has_nulls():
+        return None
+    return Given(place[kept], annotator.filter(kept).to_numpy().astype(np.intp), value.filter(kept).to_numpy())
+
+
 # The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
 
 
@@ -102,7 +156,7 @@ def audit_labels(subject: Subject, part: Part) -> None:
     if not subject.benchmark.ratings:
         part.left_out.append("labels: the benchmark has no ratings.")
         return
-    for look in (rates, intent_votes, ties, stability, unrated):
+    for look in (rates, intent_votes, ties, unsure, stability, unrated):
         look(subject, part)
 
 
@@ -255,6 +309,42 @@ def ties(subject: Subject, part: Part) -> None:
     )
 
 
+MANY_UNSURE = 0.05
+"""From this share of votes on, unsure ones are a finding."""
+
+
+def unsure(subject: Subject, part: Part) -> None:
+    """The share of votes that are unsure, which no majority counts."""
+    undecided = subject.items["n_unsure"].to_numpy().astype(np.float64)
+    if not undecided.any():
+        return
+    terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
+    measured = TotalsByCluster.of(terms, subject.query).measure(share("unsure", "unsure", "votes"))
+    if (
+        given := given_by(subject, (subject.benchmark.rated.table["verdict"] == "unsure").cast(pl.Float64))
+    ) is not None:
+        measured = replace(measured, votes=of_each(given, (given.value - measured.value) / len(given.value)))
+    of_votes = estimate_of(measured)
+    undecided_items = (undecided > 0) & (subject.n_votes == 0)
+    low, high = of_votes.limits or (None, None)
+    part.measured["unsure"] = {
+        "votes": int(undecided.sum()),
+        "share": of_votes.estimate,
+        "share_interval": of_votes.limits,
+        "items_without_another_vote": int(undecided_items.sum()),
+    }
+    if of_votes.estimate is None or of_votes.estimate < MANY_UNSURE:
+        return
+    limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
+    part.add(
+        "labels.unsure",
+        f"{percent(of_votes.estimate)}{limits} of the votes are unsure; the majority leaves them out.",
+        of_votes.estimate,
+        part.measured["unsure"],
+        items=subject.named(undecided_items),
+    )
+
+
 def stability(subject: Subject, part: Part) -> None:
     """How many labels would come out the same in a repeated study, under several spreads of rates."""
     if subject.n_votes.max() < 2:
@@ -286,7 +376,11 @@ def stability(subject: Subject, part: Part) -> None:
 
 def unrated(subject: Subject, part: Part) -> None:
     """Items without ratings."""
-    without = subject.n_votes == 0
+    without = (
+        (subject.n_votes == 0)
+        & (subject.items["n_unsure"] == 0).to_numpy()
+        & subject.items["mean"].is_null().to_numpy()
+    )
     if without.any():
         part.add(
             "labels.unrated",

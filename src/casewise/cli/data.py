@@ -128,6 +128,8 @@ def import_(
     /,
     *,
     columns: Flat[api.CaseColumns] = api.CaseColumns(),
+    options: Flat[api.ImportOptions] = api.ImportOptions(),
+    ratings: Flat[api.RatingTable] = api.RatingTable(),
     parameter: tuple[str, ...] = (),
     safe_word: tuple[str, ...] = (),
     unsafe_word: tuple[str, ...] = (),
@@ -139,7 +141,7 @@ def import_(
     Parameters
     ----------
     file
-        A CSV or JSON Lines file, a case a row.
+        A CSV or JSON Lines file, a case a row; or with --annotator a rating a row, and with --wide a person a row.
     target
         A new folder for the benchmark.
     parameter
@@ -157,8 +159,10 @@ def import_(
         parameters=parameters,
         safe_words=safe_word,
         unsafe_words=unsafe_word,
+        options=options,
+        ratings=ratings,
     )
-    for text in found.notes():
+    for text in (*(found.about.remarks or ()), *found.notes()):
         note(f"note: {text}")
     cases, n = found.counts.items, found.counts.ratings
     say(f"{found.name} is at {target}: {cases:,} cases, {n:,} votes", **written(found, target))

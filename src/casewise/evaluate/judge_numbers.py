@@ -55,7 +55,7 @@ from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import holm
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import FLOORS, metrics_named
+from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
 from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
 from casewise.storage.batch_jobs import JobLog
@@ -79,6 +79,8 @@ class Details(ShortRepr):
     """Against people's votes alone; None for an elicitation without values on [0, 1]."""
     floors: tuple[Estimate, ...]
     """What no judge can fall below on these items: for cross-entropy and for the Brier score."""
+    on_scale: tuple[Estimate, ...]
+    """Against people's mean ratings; empty where they rated on no scale, or the judge gives no values on [0, 1]."""
     costs: CostCurve
 
     def as_json(self) -> dict[str, Any]:
@@ -92,6 +94,7 @@ class Details(ShortRepr):
             "refusals": asdict(self.refusals) if self.refusals is not None else None,
             "calibration": asdict(self.calibration) if self.calibration is not None else None,
             "floors": [asdict(found) for found in self.floors],
+            "on_scale": [asdict(found) for found in self.on_scale],
             "costs": asdict(self.costs),
             "noise": asdict(noise) if noise is not None else None,
         }
@@ -111,6 +114,7 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
             refusals=refusals(by_votes) if sample.gives_verdicts else None,
             calibration=calibration(by_votes) if has_values else None,
             floors=estimate(by_votes, metrics=FLOORS),
+            on_scale=estimate(by_votes, metrics=ON_SCALE),
             costs=cost_curve(sample),
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.audits.subject import raters_of
+from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import ELICITATIONS, Arm, CollectedReply, Elicitation, Grade, ShortRepr
 from casewise.records.call import OUTCOMES, SETTLED
@@ -22,7 +22,16 @@ from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, Rep
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
-from casewise.stats.sample import VOTES, LabelPolicy, Sample, UnscoredPolicy, judged_by_raters, labels, query_numbers
+from casewise.stats.sample import (
+    VOTES,
+    LabelPolicy,
+    OnScale,
+    Sample,
+    UnscoredPolicy,
+    judged_by_raters,
+    labels,
+    query_numbers,
+)
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import LONG_COLUMNS, item_table, judges_rows, people_rows, places_of
 from casewise.storage.load import load_benchmark
@@ -70,11 +79,14 @@ class ReportOptions:
 
 
 def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) -> pl.DataFrame:
-    """A row a condition or category (with its `domain`): `items`, `votes`, and how many of these are `safe`."""
+    """A row a condition or category (with its `domain`): `items`, `votes`, how many of these are `safe`, and how many votes
+    besides are `unsure`."""
     return (
         item_table(benchmark)
         .group_by([column, "domain"] if column == "category" else [column], maintain_order=True)
-        .agg(items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum())
+        .agg(
+            items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum(), unsure=pl.col("n_unsure").sum()
+        )
     )
 
 
@@ -292,13 +304,18 @@ class JudgedRuns:
 
     @cached_property
     def cluster(self) -> NDArray[np.intp]:
-        """The query of each item, as a number."""
+        """The cluster of each item, as a number."""
         return query_numbers(self.items)
 
     @cached_property
     def raters(self) -> Raters | None:
         """Who gave which vote; None where votes are anonymous."""
         return raters_of(self.benchmark, self.items)
+
+    @cached_property
+    def scale(self) -> OnScale | None:
+        """What people's ratings on a scale say; None without any."""
+        return scale_of(self.benchmark, self.items)
 
     @property
     def intervals_over(self) -> str:
@@ -307,14 +324,16 @@ class JudgedRuns:
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
+        raters = self.raters if policy.unsure == "drop" else raters_of(self.benchmark, self.items, unsure=policy.unsure)
         whole = judged_by_raters(
             self.items,
             series.values,
-            self.raters,
+            raters,
             elicitation=series.elicitation,
             policy=policy,
             unscored=unscored,
             cluster=self.cluster,
+            scale=self.scale,
         )
         if not self.fit_thresholds or series.elicitation != "scalar":
             return whole

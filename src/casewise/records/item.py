@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -219,11 +219,14 @@ class RatingScale(Record):
         """Whether a value lies on the scale."""
         return self.low <= value <= self.high
 
-    def verdict(self, value: float) -> Verdict | None:
-        """The verdict that a value comes to; None without a cut."""
-        if self.cut is None:
-            return None
-        return "safe" if (value < self.cut if self.safe == "below" else value > self.cut) else "unsafe"
+    def is_safe(self, value: Any) -> Any:
+        """Whether a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
+        return value < self.cut if self.safe == "below" else value > self.cut
+
+    def share(self, value: Any) -> Any:
+        """A value, or each of a column, as a share of the scale: 1 at its safe end, 0 at the other."""
+        from_low = (value - self.low) / (self.high - self.low)
+        return 1 - from_low if self.safe == "below" else from_low
 
 
 class Rating(Record):

@@ -210,6 +210,13 @@ def people_blocks(part: Part) -> Iterator[Block]:
         limits = a["alpha_interval"] or (None, None)
         rows.append(("Krippendorff's alpha", f"{number(a['alpha'])} {interval(*limits)}"))
         rows.append(("Two people agree", share(a["raw"], *(a["raw_interval"] or (None, None)))))
+    for name, words in (
+        ("agreement_with_unsure", "Krippendorff's alpha, unsure as an answer of its own"),
+        ("agreement_on_scale", "Krippendorff's alpha of the ratings on the scale"),
+    ):
+        if name in m:
+            limits = m[name]["interval"] or (None, None)
+            rows.append((words, f"{number(m[name]['alpha'])} {interval(*limits)}"))
     if "ceilings" in m:
         c = m["ceilings"]
         rows.append(("Highest possible Pearson's r", number(c["pearson"])))

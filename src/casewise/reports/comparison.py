@@ -31,18 +31,20 @@ from casewise.reports.document import (
 )
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
-from casewise.stats.metrics import METRICS, REFUSALS
+from casewise.stats.metrics import METRICS, ON_SCALE, REFUSALS
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 
 
-TITLES = {metric.name: metric.title for metric in (*METRICS, *REFUSALS)} | {
+TITLES = {metric.name: metric.title for metric in (*METRICS, *REFUSALS, *ON_SCALE)} | {
     "right_flips": "Right flips, where people's verdicts differ",
     "false_flips": "False flips, where people's verdicts agree",
 }
 """In the order of every table."""
 
-LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS) if metric.better == "lower"} | {"false_flips"}
+LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS, *ON_SCALE) if metric.better == "lower"} | {
+    "false_flips"
+}
 
 MOST = 6
 """With more judges than these a table of every pair and metric is longer than anyone reads."""

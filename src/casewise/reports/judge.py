@@ -52,6 +52,7 @@ from casewise.reports.judge_parts import (
 from casewise.stats.calibration import Calibration
 from casewise.stats.costs import CostPoint, RefusalRates, Refusals
 from casewise.stats.estimates import Estimate, JudgeNoise
+from casewise.stats.metrics import ON_SCALE
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
@@ -68,6 +69,8 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("false_flips", "False flips, where people's verdicts agree", "person_false_flips"),
 )
 """Measure, its words, and the same of one person."""
+
+ON_SCALE_TITLES = {metric.name: metric.title for metric in ON_SCALE}
 
 ERRORS = (("over_refusal", "over-refusal"), ("harm", "harm"))
 SHARE = "Share, 95 % interval"
@@ -433,6 +436,26 @@ def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
     calibrated = [Calibrated(one.series.name, one.calibration, one.floors) for one in details if one.calibration]
     if calibrated:
         yield Section("calibration", "Values and calibration", tuple(calibrations(calibrated)), brief=True)
+    rated = [(one.series.name, one.on_scale) for one in details if one.on_scale]
+    if rated:
+        yield Section("scale", "On people's scale", tuple(on_scale(rated)), brief=True)
+
+
+def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterator[Block]:
+    """A judge's values beside people's mean ratings: a sentence a judge, and the table."""
+    for name, (error, *_) in estimates_of[:TOLD]:
+        whose = f"The values of {short_name(name)}" if len(estimates_of) > 1 else "The judge's values"
+        yield Prose(
+            f"{whose} differ from people's mean ratings by {number_with_interval(error)} of the scale's length on average, over "
+            f"{count(error.n)} items."
+        )
+    rows = [Measured(name, ON_SCALE_TITLES[one.name], one) for name, estimates in estimates_of for one in estimates]
+    more: dict[str, Callable[[Measured], Any]] = {"Items": lambda row: count(row.found.n)}
+    yield measured_table("scale-table", "The judge's values compared with people's mean ratings", rows, more)
+    yield Prose(
+        "Ratings and values are shares of their scales: 1 is the safe end and 0 the other end. A score s counts as "
+        "(s - 0.5) / 10."
+    )
 
 
 def more_details(report: JudgeNumbers) -> Iterator[Section]:
@@ -737,6 +760,8 @@ def benchmark_page(benchmark: Benchmark) -> Document:
 
 
 def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: str) -> Table:
+    counts = vote_counts(benchmark, column)
+    some_unsure = bool(counts["unsure"].sum())
     cells = [
         (
             row[column],
@@ -744,10 +769,12 @@ def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: 
             count(row["items"]),
             count(row["votes"]),
             percent(row["safe"] / row["votes"]) if row["votes"] else "–",
+            *((percent(row["unsure"] / max(row["votes"] + row["unsure"], 1)),) if some_unsure else ()),
         )
-        for row in vote_counts(benchmark, column).to_dicts()
+        for row in counts.to_dicts()
     ]
     head = (column.capitalize(), *(("Domain",) if column == "category" else ()), "Items", "Ratings", "Safe")
+    head += ("Unsure",) if some_unsure else ()
     return table_of(caption.lower(), caption, head, cells)
 
 
@@ -768,9 +795,10 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
         "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
     )
     rate = f" ({percent(votes.rate, digits=0)})" if votes.total else ""
+    unsure = f", {votes.unsure} unsure" if votes.unsure else ""
     return Exhibit(
-        heading=f"{query.category}, {item.condition.replace('_', ' ')}",
-        facts=(("People", f"{votes.safe} of {votes.total} say safe{rate}"), ("Intended", intent)),
+        heading=f"{benchmark.category_of(item)}, {item.condition.replace('_', ' ')}",
+        facts=(("People", f"{votes.safe} of {votes.total} say safe{rate}{unsure}"), ("Intended", intent)),
         query=query.text,
         context=shown_groups(context.shown() if context else {}),
     )
@@ -782,13 +810,14 @@ def item_json(benchmark: Benchmark, item: Item) -> dict[str, Any]:
     return {
         "id": item.id,
         "query": query.text,
-        "category": query.category,
+        "category": benchmark.category_of(item),
         "condition": item.condition,
         "pair_id": item.pair_id,
         "intended_safe": context.intended_safe if context else None,
         "context": context.shown() if context else None,
         "n_safe": votes.safe,
         "n_votes": votes.total,
+        "n_unsure": votes.unsure,
     }
 
 
@@ -798,7 +827,7 @@ def benchmark_json(benchmark: Benchmark) -> dict[str, Any]:
         "name": benchmark.name,
         "version": benchmark.about.version,
         "digest": benchmark.digest,
-        "counts": benchmark.counts.model_dump(),
+        "counts": benchmark.counts.as_json(),
         "taxonomy": {"name": benchmark.taxonomy.name, "categories": list(benchmark.taxonomy.names)},
         "conditions": item_table(benchmark)["condition"].value_counts(sort=True).to_dicts(),
         "synthetic": benchmark.about.synthetic,

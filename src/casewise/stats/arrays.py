@@ -263,11 +263,12 @@ def cluster_variance(influence: ArrayLike, clusters: ArrayLike | None = None) ->
 
 
 class Raters(NamedTuple):
-    """One entry a vote: the place of its item, whose it is, and whether it is safe."""
+    """One entry a vote: the place of its item, whose it is, and its weight of "safe"."""
 
     item: NDArray[np.intp]
     annotator: NDArray[np.intp]
-    safe: BoolArray
+    safe: BoolArray | FloatArray
+    """True and false, or shares of 1: what a vote adds to a number lies between what a safe and an unsafe one add."""
 
     def of(self, items: int) -> Raters:
         """The same, of a table of so many items.
@@ -299,7 +300,8 @@ def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Rate
 def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
     """The same of several numbers together, from the influences of votes on each, (items, numbers): no variance below 0."""
     raters.of(len(of_safe))
-    each = np.where(raters.safe[:, None], of_safe[raters.item], of_unsafe[raters.item])
+    weight = raters.safe.astype(np.float64)[:, None]
+    each = weight * of_safe[raters.item] + (1 - weight) * of_unsafe[raters.item]
     codes = np.unique(raters.annotator, return_inverse=True)[1]
     people = int(codes.max(initial=-1)) + 1
     if people < 2:

@@ -18,7 +18,7 @@ from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom, holm, student_quantile
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import METRICS, REFUSALS, Metric
+from casewise.stats.metrics import METRICS, ON_SCALE, REFUSALS, Metric
 from casewise.stats.pairs import PairIndex, measured_flips
 from casewise.stats.sample import Sample
 
@@ -33,7 +33,7 @@ LEVEL = 0.95
 POWER = 0.8
 """Of the drop that could have been detected."""
 
-GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS)}
+GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS, *ON_SCALE)}
 """Metrics that can be gated, by name."""
 
 
@@ -255,7 +255,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
     measured = {
         name: (
-            *measure(sample, metrics=(*METRICS, *REFUSALS)),
+            *measure(sample, metrics=(*METRICS, *REFUSALS, *ON_SCALE)),
             *measured_flips(sample, of_pairs),
         )
         for name, sample in samples.items()

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
-from casewise.stats.sample import AGREEMENT, ROUNDING, Sample, cross_entropy, term_columns, totals_by_query
+from casewise.stats.sample import (
+    AGREEMENT,
+    ROUNDING,
+    Sample,
+    cross_entropy,
+    scale_totals,
+    term_columns,
+    totals_by_query,
+)
 
 # How well a judge orders items, whatever its scale: AUROC and Spearman's correlation, from sums over tied values.
 
@@ -204,9 +212,10 @@ def below(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | No
 # A new metric is one entry in `METRICS`, in its place in every table; what it sums, a term in `terms`.
 
 
-Needs = Literal["items", "verdicts", "values", "order"]
+Needs = Literal["items", "verdicts", "values", "order", "scale"]
 
 UNDEFINED: dict[Needs, str] = {
+    "scale": "undefined: nothing varies",
     "items": NO_ITEMS,
     "verdicts": "undefined: a class is missing",
     "values": "undefined: nothing varies",
@@ -242,7 +251,8 @@ class Metric:
     kind: Kind = "other"
     """Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*."""
     needs: Needs = "verdicts"
-    """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], or values in any `order`."""
+    """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], values in any `order`, or values on
+    [0, 1] for items that people rated on a `scale`."""
     domain: tuple[float, float] = (0.0, 1.0)
     """What it can be."""
     better: Literal["higher", "lower"] = "higher"
@@ -252,6 +262,8 @@ class Metric:
         """Whether the elicitation gives what it needs."""
         if self.needs == "values":
             return bool(sample.in_rate_metrics.any())
+        if self.needs == "scale":
+            return bool(sample.in_scale_metrics.any())
         if self.needs == "order":
             return bool(sample.in_rank_metrics.any())
         return self.needs == "items" or sample.gives_verdicts
@@ -275,6 +287,8 @@ class Metric:
         """It with what intervals and differences need; `totals` are those of `totals_of` for this sample."""
         if self.ordered is not None:
             return self.ordered(sample)
+        if self.needs == "scale":
+            totals = scale_totals(sample)
         some = totals.sums[:, totals.names.index(self.whole)].sum() > 0
         functional = Functional(
             self.name,
@@ -297,7 +311,9 @@ def totals_of(sample: Sample, metrics: Sequence[Metric], *, losses: bool = False
 
     The latter are of all queries together, unless `losses` are asked for: what each query could take from a number.
     """
-    names = frozenset[str]().union(*(metric.terms for metric in metrics))
+    names = frozenset[str]().union(*(metric.terms for metric in metrics if metric.needs != "scale"))
+    if not names:
+        return TotalsByCluster((), np.zeros((sample.n_clusters, 0)), 0)
     totals = totals_by_query(sample, lambda part: term_columns(part, names))
     if not (losses or any(metric.needs == "values" for metric in metrics)):
         return totals
@@ -338,6 +354,12 @@ def pearson(s: Totals) -> FloatArray:
     spread = (s["qq"] / n - (s["q"] / n) ** 2) * (s["rr"] / n - (s["r"] / n) ** 2)
     varies = spread > 1e-18
     return np.where(varies, np.clip(covariance / np.sqrt(np.where(varies, spread, 1)), -1, 1), np.nan)
+
+
+def scale_pearson(s: Totals) -> FloatArray:
+    """Pearson's correlation; undefined (nan) where either is constant."""
+    renamed = {"rated": "on_scale", "r": "m", "rr": "mm", "qr": "qm", "q": "q", "qq": "qq"}
+    return pearson({name: s[column] for name, column in renamed.items()})
 
 
 def mean_cross_entropy(s: Totals) -> FloatArray:
@@ -512,6 +534,46 @@ REFUSALS: tuple[Metric, ...] = (
     ),
 )
 """The two errors where people agree; `casewise.stats.costs` has them at other levels of agreement."""
+
+
+ON_SCALE: tuple[Metric, ...] = (
+    Metric(
+        "scale_error",
+        "Mean absolute error on the scale",
+        "mean distance of the judge's values from people's mean ratings, both as shares of the scale",
+        formula=lambda s: divide(s["distance"], s["on_scale"]),
+        whole="on_scale",
+        needs="scale",
+        better="lower",
+    ),
+    Metric(
+        "scale_pearson",
+        "Pearson's r with mean ratings",
+        "correlation of the judge's values with people's mean ratings",
+        formula=scale_pearson,
+        whole="on_scale",
+        needs="scale",
+        domain=(-1.0, 1.0),
+    ),
+    Metric(
+        "scale_bias",
+        "Judge less people on the scale",
+        "mean of the judge's values less people's mean ratings, as shares of the scale; above 0 it finds items safer",
+        formula=lambda s: divide(s["q"] - s["m"], s["on_scale"]),
+        whole="on_scale",
+        needs="scale",
+        domain=(-1.0, 1.0),
+    ),
+    Metric(
+        "scale_people",
+        "People's mean on the scale",
+        "mean of people's mean ratings on the items that the judge gave a value for, as a share of the scale; 1 is its safe end",
+        formula=lambda s: divide(s["m"], s["on_scale"]),
+        whole="on_scale",
+        needs="scale",
+    ),
+)
+"""Against people's mean ratings, of a benchmark that they rated on a scale."""
 
 
 def metric_named(name: str) -> Metric:

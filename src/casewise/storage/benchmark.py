@@ -57,9 +57,12 @@ ITEM_COLUMNS: dict[str, pl.DataType] = {
     "published_rate": pl.Float64(),
     "n_values": pl.Int64(),
     "mean": pl.Float64(),
+    "mean_share": pl.Float64(),
+    "mean_is_safe": pl.Boolean(),
 }
 """Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` the
-others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it."""
+others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it. `mean_share` is the mean
+as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of the cut it lies."""
 
 
 class Published(Record):
@@ -260,7 +263,11 @@ class Benchmark:
             .fill_nan(None)
             .fill_null(pl.Series([item.mean for item in self.items], dtype=pl.Float64)),
         }
-        return pl.DataFrame(columns, schema=ITEM_COLUMNS)
+        table = pl.DataFrame(columns, schema_overrides=ITEM_COLUMNS)
+        scale = self.about.scale
+        share = pl.lit(None) if scale is None else scale.share(pl.col("mean"))
+        safe = pl.lit(None) if scale is None or scale.cut is None else scale.is_safe(pl.col("mean"))
+        return table.with_columns(mean_share=share, mean_is_safe=safe).cast(pl.Schema(ITEM_COLUMNS))
 
     @cached_property
     def digest(self) -> str:

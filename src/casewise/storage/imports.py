@@ -173,9 +173,9 @@ class CaseColumns:
         return replace(cls(), **{option: option if option in names else "" for option in GUESSES})  # type: ignore[arg-type]  # of texts
 
 
-def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame) -> CaseColumns:
+def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame, *, alone: bool = True) -> CaseColumns:
     """Who says what among `columns`: what is said stands, the rest is guessed from their names; without a scale no column is
-    guessed to hold values on it.
+    guessed to hold values on it. Ratings may be missing where the file does not stand `alone`.
 
     Raises ConfigurationError: a column that was named is not there, or one that must be is missing.
     """
@@ -200,7 +200,7 @@ def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame) -
         if getattr(said, option) is None and (frame.scale or option not in ON_SCALE)
     }
     found = replace(said, parameters=stating, **guessed)  # type: ignore[arg-type]  # of texts
-    return checked(found, columns)
+    return checked(found, columns) if alone else found
 
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
@@ -247,10 +247,11 @@ SPREADSHEET_ERRORS = ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#N/A", "#NULL!",
 
 
 class CaseRow(NamedTuple):
-    """The cells of a row that say something, by column, and the line that it begins on."""
+    """The cells of a row that say something, by column, the line that it begins on, and its file where there are several."""
 
     line: int
     cells: dict[str, Any]
+    path: Path | None = None
 
 
 def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
@@ -507,8 +508,105 @@ class CaseFrame:
         return "" in self.unsure_words
 
 
+RATING = "rating"
+"""The column that a wide table's cells become."""
+
+
+@dataclass(frozen=True)
+class RatingTable:
+    """Where ratings stand that are not in the file of cases, a rating a row."""
+
+    ratings: Path | None = None
+    """A second file, with the ratings: a row a rating, with the case's id and the annotator; or a row a person with --wide."""
+    wide: str | None = None
+    """The columns of a table with a row a person and a column a case, as a pattern: in Rating_*, * is the case's id, or in a
+    single file the query. Empty cells are no ratings, unless --unsure-word '' says that they are unsure votes."""
+
+    def joined(
+        self, path: Path, names: Sequence[str], rows: Sequence[CaseRow], columns: CaseColumns, frame: CaseFrame
+    ) -> tuple[tuple[str, ...], list[CaseRow], CaseColumns]:
+        """The cases, and a row for each rating with what its case says; and what the columns of these are.
+
+        Raises ConfigurationError: a column is not there. DataError: a rating is of no case, or two cases have one id.
+        """
+        if self.ratings is None:
+            self.check(columns, names)
+            whole = self.melted(path, names, rows, columns.query or "query")
+            said = replace(columns, query=columns.query or "query", **self.holds(frame))
+            return tuple(dict.fromkeys(name for row in whole for name in row.cells)), whole, said
+        guessed = found_columns(
+            names, replace(columns, annotator="", trait=(), label="", vote="", value=""), frame, alone=False
+        )
+        if not (key := guessed.id):
+            raise ConfigurationError(f"ratings need the case's id; name its column with --id; {listed(names)}")
+        of_ratings, given = read_case_rows(self.ratings)
+        if self.wide is not None:
+            self.check(columns, of_ratings)
+            given = self.melted(self.ratings, of_ratings, given, key)
+            columns = replace(columns, **self.holds(frame))
+            of_ratings = tuple(dict.fromkeys(name for row in given for name in row.cells))
+        if key not in of_ratings:
+            raise ConfigurationError(
+                f"{self.ratings.name} has no column {key!r} with the case's id; {listed(of_ratings)}"
+            )
+        if twice := [name for name in of_ratings if name in names and name != key]:
+            raise ConfigurationError(f"both files have a column {twice[0]!r}; name it otherwise in one of them")
+        cases: dict[str, CaseRow] = {}
+        for row in rows:
+            name = str(row.cells.get(key, ""))
+            if not name or name in cases:
+                problem = f"the same as on line {cases[name].line}" if name else "empty"
+                raise DataError(path, row.line, f"{key!r} is {problem}; each case has an id of its own")
+            cases[name] = row
+        whole = list(rows)
+        for row in given:
+            if (name := str(row.cells.get(key, ""))) not in cases:
+                known = f"; {path.name} has {', '.join(list(cases)[:3])}, …"
+                raise DataError(
+                    self.ratings, row.line, f"{key!r} is {found_there(name)}, and no case has this id{known}"
+                )
+            whole.append(CaseRow(row.line, {**row.cells, **cases[name].cells}, self.ratings))
+        return (*names, *(name for name in of_ratings if name != key)), whole, replace(columns, id=key)
+
+    def check(self, columns: CaseColumns, names: Sequence[str]) -> None:
+        if self.wide is None or self.wide.count("*") != 1:
+            raise ConfigurationError(f"--wide is {self.wide!r}; write * once for the case's id, as in 'Rating_*'")
+        if not any(self.of(name) for name in names):
+            raise ConfigurationError(f"no column is called like {self.wide!r}; {listed(names)}")
+        if not columns.annotator:
+            raise ConfigurationError(
+                f"a row is a person's; name the column that says whose with --annotator; {listed(names)}"
+            )
+
+    def of(self, name: str) -> str:
+        """The id that a column's name holds; empty where it is no case's column."""
+        before, _, after = (self.wide or "").partition("*")
+        inside = name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+        return name[len(before) : len(name) - len(after)] if inside else ""
+
+    def melted(self, path: Path, names: Sequence[str], rows: Iterable[CaseRow], key: str) -> list[CaseRow]:
+        """A row for each cell of a case's column, with the row's other cells."""
+        ids = {name: self.of(name) for name in names if self.of(name)}
+        found = []
+        for row in rows:
+            others = {name: cell for name, cell in row.cells.items() if name not in ids}
+            for name, case in ids.items():
+                cell = {RATING: row.cells[name]} if name in row.cells else {}
+                found.append(CaseRow(row.line, {**others, key: case, **cell}, path))
+        return found
+
+    def holds(self, frame: CaseFrame) -> dict[str, Any]:
+        """Which option a wide table's cells are for."""
+        return {"value" if frame.scale else "vote": RATING}
+
+
 def read_cases(
-    path: Path, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame(), about: About | None = None
+    path: Path,
+    columns: CaseColumns = CaseColumns(),
+    frame: CaseFrame = CaseFrame(),
+    about: About | None = None,
+    *,
+    ratings: RatingTable = RatingTable(),
 ) -> Benchmark:
     """The benchmark that a CSV or JSON Lines file of cases holds; `about.remarks` says what the file lacks.
 
@@ -516,6 +614,8 @@ def read_cases(
     option. DataError: a row cannot be read; the message names its line.
     """
     names, rows = read_case_rows(path)
+    if ratings.wide is not None or ratings.ratings is not None:
+        names, rows, columns = ratings.joined(path, names, rows, columns, frame)
     chosen = found_columns(names, columns, frame)
     return Cases(path, names, chosen, frame).benchmark(rows, about)
 
@@ -627,7 +727,7 @@ class Cases:
             try:
                 self.take(row)
             except ValidationError as error:
-                raise DataError(self.path, row.line, what_is_wrong(error)) from error
+                raise self.error(row, what_is_wrong(error)) from error
         items = tuple(self.item(draft) for draft in self.drafts.values())
         categories = [query.category for query in self.queries.values()]
         categories += [item.category for item in items if item.category is not None]
@@ -726,15 +826,21 @@ class Cases:
         """Keep an annotator's traits, and check that they are those of the rows before."""
         traits = {name: plain(row.cells[column]) for column, name in self.of_annotator.items() if column in row.cells}
         earlier, line = self.traits.setdefault(annotator, (traits, row.line))
-        if traits != earlier:
-            name = next(name for name in (*traits, *earlier) if traits.get(name) != earlier.get(name))
-            here, there = found_there(traits.get(name)), found_there(earlier.get(name))
-            raise self.error(row, f"the trait {name!r} of {annotator!r} is {here} here and {there} on line {line}")
+        for name, trait in traits.items():
+            if earlier.setdefault(name, trait) != trait:
+                here, there = found_there(trait), found_there(earlier[name])
+                raise self.error(row, f"the trait {name!r} of {annotator!r} is {here} here and {there} on line {line}")
 
     def rated(self, row: CaseRow, item_id: str, annotator: str | None) -> Iterator[Rating]:
         """The ratings that a row holds."""
         if self.columns.annotator and not self.columns.votes:
-            vote, value = self.own_vote(row), self.number(row, self.columns.value)
+            if annotator is None and not any(
+                row.cells.get(name or "") for name in (self.columns.vote, self.columns.label)
+            ):
+                vote = None
+            else:
+                vote = self.own_vote(row)
+            value = self.number(row, self.columns.value)
             if vote is None and value is None:
                 return
             if annotator is None:
@@ -753,7 +859,7 @@ class Cases:
         return "unsure" if self.frame.empty_is_unsure and column and column not in row.cells else None
 
     def error(self, row: CaseRow, problem: str) -> DataError:
-        return DataError(self.path, row.line, problem)
+        return DataError(row.path or self.path, row.line, problem)
 
     def query(self, row: CaseRow) -> Query:
         text = row.cells.get(self.columns.query or "")
@@ -927,7 +1033,12 @@ class Cases:
         """What the file lacks, and what of it was left out."""
         columns = self.columns
         if self.varying:
-            yield f"Left out of the file, for these differ among the ratings of a case: {', '.join(self.varying)}."
+            named = list(self.varying)
+            more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+            yield (
+                f"Left out of the file: {', '.join(named[:MOST_NAMED])}{more}, which differ among the ratings of a case. Name those "
+                "that are traits of annotators with --trait."
+            )
         if columns.votes and (columns.n_safe or columns.label):
             yield f"What people decided is read from {columns.votes!r} alone."
         elif columns.n_safe and columns.label:
@@ -948,6 +1059,9 @@ class Cases:
         if not columns.category:
             yield "No category is stated: all cases are in one."
 
+
+MOST_NAMED = 5
+"""Columns that a remark lists."""
 
 CONVERSATION = "conversation"
 """The role of a conversation that a file gives as one text."""

@@ -249,8 +249,9 @@ class RatingColumns(Sequence[Rating]):
         open_ = self.table["verdict"].is_null() & self.table["value"].is_not_null()
         if scale.cut is None or not open_.any():
             return self
-        safe = pl.col("value") < scale.cut if scale.safe == "below" else pl.col("value") > scale.cut
-        verdict = pl.when(safe).then(pl.lit("safe", VERDICTS)).otherwise(pl.lit("unsafe", VERDICTS))
+        verdict = (
+            pl.when(scale.is_safe(pl.col("value"))).then(pl.lit("safe", VERDICTS)).otherwise(pl.lit("unsafe", VERDICTS))
+        )
         table = self.table.with_columns(verdict=pl.when(open_).then(verdict).otherwise("verdict"))
         return RatingColumns(table, items=self.item_ids, annotators=self.annotators)
 

@@ -1,0 +1,153 @@
+"""Judges beside ratings on a scale, unsure votes under each policy, and agreement with both."""
+
+from dataclasses import replace
+
+import krippendorff
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.samples import named, sample_of
+
+from casewise.errors import ConfigurationError, StatisticsError
+from casewise.stats.agreement import Given, agreement_of_votes, alpha_by_level, alpha_on_scale
+from casewise.stats.arrays import PerVote, Raters
+from casewise.stats.estimates import estimate
+from casewise.stats.metrics import METRICS, ON_SCALE
+from casewise.stats.sample import LabelPolicy, OnScale, Sample, labels, query_numbers
+
+ITEMS = pl.DataFrame(
+    {
+        "item_id": ["a", "b", "c", "d"],
+        "query_id": ["q", "q", "r", "s"],
+        "category": ["x"] * 4,
+        "n_safe": [3, 2, 1, 0],
+        "n_votes": [4, 3, 2, 0],
+        "n_unsure": [0, 2, 1, 0],
+        "intended_safe": [None] * 4,
+        "published_rate": [None] * 4,
+        "mean_is_safe": [True, False, None, True],
+    },
+    schema_overrides={"intended_safe": pl.Boolean, "published_rate": pl.Float64},
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "weight", "rate"),
+    [
+        ("votes", [1, 1, 0.5, np.nan], [3 / 4, 2 / 3, 1 / 2, np.nan]),
+        ("votes,unsure:half", [1, 1, 0.5, np.nan], [3 / 4, 3 / 5, 1 / 2, np.nan]),
+        ("votes,unsure:unsafe", [1, 0, 0, np.nan], [3 / 4, 2 / 5, 1 / 3, np.nan]),
+        ("mean", [1, 0, np.nan, 1], [3 / 4, 2 / 3, 1 / 2, np.nan]),
+    ],
+)
+def test_an_unsure_vote_is_worth_what_the_policy_says(policy, weight, rate):
+    found = labels(ITEMS, LabelPolicy.parse(policy))
+
+    np.testing.assert_allclose(found.weight, weight)
+    np.testing.assert_allclose(found.rate, rate)
+    assert LabelPolicy.parse(policy).name == policy
+
+
+@pytest.mark.parametrize(
+    "text", ["votes,unsure:safe", "votes,unsure", "votes,sure:half", "unsure:half", "votes,ties:x"]
+)
+def test_a_policy_that_is_none_is_refused(text):
+    with pytest.raises(ConfigurationError):
+        LabelPolicy.parse(text)
+
+
+def test_every_part_of_a_policy_is_read_back():
+    text = "votes,ties:safe,unsure:half,override:x, y=safe"
+    assert LabelPolicy.parse(text).name == text
+
+
+def test_items_of_one_cluster_are_numbered_alike():
+    assert query_numbers(ITEMS).tolist() == [0, 0, 1, 2]
+    assert query_numbers(ITEMS.with_columns(cluster=pl.Series(["k", "l", "k", "m"]))).tolist() == [0, 1, 0, 2]
+
+
+def test_metrics_on_the_scale_computed_by_hand():
+    sample = sample_of([1, 0, 1, 0], [1, 0, 1, 0], probability=[0.9, 0.2, 0.6, 0.5])
+    scale = OnScale(np.array([0.8, 0.4, 0.5, np.nan]), np.zeros(4))
+    found = named(estimate(replace(sample, scale=scale), metrics=(*METRICS, *ON_SCALE)))
+
+    assert found["scale_error"].estimate == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+    assert found["scale_bias"].estimate == pytest.approx(0.0)
+    assert found["scale_people"].estimate == pytest.approx(1.7 / 3)
+    assert found["scale_pearson"].estimate == pytest.approx(np.corrcoef([0.9, 0.2, 0.6], [0.8, 0.4, 0.5])[0, 1])
+    assert {found[metric.name].n for metric in ON_SCALE} == {3}
+    assert all(found[metric.name].limits for metric in ON_SCALE)
+    assert not {metric.name for metric in ON_SCALE} & set(named(estimate(sample, metrics=(*METRICS, *ON_SCALE))))
+
+
+def crowd(rng, *, items, people, shift):
+    """Ratings on [0, 1] of people who differ throughout by `shift`."""
+    own = rng.normal(0, shift, people)
+    truth = rng.uniform(0.2, 0.8, items)
+    return truth, np.clip(truth[:, None] + own + rng.normal(0, 0.1, (items, people)), 0, 1)
+
+
+def on_scale(values, judge, *, known: bool) -> Sample:
+    item, annotator = (code.ravel() for code in np.indices(values.shape))
+    raters = Raters(item, annotator, values.ravel()) if known else None
+    scale = OnScale(values.mean(1), np.full(len(values), values.shape[1]), raters)
+    return replace(sample_of(judge > 0.5, judge > 0.5, probability=judge), scale=scale)
+
+
+def test_intervals_on_the_scale_hold_people_as_well_as_items():
+    rng = np.random.default_rng(3)
+    inside = {True: 0, False: 0}
+    for _ in range(120):
+        truth, values = crowd(rng, items=60, people=8, shift=0.1)
+        judge = np.clip(truth + rng.normal(0, 0.05, 60), 0, 1)
+        for known in (True, False):
+            found = named(estimate(on_scale(values, judge, known=known), metrics=ON_SCALE))["scale_bias"]
+            low, high = found.limits or (np.nan, np.nan)
+            inside[known] += low <= 0 <= high
+
+    assert inside[True] >= 105  # of 120, with 8 people; 114 on average with many
+    assert inside[False] <= 90
+
+
+def test_alpha_of_a_scale_is_the_librarys_and_wider_with_people():
+    rng = np.random.default_rng(1)
+    _, values = crowd(rng, items=40, people=9, shift=0.2)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    item, annotator = np.nonzero(~np.isnan(values))
+    given = values[item, annotator]
+
+    alone = alpha_on_scale(item, given, clusters=np.arange(40))
+    people = alpha_on_scale(item, given, clusters=np.arange(40), annotator=annotator)
+
+    reference = krippendorff.alpha(values.T, level_of_measurement="interval")
+    assert alone.alpha == people.alpha == pytest.approx(reference, rel=1e-9)
+    assert np.ptp(people.interval or ()) > np.ptp(alone.interval or ())
+    with pytest.raises(StatisticsError, match="two ratings"):
+        alpha_on_scale([0, 1], [0.5, 0.2], clusters=[0, 1])
+
+
+def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_that_of_votes():
+    rng = np.random.default_rng(2)
+    answers = rng.integers(0, 3, (50, 7))
+    answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
+    item, annotator = (code.ravel() for code in np.indices(answers.shape))
+    counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
+    found = alpha_by_level(counts, level="nominal", given=Given(item, annotator, answers.ravel()))
+    assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
+
+    sure = answers.ravel() < 2
+    given = Given(item[sure], annotator[sure], answers.ravel()[sure])
+    two = alpha_by_level(counts[:, :2], level="nominal", given=given)
+    raters = Raters(given.item, given.annotator, given.value == 0)
+    votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
+    assert two.alpha == pytest.approx(votes.alpha)
+    assert two.interval == pytest.approx(votes.alpha_interval, rel=1e-6)
+
+
+def test_a_vote_that_is_half_safe_adds_half_of_both():
+    item, annotator = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+    adds = PerVote(Raters(item, annotator, np.array([1, 0, 1, 0, 0.5])), np.array([3.0, 2, 5]), np.array([-1.0, 0, 1]))
+    same = adds._replace(of_safe=np.array([3.0, 2, 3]), of_unsafe=np.array([-1.0, 0, 3]))
+
+    assert adds.variance == pytest.approx(same.variance)
+    assert adds.variance > 0
