@@ -31,7 +31,7 @@ from tests.stats.test_hostile_arguments import (
 
 import casewise.stats as package
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import alpha_by_level, category_counts, checked_votes
+from casewise.stats.agreement import alpha_by_level, alpha_on_scale, category_counts, checked_votes
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.ceilings import against_new_person, leave_one_out
 from casewise.stats.contrasts import group_difference, low_group_p, sign_flips
@@ -75,6 +75,10 @@ INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] 
     "alpha_by_level": (
         alpha_by_level,
         {"counts": TABLE, "level": st.sampled_from(["nominal", "ordinal", "interval"]), "clusters": LABELS},
+    ),
+    "alpha_on_scale": (
+        alpha_on_scale,
+        {"item": COUNTS, "value": NUMBERS, "clusters": LABELS, "annotator": COUNTS},
     ),
     "against_new_person": (
         against_new_person,

@@ -21,8 +21,9 @@ from casewise.stats.arrays import (
     clusters_of,
     coded_labels,
     integers,
-    partly_known,
+    of_one_length,
     safe_divide,
+    vector,
 )
 from casewise.stats.estimates import estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
@@ -469,17 +470,19 @@ def alpha_on_scale(
 
     Source: Krippendorff (2011). The tests hold it to the library `krippendorff`.
     """
-    ids = clusters_of(clusters, len(np.asarray(clusters)))
-    codes, values = integers(item, "items").astype(np.intp), partly_known(value, "values")
-    people = (
-        np.zeros(len(codes), dtype=np.intp) if annotator is None else integers(annotator, "annotators").astype(np.intp)
-    )
+    ids = coded_labels(clusters, "clusters")
+    codes, values = integers(item, "items").astype(np.intp).ravel(), vector(value, "values")
+    people = None if annotator is None else integers(annotator, "annotators").astype(np.intp).ravel()
+    of_one_length(items=codes, values=values, annotators=people)
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(ids):
+        raise StatisticsError(f"items must be places among the {len(ids)} clusters")
     keep = np.bincount(codes, minlength=len(ids)) >= 2
     if not keep.any():
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
     groups = coded_labels(ids[keep], "clusters")
     if int(groups.max()) < 1:
         raise StatisticsError("an interval needs at least two clusters of items")
+    people = np.zeros(len(codes), dtype=np.intp) if people is None else people
     given = kept_ratings(Given(codes, people, values - values.mean()), keep)
     n, total, squares = (
         np.bincount(given.item, weights=weights, minlength=int(keep.sum()))
