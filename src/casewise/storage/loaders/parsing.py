@@ -17,7 +17,7 @@ def table_entries(path: Path) -> Iterator[Entry]:
     """The rows of a CSV file or of JSON Lines."""
     columns, found = read_case_rows(path)
     empty = dict.fromkeys(columns)
-    for line, cells in found:
+    for line, cells, _ in found:
         yield Entry(path, line, empty | cells)
 
 
@@ -45,6 +45,7 @@ def built(
         scale=scale,
     )
     cells = (
-        CaseRow(entry.line or number, {"judged": loader.judged} | row) for number, (entry, row) in enumerate(rows, 1)
+        CaseRow(entry.line or number, {"judged": loader.judged} | row, entry.path)
+        for number, (entry, row) in enumerate(rows, 1)
     )
     return of_rows(cells, about, source=path)
