@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 T = TypeVar("T")
 
@@ -14,7 +14,10 @@ Hidden = Annotated[T, Parameter(parse=False)]
 Flat = Annotated[T, Parameter(name="*")]
 """Options whose fields are options of the command that takes them."""
 
+SPEED_GROUP = Group("Speed and errors", sort_key=5)
+"""The heading of options that change how fast calls are made and what follows a failure, wherever they are declared."""
+
 CONCURRENCY = 32
 """Calls at a time, unless somebody says otherwise."""
 
-__all__ = ["CONCURRENCY", "Flat", "Hidden", "Parameter"]
+__all__ = ["CONCURRENCY", "SPEED_GROUP", "Flat", "Hidden", "Parameter"]

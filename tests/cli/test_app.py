@@ -128,3 +128,14 @@ def test_an_option_that_several_commands_take_has_one_default():
 
     assert len(defaults) > 200
     assert {option: values for option, values in defaults.items() if len(values) > 1} == {}
+
+
+def test_an_interruption_during_a_command_says_how_to_go_on(monkeypatch, capsys):
+    def interrupted(_source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("casewise.api.benchmarks.load_benchmark", interrupted)
+    said = Command(monkeypatch, capsys)("judge", "demo", "--judge", "linear")
+
+    assert said.code == 130
+    assert "error: interrupted; the same command" in said.err

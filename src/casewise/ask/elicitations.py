@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from casewise.ask.reader import LONGEST_DETAIL, Parsed, ReadAs, parse_binary, parse_score
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.local_models import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
@@ -323,7 +323,9 @@ def protocol_for(name: str, judge: str) -> Protocol:
     if name == "published":
         name = "published-open" if judge.startswith("hf:") else "published-api"
     if name not in PROTOCOLS:
-        raise ConfigurationError(f"no protocol is called {name!r}; there are published, {', '.join(PROTOCOLS)}")
+        raise ConfigurationError(
+            f"no protocol is called {name!r}{did_you_mean(name, ('published', *PROTOCOLS))}; there are published, {', '.join(PROTOCOLS)}"
+        )
     protocol = PROTOCOLS[name]
     if name == "published-open" and any(family in judge.lower() for family in BARE):
         words = protocol.words.replace(

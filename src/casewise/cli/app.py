@@ -83,6 +83,8 @@ for place, (heading, commands) in enumerate(SECTIONS.items()):
         app.command(f"casewise.cli.{where}", name=name, help=line, group=section, sort_key=number)
 app.register_install_completion_command()
 
+app.meta.suppress_keyboard_interrupt = False
+
 GARBAGE = 50_000
 """Objects between two looks for cycles of them. At Python's 700 a report looked 250 times, mostly at what it had just imported."""
 

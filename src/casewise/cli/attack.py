@@ -82,7 +82,7 @@ def attack(
     local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
     how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
-    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command again goes on.
+    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command resumes it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def attack(
     grader
         Who grades the replies, as for casewise replies grade; may be repeated.
     out
-        Run folder, new or to go on with. Default: runs/BENCHMARK-JUDGE-attack.
+        Run folder, new or to resume. Default: runs/BENCHMARK-JUDGE-attack.
     """
     if (judge is None) == (model is None) or bool(model) != bool(grader):
         raise ConfigurationError(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 from cyclopts import Parameter
-from cyclopts.types import NormFloat
 
 from casewise import api
 from casewise.cli.options import (
@@ -22,6 +21,7 @@ from casewise.cli.options import (
     LabelsOption,
     OutputsOption,
     RunArgument,
+    Share,
     SubsetOption,
     WithTextsOption,
     options_group,
@@ -308,7 +308,7 @@ def gate(
     max_drop: str | None = None,
     max_turned: str | None = None,
     defence: str = "none",
-    max_unscored: NormFloat | None = None,
+    max_unscored: Share | None = None,
     numbers: Numbers = NumbersOptions(),
     in_ci: Annotated[ContinuousIntegration, CI] = ContinuousIntegration(),
     documents: Documents = DocumentOptions(),

@@ -40,6 +40,11 @@ class Help(PlainFormatter):
         console.print(Padding(grid, (0, 0, 0, 2)), highlight=False, markup=False)
         console.print()
 
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+        """Print the usage line with our words for what a value is."""
+        words = str(usage).replace("...", "").split(" ")
+        super().render_usage(console, options, " ".join(VALUES.get(word, word) for word in words))
+
     def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:
         """Print what a command does, a paragraph at a time as wide as the terminal."""
         with console.capture() as capture:

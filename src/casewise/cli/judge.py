@@ -52,16 +52,16 @@ class PlanOptions:
 
     elicit: ElicitOption = None
     no_context: bool = False
-    """Show the query alone."""
+    """Ask about the query alone, without its context."""
     omit: tuple[str, ...] = ()
-    """An arm without these parameters or groups, with commas."""
+    """Leave out these parameters or groups of the context, with commas: an arm of its own. May be repeated."""
     ablate: str | None = None
-    """Arms for an ablation: groups or parameters."""
+    """Leave out, in turn, every set of groups (groups) or every parameter (parameters)."""
     arms: ArmsOption = None
     repeats: PositiveInt = 1
     """How often to ask each item."""
     retry_unscored: NonNegativeInt = 0
-    """How often to ask again at most where there was no verdict."""
+    """How often to ask again if a reply gives no verdict, at most."""
 
     def chosen_arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
         """The arms that these options name together."""
@@ -114,7 +114,7 @@ class HowOptions:
 
     dry_run: DryRunOption = False
     test_connection: bool = False
-    """Make one call, say what the endpoint can do, and stop."""
+    """Make one call, print what the endpoint can do, and stop."""
     yes: YesOption = False
 
 
@@ -260,8 +260,8 @@ def judge(
     judge
         Who judges: openai/MODEL, vllm/MODEL, hf:PATH, linear, constant:safe, recorded:FILE, ... May be repeated.
     out
-        Run folder, new or to resume. Of several benchmarks or judges, the folder that holds BENCHMARK/JUDGE. Default:
-        runs/BENCHMARK-JUDGE; of several judges runs/BENCHMARK/JUDGE.
+        Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE. Default: runs/BENCHMARK-JUDGE,
+        or runs/BENCHMARK/JUDGE.
     """
     given = Judging(plan, items, model, calls, local, needs_key=not how.dry_run)
     if len(benchmark) > 1:

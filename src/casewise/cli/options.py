@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from casewise import api
 from casewise.errors import ConfigurationError
+from casewise.options import SPEED_GROUP
 
 # The groups of options, in the order in which help shows them.
 
@@ -20,22 +22,24 @@ def options_group(name: str, place: int = 0) -> Parameter:
 
 
 ASKED = options_group("What is asked", 1)
-ITEMS = options_group("Of which items", 2)
-MODEL = options_group("Of whom, and in what words", 3)
-MONEY = options_group("Money", 4)
-SPEED = options_group("Speed and faults", 5)
+ITEMS = options_group("Which items", 2)
+MODEL = options_group("Model and prompts", 3)
+MONEY = options_group("Cost", 4)
+SPEED = Parameter(name="*", group=SPEED_GROUP)
 MACHINE = options_group("Models on this machine", 6)
-HOW = options_group("Before it begins", 7)
-COUNTED = options_group("What counts", 8)
-WRITTEN = options_group("Where it goes", 9)
+HOW = options_group("Before the run", 7)
+COUNTED = options_group("How it is counted", 8)
+WRITTEN = options_group("Output", 9)
 
 # Arguments and options of more than one command.
+
+Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1), metavar="0–1")]
 
 BENCHMARK = Parameter(name="BENCHMARK")
 BenchmarkArgument = Annotated[
     str, Parameter(help="demo, a name (casewise data list), a benchmark folder, or a published JSON file."), BENCHMARK
 ]
-BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, where it has moved since.")]
+BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, if it is no longer where the run found it.")]
 RunArgument = Annotated[Path, Parameter(help="A run folder.")]
 DatabaseOption = Annotated[
     str | None, Parameter(help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here.")
@@ -53,17 +57,17 @@ SubsetOption = Annotated[
     str | None, Parameter(help="Only these items: clear, close, low-margin or hard (casewise audit).")
 ]
 ElicitOption = Annotated[
-    str | None, Parameter(help="How to ask: binary, score, probability, scalar; several with commas.")
+    str | None, Parameter(help="What to ask for, with commas: binary, score, probability, scalar.")
 ]
 ArmsOption = Annotated[str | None, Parameter(help="Arms by name, with spaces: 'full none without:recipient'.")]
 BaseUrlOption = Annotated[
     str | None, Parameter(help="Address of a chat-completions server, up to and with /v1.", group=MODEL.group)
 ]
-SeedOption = Annotated[int | None, Parameter(help="Seed of the sample; where it is given, models get it too.")]
+SeedOption = Annotated[int | None, Parameter(help="Seed of --sample; models that take a seed get it too.")]
 FormatOption = Annotated[
     str | None,
     Parameter(
-        name="--format", help="How to print it: html, markdown, latex, text or json. Default: for this terminal."
+        name="--format", help="Format to print: html, markdown, latex, text or json. Default: for this terminal."
     ),
 ]
 WithTextsOption = Annotated[bool, Parameter(help="Write the texts of a benchmark whose terms restrict them.")]
@@ -75,7 +79,7 @@ PhaseOption = Annotated[
     Literal["pilot", "main", "rehearsal", "preview"],
     Parameter(help="Which round of the study: main or pilot.", show_choices=False),
 ]
-DryRunOption = Annotated[bool, Parameter(help="Say what it would take; call nobody.", group=HOW.group)]
+DryRunOption = Annotated[bool, Parameter(help="Print calls, tokens and cost, and call nobody.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
 
@@ -84,10 +88,10 @@ class Batches:
     """Whether calls go over a batch interface."""
 
     batch: bool = False
-    """Over the provider's batch interface, at about half the price: hand over, collect what is ready, and end. The same
-    command again collects the rest; see casewise show jobs."""
+    """Use the provider's batch interface, at about half the price: submit, collect what is ready, and end. The same
+    command collects the rest; see casewise show jobs."""
     wait: bool = False
-    """With --batch: stay until all is answered."""
+    """With --batch: wait until everything is answered."""
 
     def options(self) -> api.BatchOptions | None:
         """How calls go over a batch interface; None where they do not.

@@ -137,7 +137,7 @@ def collect(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Send every query as a user would, in its context, and keep the replies. The same command again goes on.
+    """Send every query as a user would, in its context, and keep the replies. The same command resumes it.
 
     Replies may hold what nobody should spread: the folder is readable by you alone.
 
@@ -148,11 +148,11 @@ def collect(
     from_
         Replies that were collected elsewhere, or exported: a .jsonl or .parquet file with the columns item_id and text.
     out
-        Run folder, new or to go on with. Default: replies/BENCHMARK-MODEL.
+        Run folder, new or to resume. Default: replies/BENCHMARK-MODEL.
     repeats
         How often to send each item.
     retry_unanswered
-        How often to ask again at most where no reply came.
+        How often to ask again if no reply comes, at most.
     """
     found = api.load(benchmark)
     folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
@@ -225,7 +225,7 @@ def grade(
     check
         Try the graders on a labelled file instead: prompt, response, label (CSV or JSONL).
     retry_ungraded
-        How often to ask again at most where no grade came.
+        How often to ask again if no grade comes, at most.
     discard_replies
         Once all are graded, remove the replies' texts; grades and digests stay.
     """

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
-from cyclopts.types import NormFloat, PositiveInt
+from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption, options_group
+from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, Share, SiteOption, options_group
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
@@ -49,8 +49,8 @@ def rehearse(
     *,
     url: str | None = None,
     annotators: PositiveInt = 100,
-    careless: NormFloat = 0.1,
-    dropout: NormFloat = 0.15,
+    careless: Share = 0.1,
+    dropout: Share = 0.15,
     at_once: PositiveInt = 16,
     lease: Annotated[float, Parameter(validator=Number(gte=1))] = 15,
     until_full: Annotated[bool, Parameter(negative="--no-until-full")] = True,

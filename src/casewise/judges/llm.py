@@ -19,7 +19,7 @@ from casewise.ask.elicitations import (
 )
 from casewise.ask.layouts import ContextRole, Kind, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, default_prompts, published_prompts, read_prompts
-from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
+from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable, did_you_mean
 from casewise.extras import install_command
 from casewise.judges.judge import Answer, Ask
 from casewise.judges.second_reader import ReadBy, SecondReader
@@ -281,12 +281,11 @@ class LiveOptions:
     ask: Flat[AskOptions] = field(default_factory=AskOptions)
     model: Hidden[ModelOptions] = field(default_factory=ModelOptions)
     protocol: str | None = None
-    """published: ask as the paper's judges were, API models and hf: models each in their way; or published-api,
-    published-open."""
+    """published: ask as the paper's judges were asked (published-api, or published-open for hf: models)."""
     policy: Hidden[str | None] = None
     """A deployer's own policy, for a guard that takes one."""
     reader: str | None = None
-    """A second model that reads replies which give no verdict to the strict reader, and one in ten of the others."""
+    """A second model that reads replies in which the strict reader finds no verdict, and one in ten of the others."""
 
 
 def live_judge(name: str, options: LiveOptions, *, environment: Mapping[str, str] | None = None) -> LLMJudge:
@@ -337,7 +336,8 @@ def find_prompts(which: str) -> PromptSet:
         return published_prompts(fetched_file(CASEBENCH, PROMPTS))
     if not Path(which).is_file():
         raise ConfigurationError(
-            f"no prompts are called {which!r}; there are casewise, published, bridge, and TOML files"
+            f"no prompts are called {which!r}{did_you_mean(which, ('casewise', 'published', 'bridge'))}; there are casewise, published, "
+            "bridge, and TOML files"
         )
     return published_prompts(Path(which)) if which.endswith(".py") else read_prompts(Path(which))
 

@@ -43,7 +43,9 @@ def linear(wish: Wish) -> Judge:
 
 def constant(wish: Wish) -> Judge:
     if wish.rest not in ("safe", "unsafe", "intended"):
-        raise JudgeError(f"constant:{wish.rest}: it can be constant:safe, constant:unsafe or constant:intended")
+        raise JudgeError(
+            f"constant:{wish.rest}{did_you_mean(wish.rest, ('safe', 'unsafe', 'intended'))}: it can be constant:safe, constant:unsafe or constant:intended"
+        )
     return ConstantJudge(wish.rest)  # type: ignore[arg-type]  # checked above
 
 

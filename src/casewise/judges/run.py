@@ -231,12 +231,12 @@ class Selection:
     """
 
     categories: Annotated[tuple[str, ...], Parameter(name="--category")] = ()
-    """Items of this category only; may be repeated."""
+    """Only items of this category; may be repeated."""
     sample: int | None = None
-    """So many items at random, whole queries at a time."""
+    """Draw this many items at random, whole queries at a time."""
     seed: Hidden[int] = 0
     limit: int | None = None
-    """The first so many items only."""
+    """Only the first N items."""
     ids: Hidden[frozenset[str] | None] = None
 
 

@@ -49,9 +49,9 @@ class Sampling:
     """What of a model's options the user may set, whatever the model is asked."""
 
     temperature: float | None = 0.0
-    """Of the model's replies."""
+    """Sampling temperature of the replies."""
     max_tokens: int = 1024
-    """Of a reply, thinking included."""
+    """Most tokens of a reply, with its reasoning."""
     seed: Hidden[int | None] = None
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ import platformdirs
 
 from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
 from casewise.models.local import drop_all_waiting
-from casewise.options import CONCURRENCY, Parameter
+from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
 from casewise.storage.files import write_text
 
 # Waiting for what is asynchronous, from code that is not.
@@ -149,12 +149,12 @@ def spent_of(records: Iterable[Counted]) -> Spend:
 class Limits:
     """What a run may take; None is no limit. Money and tokens count over all sessions of a run."""
 
-    concurrency: Annotated[int, Parameter(group="Speed and faults")] = CONCURRENCY
-    """Calls at a time, at most."""
+    concurrency: Annotated[int, Parameter(group=SPEED_GROUP)] = CONCURRENCY
+    """Most calls at a time."""
     max_cost: float | None = None
-    """US dollars that it may cost, all sessions together."""
+    """Most that all sessions together may cost, in US dollars."""
     max_tokens_total: int | None = None
-    """Tokens that it may take, in and out, all sessions together."""
+    """Most tokens, in and out, of all sessions together."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
