@@ -30,7 +30,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "attack": ("attack:attack", "Lie to a judge about the context, with and without defences."),
         "robustness": ("attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
         "replies": ("replies:app", "What a chatbot does: collect its replies, and grade them."),
-        "paper": ("evaluate:paper", "The CASE-Bench paper's tables and figures, with your runs in them."),
+        "paper": ("evaluate:paper", "The CASE-Bench paper's numbers, with your runs in place."),
     },
     "Build a benchmark": {
         "data": ("data:app", "Fetch a benchmark, or make one of your own cases."),
