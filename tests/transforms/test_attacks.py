@@ -379,6 +379,14 @@ def test_a_claim_joins_the_conversation_that_an_item_has(judged, channel, turn):
     assert (query.text in [one.text for one in shown.before]) == (judged == "request" and channel != "earlier")
 
 
+def test_a_greeting_is_a_conversation_that_says_nothing():
+    shown = shown_in("turns:greeting")
+    assert (shown.query, shown.context, shown.kind) == (QUERY.text, CONTEXT.shown(), "conversation")
+    assert setting_of(arm_named("turns:greeting")).role == "perturbation"  # type: ignore[union-attr]  # it is a setting
+    with pytest.raises(ConfigurationError, match="no perturbation is called 'turns:farewell'"):
+        check_arms((arm_named("turns:farewell"),))
+
+
 def test_prompts_without_words_for_a_conversation_show_it_in_turns_of_the_chat():
     own = prompt_set({"name": "mine", "version": "1", "binary": {"with_context": "{query} {context}"}})
     *turns, asked = own.render_item("binary", shown_in("claim:authority/later/safe"))

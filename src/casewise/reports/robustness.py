@@ -438,7 +438,7 @@ def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
         f"{count(one.n_right)}."
     )
     return (
-        f"{who} turns {estimate_cell(last)} of {count(last.n)} items that the judge has right towards {one.towards} {within}."
+        f"{who} turns {estimate_cell(last)} of {count(last.n)} item{'s' * (last.n != 1)} that the judge has right towards {one.towards} {within}."
         f"{truth if one.n_changed else ''}{by_chance(noise)}{late}"
     )
 

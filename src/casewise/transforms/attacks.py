@@ -21,6 +21,7 @@ from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, in_order
+from casewise.records.item import Turn
 from casewise.storage.files import numbered_lines, read_jsonl, read_text
 from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
 
@@ -377,6 +378,7 @@ def parameters_of_twin(rest: str) -> tuple[str, ...]:
 
 
 ORDERS = ("reversed", "shuffled")
+GREETING = (Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello. What is your request?"))
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
@@ -401,6 +403,16 @@ def reordered(context: ShownContext, how: str, rng: random.Random) -> ShownConte
 def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
     """What is shown with the context laid out so. A function of a query and a context sees no layout."""
     return replace(shown, placement=replace(shown.placement, layout=check_layout(rest)))
+
+
+def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
+    """Return `shown` after a conversation that says nothing: what it changes, a conversation alone changes."""
+    return replace(shown, before=(*GREETING, *shown.before))
+
+
+def check_greeting(rest: str) -> str:
+    """`rest`, if it is one of such turns. Raises ConfigurationError: it is none."""
+    return one_of(rest, ("greeting",), "turns")
 
 
 def check_order(rest: str) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from casewise.ask.layouts import Scene, ShownItem, laid_out
+from casewise.ask.layouts import Scene, ShownItem, conversation, laid_out
 from casewise.errors import CasewiseError, ConfigurationError, DataError, did_you_mean
 from casewise.plugins import plugin, plugin_names
 from casewise.records import FULL, Arm, Context, Item, ParameterSet, Query, Transform, paper_parameters
@@ -31,9 +31,11 @@ from casewise.transforms.attacks import (
     LAYOUTS,
     ORDERS,
     Saying,
+    check_greeting,
     check_layout,
     check_order,
     claim,
+    greeting,
     layout,
     order,
     own_sayings,
@@ -170,6 +172,7 @@ TRANSFORMS: dict[str, TransformKind] = {
         "adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE", adaptive, "attack", check=AdaptiveTurn.named
     ),
     "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
+    "turns": TransformKind("turns:greeting", greeting, "perturbation", check=check_greeting),
     "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
     "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
     "checked": TransformKind("checked:FILE@DIGEST", checked, "perturbation", check=accepted),
@@ -260,9 +263,11 @@ def role_of(transform: Transform) -> TransformRole | None:
 
 def adds_turns(arm: Arm) -> bool:
     """Whether an arm puts a conversation before a request."""
-    claims_made = [saying_of(one) for one in arm.transforms if one.kind != "adaptive"]
     written = [AdaptiveTurn.named(one.rest) for one in arm.transforms if one.kind == "adaptive"]
-    return any(one is not None and one.channel in TURNS for one in (*claims_made, *written))
+    sayings_made = [saying for one in arm.transforms if (saying := saying_of(one)) is not None]
+    return any(one.kind == "turns" for one in arm.transforms) or any(
+        one.channel in TURNS for one in (*written, *sayings_made)
+    )
 
 
 def needs_twin(arm: Arm) -> bool:
@@ -315,7 +320,7 @@ WITH_FACTS = ("verified", "annotated")
 
 WITH_MODEL = ("filter", "detect", "detect-ask")
 
-PERTURBATIONS = (*(f"order:{one}" for one in ORDERS), *(f"format:{one}" for one in LAYOUTS))
+PERTURBATIONS = (*(f"order:{one}" for one in ORDERS), *(f"format:{one}" for one in LAYOUTS), "turns:greeting")
 
 NO_DEFENCE = "none"
 
@@ -351,6 +356,7 @@ TITLES = {
     "twin:all": "The whole other context of the pair claimed in the user's turn, against the true one in the system message",
     "order:reversed": "Groups and parameters in the opposite order",
     "order:shuffled": "Groups and parameters in an order drawn for the item",
+    "turns:greeting": "A conversation before the request that says nothing: the control for claims in a conversation",
     "system": "The context in the system message, the user's text between marks, and said so",
     "datamark": "Every space of what comes in replaced by a mark, and said so",
     "delimit": "What comes in between marks that nobody can guess, and said so",
@@ -435,6 +441,8 @@ def example_of(name: str) -> str:
         return "the same of another parameter"
     if shown.placement.layout is not None:
         return laid_out(shown.context, shown.placement.layout)
+    if shown.before:
+        return conversation(shown.before)
     return f"{'; '.join(f'{k}: {v}' for k, v in shown.context['recipient'].items())} | {' '.join(shown.query.split())}"
 
 
