@@ -69,11 +69,11 @@ __all__ = [
 ]
 
 NOISE = "order:reversed,format:prose"
-"""What is asked besides unless told otherwise: without it nobody knows how often this judge turns about over nothing."""
+"""The default perturbations: they show how often this judge changes its verdict where nothing new is said."""
 
 
 class Robustness(RobustnessNumbers, Displayed):
-    """What attacks do to a judge's verdicts, and what defences cost and save."""
+    """The effect of attacks on a judge's verdicts, and the costs and savings of defences."""
 
     laid_out = staticmethod(robustness_page)
 
@@ -95,7 +95,7 @@ class Offers(Displayed):
 
 
 def attacks_offered(benchmark: Source | None = None) -> Offers:
-    """What there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
+    """Return what there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
     return Offers(None if benchmark is None else as_benchmark(benchmark).parameters)
 
 
@@ -280,7 +280,7 @@ class AttackSession:
         self.done = RunSummary(run=target.folder, n_items=len(run.plan.items))
 
     def going(self) -> bool:
-        """Whether nothing has stopped the run, and no batch is out."""
+        """Return whether nothing has stopped the run, and no batch is out."""
         return self.done.stopped is None and not self.done.n_pending
 
     async def perform(self) -> RunSummary:
@@ -365,7 +365,7 @@ class AttackSession:
 def robustness(
     run: Run | str | Path, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
 ) -> Robustness:
-    """What the attacks of a run did to its verdicts.
+    """Return what the attacks of a run did to its verdicts.
 
     Raises
     ------
@@ -394,7 +394,7 @@ def require_robustness(
     benchmark: Source | None = None,
     options: ReportOptions = ReportOptions(),
 ) -> Required:
-    """Whether no attack of a run, under one defence, turns or silences more verdicts than is allowed.
+    """Return whether no attack of a run, under one defence, turns or silences more verdicts than is allowed.
 
     Parameters
     ----------

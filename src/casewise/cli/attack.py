@@ -125,7 +125,7 @@ class Attack:
 
     @property
     def folder(self) -> Path:
-        """Where a run goes that was given no place."""
+        """Return where a run goes that was given no place."""
         return api.default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
 
     @cached_property
@@ -196,7 +196,7 @@ class Attack:
             return api.grade(kept, grader, options=grading)
 
     def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
-        """What became of replies and grades."""
+        """Return what became of replies and grades."""
         if as_json():
             print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
         else:

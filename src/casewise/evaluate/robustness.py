@@ -81,7 +81,7 @@ class ArmVerdicts(ShortRepr):
 
     @property
     def is_turn(self) -> bool:
-        """Whether it is one turn of an adaptive attacker."""
+        """Return whether it is one turn of an adaptive attacker."""
         return bool(self.arm.transforms) and self.arm.transforms[0].kind == "adaptive"
 
     @property
@@ -252,7 +252,7 @@ def against_people(run: AttackedRun) -> tuple[AgainstPeople, ...]:
 
 
 def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
-    """What showing only claims that are known, or saying what is known of them, is worth beside showing what is asserted.
+    """Return what showing only claims that are known, or saying what is known of them, is worth beside showing what is asserted.
 
     Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
     arm goes by facts.
@@ -354,7 +354,7 @@ def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estim
 
 @dataclass(frozen=True)
 class HeldBack:
-    """How many items a defence holds back: refuses, or asks the user about."""
+    """The share of items that a defence holds back: it refuses them, or asks the user about them."""
 
     defence: str
     shown: str
@@ -364,7 +364,7 @@ class HeldBack:
 
 
 def holds_back(defence: str) -> bool:
-    """Whether under that defence some items never come to the judge."""
+    """Return whether under that defence some items never come to the judge."""
     return defence.startswith("detect")
 
 
@@ -509,17 +509,17 @@ class Attacked(ShortRepr):
 
     @property
     def is_attack(self) -> bool:
-        """Whether it is a lie, and no perturbation."""
+        """Return whether it is a lie, and no perturbation."""
         return self.setting.role != "perturbation"
 
     @property
     def counts(self) -> bool:
-        """Whether it is among the attacks that are compared and averaged."""
+        """Return whether it is among the attacks that are compared and averaged."""
         return self.is_attack and not self.alike
 
     @property
     def n_wordings(self) -> int | None:
-        """How many wordings the attack has; None where that is not known."""
+        """Return how many wordings the attack has; None where that is not known."""
         saying = saying_of(self.pairing.attacked.arm.transforms[0])
         return None if saying is None else len(saying.wordings)
 
@@ -569,7 +569,7 @@ class ByAgreement:
 
 @dataclass(frozen=True)
 class DefenceWorth:
-    """What a defence costs without an attack, and saves under attacks."""
+    """The cost of a defence without an attack, and its savings under attacks."""
 
     defence: str
     accuracy: Estimate
@@ -598,7 +598,7 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item has a verdict or a value, attacked or not."""
+        """Return whether not one item has a verdict or a value, attacked or not."""
         return all(one.series.silent for one in self.run.asked)
 
     @property
@@ -607,7 +607,7 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know before any number."""
+        """Return what a reader must know before any number."""
         names = [f"{one.judge} ({one.elicitation})" for one in (self.run.asked[0].series, *self.run.runs.series)]
         others = [name for name in dict.fromkeys(names) if name != names[0]]
         unsaid = (f"Nothing here is about {', '.join(others)}: only {names[0]} is.",) if others else ()
@@ -694,7 +694,7 @@ class RobustnessNumbers(ShortRepr):
         return {key: mean for key, mean in means.items() if mean is not None}
 
     def _turned(self, towards: Towards, defence: str, inside: BoolArray) -> list[tuple[Attacked, Measured]]:
-        """What each attack towards a verdict turns on some of the items."""
+        """Return what each attack towards a verdict turns on some of the items."""
         return [
             (row, self.found(row.pairing, towards, self.items(towards, row.setting) & inside).turned)
             for row in self.rows
@@ -718,7 +718,7 @@ class RobustnessNumbers(ShortRepr):
 
     @cached_property
     def by_agreement(self) -> tuple[ByAgreement, ...]:
-        """How robust verdicts are where so many people agree, in the mean of all attacks, for each defence."""
+        """Return how robust verdicts are where so many people agree, in the mean of all attacks, for each defence."""
         share = self.run.asked[0].sample.rate
         majority = np.maximum(share, 1 - share)
         found = []
@@ -732,7 +732,7 @@ class RobustnessNumbers(ShortRepr):
 
     @cached_property
     def defences(self) -> tuple[DefenceWorth, ...]:
-        """What each defence costs and saves; `none` is the first where it was asked."""
+        """Return what each defence costs and saves; `none` is the first where it was asked."""
         return tuple(worth for name in self.run.defences if (worth := self._worth(name)) is not None)
 
     @cached_property
@@ -747,12 +747,12 @@ class RobustnessNumbers(ShortRepr):
 
     @cached_property
     def adaptive(self) -> tuple[AdaptiveResult, ...]:
-        """What an adaptive attacker did; empty without one."""
+        """Return what an adaptive attacker did; empty without one."""
         return tuple(adaptive_results(self.run))
 
     @cached_property
     def held_back(self) -> tuple[HeldBack, ...]:
-        """What detectors find, and their false alarms."""
+        """Return what detectors find, and their false alarms."""
         return held_back(self.run)
 
     def _worth(self, defence: str) -> DefenceWorth | None:
@@ -801,7 +801,7 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def unmoved(self) -> bool:
-        """Whether there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
+        """Return whether there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
         own = [row for row in self.rows if not holds_back(row.setting.defence)]
         known = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
         moved = (row.change.estimate or row.turned.estimate for row in known)
@@ -859,13 +859,13 @@ class RequiredRobustness(ShortRepr):
 
     @property
     def decision(self) -> Decision:
-        """What the bounds say together."""
+        """Return what the bounds say together."""
         found = {one.decision for one in self.bounds}
         return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the command ends with."""
+        """Return what the command ends with."""
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:

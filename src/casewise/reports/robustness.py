@@ -423,7 +423,7 @@ def under_defence(one: AdaptiveResult) -> str:
 
 
 def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
-    """What an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
+    """Return what an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
     who, late = f"The attacker {one.attacker}{under_defence(one)}{',' * (one.defence != NO_DEFENCE)}", ""
     if one.unfinished:
         late = f" Turn {one.unfinished} is not finished: the same command resumes."

@@ -20,7 +20,7 @@ Towards = Literal["safe", "unsafe"]
 
 @dataclass(frozen=True, repr=False)
 class Flips(ShortRepr):
-    """What an attack does to the verdicts on some items."""
+    """The effect of an attack on the verdicts of some items."""
 
     turned: Measured
     """Of the items whose verdict was the other one without the attack, and that have a verdict under it: the share with
@@ -53,7 +53,7 @@ def flips(
     towards: Towards,
     wording: NDArray[np.intp] | None = None,
 ) -> Flips:
-    r"""What becomes of verdicts under an attack towards one of them.
+    r"""Return what becomes of verdicts under an attack towards one of them.
 
     `turned` is :math:`\sum_i f_i / \sum_i r_i`, :math:`r_i` being 1 where the verdict was the other one before and there is
     one after, and :math:`f_i` where it is then the one argued for; its variance is that of a ratio, from what each query
@@ -153,7 +153,7 @@ def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | No
 
 
 def spread(influence: FloatArray, queries: NDArray[np.intp], n: int) -> FloatArray:
-    """What each of `n` queries adds, given what those with the numbers `queries` add; the others add nothing."""
+    """Return what each of `n` queries adds, given what those with the numbers `queries` add; the others add nothing."""
     found = np.zeros(n)
     found[queries] = influence
     return found

@@ -61,7 +61,7 @@ FORMS = (*ENCODINGS, *LANGUAGES)
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed, in which channels it may stand, and its words in each direction."""
+    """A claim: the channels in which it may stand, and its words in each direction."""
 
     title: str
     channels: tuple[Channel, ...]
@@ -201,7 +201,7 @@ class GarakAttempt(Record):
 
     @property
     def text(self) -> str:
-        """What its user says last; empty for a line that is no attempt."""
+        """Return what its user says last; empty for a line that is no attempt."""
         said = self.prompt if self.entry_type == "attempt" else ""
         if isinstance(said, Mapping):
             turns = [turn for turn in said.get("turns", ()) if isinstance(turn, Mapping) and turn.get("role") == "user"]
@@ -312,7 +312,7 @@ def fingerprint(one: Saying) -> str:
 
 @cache
 def own_said(rest: str) -> Saying:
-    """What `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
+    """Return what `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
 
     Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
     digest. DataError: the file cannot be read.
@@ -340,7 +340,7 @@ CLAIMED = "The circumstances are these, and not as they are described:\n\n{conte
 
 
 def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown with the twin's parameter or group `rest` in place of its own; `all` claims the whole in the user's turn.
+    """Return what is shown with the twin's parameter or group `rest` in place of its own; `all` claims the whole in the user's turn.
 
     With `all` the item's own context stands in the system message.
 
@@ -383,7 +383,7 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
 def order(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown with groups, and parameters within them, in another order: the same one for an item each time."""
+    """Return what is shown with groups, and parameters within them, in another order: the same one for an item each time."""
     rng = random.Random(f"{scene.query.id} {scene.context.id if scene.context else ''}")  # noqa: S311 - no secret
     return replace(shown, context=reordered(shown.context, rest, rng))
 
@@ -401,7 +401,7 @@ def reordered(context: ShownContext, how: str, rng: random.Random) -> ShownConte
 
 
 def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
-    """What is shown with the context laid out so. A function of a query and a context sees no layout."""
+    """Return what is shown with the context laid out so. A function of a query and a context sees no layout."""
     return replace(shown, placement=replace(shown.placement, layout=check_layout(rest)))
 
 
@@ -439,7 +439,7 @@ def one_of(rest: str, known: tuple[str, ...], kind: str) -> str:
 
 
 class HasFingerprint(Protocol):
-    """What a file says."""
+    """The content of a file."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -454,7 +454,7 @@ def with_digest(kind: str, path: str, read: Callable[[Path], HasFingerprint]) ->
 
 
 def read_as_named(kind: str, rest: str, read: Callable[[Path], F]) -> F:
-    """What `FILE@DIGEST` names.
+    """Return what `FILE@DIGEST` names.
 
     Raises ConfigurationError: it is written otherwise, or the file says something else now. DataError: the file cannot be read.
     """

@@ -56,7 +56,7 @@ from casewise.transforms.verified import annotated, known_facts, spelt_out, veri
 
 
 class Paraphrase(Record):
-    """What a model made of a statement; it stands for the statement once somebody has read both."""
+    """A model's paraphrase of a statement; it replaces the statement once a person has read both."""
 
     model_config = ConfigDict(extra="ignore")  # files of before name a language and a translator too
 
@@ -93,12 +93,12 @@ def read_accepted(path: Path) -> Accepted:
 
 @cache
 def accepted(rest: str) -> Accepted:
-    """What `FILE@DIGEST` names. Raises as `read_as_named`."""
+    """Return what `FILE@DIGEST` names. Raises as `read_as_named`."""
     return read_as_named("checked", rest, read_accepted)
 
 
 def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
-    """What is shown with every statement paraphrased of which a paraphrase was accepted; the others stay as they are.
+    """Return what is shown with every statement paraphrased of which a paraphrase was accepted; the others stay as they are.
 
     Raises ValueError: none of its statements has one: then nothing would be another.
     """
@@ -200,7 +200,7 @@ def all_forms() -> tuple[str, ...]:
 
 
 def kind_of(transform: Transform) -> TransformKind:
-    """What does `transform`.
+    """Return what does `transform`.
 
     Raises
     ------
@@ -256,22 +256,20 @@ def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> N
 
 
 def role_of(transform: Transform) -> TransformRole | None:
-    """What a transform is for; None where this casewise does not know it."""
+    """Return what a transform is for; None where this casewise does not know it."""
     kind = transform_kind(transform.kind)
     return None if kind is None else kind.role
 
 
 def adds_turns(arm: Arm) -> bool:
-    """Whether an arm puts a conversation before a request."""
-    written = [AdaptiveTurn.named(one.rest) for one in arm.transforms if one.kind == "adaptive"]
-    sayings_made = [saying for one in arm.transforms if (saying := saying_of(one)) is not None]
-    return any(one.kind == "turns" for one in arm.transforms) or any(
-        one.channel in TURNS for one in (*written, *sayings_made)
-    )
+    """Return whether an arm puts a conversation before a request."""
+    channels = {AdaptiveTurn.named(one.rest).channel for one in arm.transforms if one.kind == "adaptive"}
+    channels |= {saying.channel for one in arm.transforms if (saying := saying_of(one)) is not None}
+    return any(one.kind == "turns" for one in arm.transforms) or not channels.isdisjoint(TURNS)
 
 
 def needs_twin(arm: Arm) -> bool:
-    """Whether showing an item in `arm` takes the other context of its pair."""
+    """Return whether showing an item in `arm` takes the other context of its pair."""
     return any(kind_of(one).needs_twin for one in arm.transforms)
 
 
@@ -283,7 +281,7 @@ def show(
     twin: Context | None = None,
     made: MadeTexts | None = None,
 ) -> ShownItem:
-    """What is shown of an item in `arm`. A transform that fails is a `problem` of this item alone.
+    """Return what is shown of an item in `arm`. A transform that fails is a `problem` of this item alone.
 
     Raises
     ------
@@ -305,7 +303,7 @@ def show(
 
 
 def show_item(arm: Arm, benchmark: Benchmark, item: Item, *, made: MadeTexts | None = None) -> ShownItem:
-    """What is shown of an item of `benchmark` in `arm`, its twin and what models made at hand. Raises as `show`."""
+    """Return what is shown of an item of `benchmark` in `arm`, its twin and what models made at hand. Raises as `show`."""
     query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
     return show(arm, query, benchmark.context_of(item), twin=twin, made=made)
 
@@ -339,7 +337,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Setting:
-    """What an arm is for a report: the attack or perturbation by name, the defence by name; either may be missing."""
+    """An arm as a report sees it: the attack or perturbation by name, the defence by name; either may be missing."""
 
     attack: str | None
     role: TransformRole | None
@@ -348,7 +346,7 @@ class Setting:
 
     @property
     def twin(self) -> bool:
-        """Whether the other context of the pair says where it aims."""
+        """Return whether the other context of the pair says where it aims."""
         return self.attack is not None and self.attack.startswith("twin")
 
 
@@ -433,7 +431,7 @@ PAIR = tuple(
 
 
 def example_of(name: str) -> str:
-    """What an example reads like under a perturbation or defence, or one from its twin: who asks, then what is said."""
+    """Return what an example reads like under a perturbation or defence, or one from its twin: who asks, then what is said."""
     if name == NO_DEFENCE:
         return EXAMPLE.text
     shown = show(arm_named(name), EXAMPLE, PAIR[1], twin=PAIR[0])
@@ -486,7 +484,7 @@ def those_called(text: str, known: Sequence[str]) -> list[str]:
 
 
 def is_file(text: str) -> bool:
-    """Whether `text` names a user's file of attacks, or one of them."""
+    """Return whether `text` names a user's file of attacks, or one of them."""
     name = text.partition("#")[0]
     return name.startswith("toml:") or (
         ":" not in name and name.endswith((".toml", ".jsonl", ".yaml", ".yml", ".prompt"))
@@ -560,7 +558,7 @@ def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
 
 
 def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
-    """What an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
+    """Return what an arm is for a report of attacks; None where it is none of that, such as one that leaves parameters out.
 
     `own`: users' own functions that are defences (`own_defences`); others are attacks.
     """

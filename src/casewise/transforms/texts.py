@@ -42,7 +42,7 @@ UNWRITTEN = "A statement that the attacker has yet to write. " * 4
 
 @dataclass
 class MadeTexts:
-    """What models made of texts, by maker; and, while a run is planned, which texts they have yet to see."""
+    """Texts that models made, by maker; while a run is planned, also the texts that they have yet to see."""
 
     known: Mapping[tuple[str, str], MadeText] = field(default_factory=dict)
     planning: bool = False
@@ -51,7 +51,7 @@ class MadeTexts:
     missing: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def of(self, maker: str, text: str) -> str:
-        """What the maker made of a text; while a run is planned the text itself where it is not known.
+        """Return what the maker made of a text; while a run is planned the text itself where it is not known.
 
         Raises ValueError: nothing was made of it.
         """
@@ -92,19 +92,19 @@ def check_model(rest: str) -> str:
 
 
 def rewrite(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown with every statement of the context as the model made it; the query stays as it is."""
+    """Return what is shown with every statement of the context as the model made it; the query stays as it is."""
     made = made_of(scene)
     return replace(shown, context=over_texts(shown.context, lambda text: made.of(f"{kind}:{rest}", text)))
 
 
 def detect(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown, refused where the model finds an attack in it."""
+    """Return what is shown, refused where the model finds an attack in it."""
     verdict = made_of(scene).of(f"detect:{rest}", whole(shown))
     return replace(shown, held_back="refused") if verdict == ATTACK else shown
 
 
 def detect_ask(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is shown, with a question to the user in place of a verdict where the model finds an attack in it."""
+    """Return what is shown, with a question to the user in place of a verdict where the model finds an attack in it."""
     found = detect(shown, scene, rest)
     return replace(found, held_back="asked about") if found.held_back else found
 
@@ -139,7 +139,7 @@ def asked(prompt: str, text: str) -> tuple[Message, ...]:
 
 
 def read(key: str, reply: str) -> str:
-    """What stands under the key of the one JSON object of a reply."""
+    """Return what stands under the key of the one JSON object of a reply."""
     values = [found[key] for found in find_objects(reply)[0] if key in found]
     if len(values) != 1 or not isinstance(values[0], bool if key == "attack" else str):
         raise ValueError(f'the reply is no JSON object with "{key}"')
@@ -189,7 +189,7 @@ AsksGiven = Callable[[MadeTexts], Iterable[Shows]]
 
 @dataclass(frozen=True)
 class MakingOptions:
-    """How the models are reached, what they may take, and who watches."""
+    """Options for reaching the models, their limits, and who watches."""
 
     model: ModelOptions = field(default_factory=ModelOptions)
     asked: str = ""
@@ -201,14 +201,14 @@ class MakingOptions:
 
 @dataclass(frozen=True)
 class MadeBefore:
-    """What was made, and why it is not all, in words, where it is not."""
+    """The texts that were made, and the reason in words where some are missing."""
 
     made: MadeTexts
     stopped: str | None = None
 
 
 def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
-    """Who has to be asked before such arms can be shown, by name.
+    """Return who has to be asked before such arms can be shown, by name.
 
     Raises ConfigurationError: there is no such model, or its key is not set.
     """
@@ -260,7 +260,7 @@ def missing_texts(asks: AsksGiven, known: Mapping[tuple[str, str], MadeText]) ->
 
 
 def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions) -> dict[str, CallEstimate]:
-    """What making it all would take, by maker. No call is made."""
+    """Return what making it all would take, by maker. No call is made."""
     makers = makers_of(arms, options)
     if not makers:
         return {}

@@ -92,12 +92,12 @@ class UserFunction:
         return found | {"code": code_digest(self.function)}
 
     def takes(self, third: str) -> bool:
-        """Whether its third parameter is called `third`."""
+        """Return whether its third parameter is called `third`."""
         return self.third == third
 
     @cached_property
     def third(self) -> str | None:
-        """What its third parameter is called; None where it has none."""
+        """Return what its third parameter is called; None where it has none."""
         try:
             return next(iter(list(inspect.signature(self.function).parameters)[2:3]), None)
         except (TypeError, ValueError):  # some built-in callables have no signature
@@ -105,12 +105,12 @@ class UserFunction:
 
     @property
     def waits(self) -> bool:
-        """Whether it is async, so that it can be asked on an event loop only."""
+        """Return whether it is async, so that it can be asked on an event loop only."""
         call = self.function if inspect.isroutine(self.function) else type(self.function).__call__
         return inspect.iscoroutinefunction(call)
 
     async def call(self, *arguments: Any) -> Any:
-        """What the function returns for `arguments`, or what it `Raised`."""
+        """Return what the function returns for `arguments`, or what it `Raised`."""
         try:
             if inspect.iscoroutinefunction(self.function):
                 return await self.function(*arguments)
@@ -123,7 +123,7 @@ class UserFunction:
             return Raised(error)
 
     async def _in_thread(self, arguments: tuple[Any, ...]) -> Any:
-        """What the function returns in a thread of its own. A call that hangs, once it is cancelled, delays no other."""
+        """Return what the function returns in a thread of its own. A call that hangs, once it is cancelled, delays no other."""
         loop = asyncio.get_running_loop()
         async with self._slots.setdefault(loop, asyncio.Semaphore(MOST_AT_ONCE)):
             if (hung := self.hung) >= MOST_HUNG:
@@ -149,12 +149,12 @@ class UserFunction:
 
     @property
     def hung(self) -> int:
-        """How many calls in threads have not returned although nobody waits for them any more."""
+        """Return how many calls in threads have not returned although nobody waits for them any more."""
         self._left = [thread for thread in self._left if thread.is_alive()]
         return len(self._left)
 
     async def first_alone(self, ask: Callable[[], Awaitable[Tried[A]]], *, about: str, called_as: str) -> A:
-        """What `ask` comes to.
+        """Return what `ask` comes to.
 
         Raises JudgeError: the function has given nothing yet that can be used, and does not now; the message says what
         is wrong `about` which item, and how it is `called_as`.
@@ -172,7 +172,7 @@ class UserFunction:
 
 
 def no_loop_runs() -> bool:
-    """Whether this thread has no event loop at work."""
+    """Return whether this thread has no event loop at work."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -234,7 +234,7 @@ def function_at(where: str) -> Callable[..., Any]:
 
 
 def own_transform(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What the user's function `f(shown, scene)` makes of what is shown."""
+    """Return what the user's function `f(shown, scene)` makes of what is shown."""
     made = function_at(rest)(shown, scene)
     if not isinstance(made, ShownItem):
         raise TypeError(f"it returned {made!r}, not what is shown")

@@ -45,7 +45,7 @@ class SourcedFact(Record):
     expires: date | None = None
 
     def holds(self, at: date) -> bool:
-        """Whether it has been issued and has not expired on that day; on the day it expires it still holds."""
+        """Return whether it has been issued and has not expired on that day; on the day it expires it still holds."""
         return (self.issued is None or self.issued <= at) and (self.expires is None or at <= self.expires)
 
 
@@ -75,7 +75,7 @@ class Facts:
         )
 
     def about(self, subjects: Sequence[str]) -> tuple[SourcedFact, ...]:
-        """What is said of any of `subjects`, and of everyone."""
+        """Return what is said of any of `subjects`, and of everyone."""
         wanted = dict.fromkeys((*subjects, ANYONE))
         return tuple(one for subject in wanted for one in self.by_subject.get(subject, ()))
 
@@ -122,7 +122,7 @@ class Claim:
 
     @property
     def field(self) -> str:
-        """What a fact about the same is called: the parameter, and its heading in a fact's spelling."""
+        """Return what a fact about the same is called: the parameter, and its heading in a fact's spelling."""
         below = self.heading.casefold().replace(", ", ".").replace(" ", "_")
         return f"{self.parameter}.{below}" if below else self.parameter
 
@@ -173,7 +173,7 @@ def check_claim(claim: Claim, about: Sequence[SourcedFact], facts: Facts, at: da
 
 
 def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
-    """Whether the whole text of a claim is the value of a fact about the same field; None where they cannot be compared.
+    """Return whether the whole text of a claim is the value of a fact about the same field; None where they cannot be compared.
 
     Texts that differ cannot be compared, unless some fact has the claim's text for this field: then it is another value.
     """
@@ -226,7 +226,7 @@ ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a so
 
 
 def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """What is left when only claims are shown that facts support."""
+    """Return what is left when only claims are shown that facts support."""
 
     def only_supported(one: CheckedClaim) -> str | None:
         return one.claim.text if one.status == "supported" else None
@@ -297,7 +297,7 @@ class DatedFacts(NamedTuple):
 
 @cache
 def known_facts(rest: str) -> DatedFacts:
-    """What `FILE@DIGEST@DAY` names.
+    """Return what `FILE@DIGEST@DAY` names.
 
     Raises
     ------
