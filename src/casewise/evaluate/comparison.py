@@ -428,8 +428,8 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
     kinds = [kind for kind in before if kind in after]
     if not kinds:
         raise ConfigurationError(
-            f"{first} and {every[-1].path} cannot be held against each other: both have to be judges' runs, or replies that "
-            "one and the same grader graded"
+            f"{first} and {every[-1].path} cannot be compared: both have to be judges' runs, or replies that "
+            "the same grader graded"
         )
     graders = {grader for _, grader in kinds}
     return {

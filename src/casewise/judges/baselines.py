@@ -265,7 +265,7 @@ class CallableJudge(LocalJudge):
 
         Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
-        how = "f(query, context), with a text and nested dictionaries; see docs/how-to/python.md"
+        how = "f(query, context), with a text and nested dictionaries"
         return await self.own.first_alone(lambda: self._tried(ask), about=ask.item.id, called_as=how)
 
     async def _tried(self, ask: Ask) -> Tried[Answer]:

@@ -98,7 +98,7 @@ class CallableGrader(Costless):
 
         Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
-        about, how = repr(exchange.query[:60]), "f(query, reply), with two texts; see docs/how-to/grade-replies.md"
+        about, how = repr(exchange.query[:60]), "f(query, reply), with two texts"
         return await self.own.first_alone(lambda: self._tried(exchange), about=about, called_as=how)
 
     async def _tried(self, exchange: ToGrade) -> Tried[Graded]:

@@ -136,7 +136,7 @@ def errors_table(found: Sequence[ShortAnswer]) -> Table:
     levels = [one.errors.agreement for one in found if one.errors is not None]
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels else ""
     if len(found) == 1:
-        head: tuple[str, ...] = ("Error", SHARE, "Of items")
+        head: tuple[str, ...] = ("Error", SHARE, "Items")
         cells: list[tuple[str, ...]] = [*errors_of(found[0])]
     else:
         head = ("Judge", "Harm", "Over-refusal", UNSCORED)

@@ -525,7 +525,7 @@ def people_answer(
     assumed = (
         "Queries and people vary as in your pilot."
         if pilot is not None
-        else "Queries and people vary as in casewise's simulated crowd, about which nobody was asked: people's readiness to say safe "
+        else "Queries and people vary as in casewise's simulated crowd, which is an assumption: people's readiness to say safe "
         "has a standard deviation of one logit. Run a pilot and repeat this with --from and --conditions."
     )
     remarks = (
