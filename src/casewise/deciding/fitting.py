@@ -267,5 +267,5 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
         always=tuple(sorted(every)),
         sometimes=tuple(sorted(some)),
         without_context=len(stated) < len(asked),
-        query_categories=tuple(sorted({benchmark.query[item.query_id].category for item in asked})),
+        query_categories=tuple(sorted({benchmark.category_of(item) for item in asked})),
     )

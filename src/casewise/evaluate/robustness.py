@@ -176,14 +176,24 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
 
 
 def twins_of(items: pl.DataFrame, weight: FloatArray) -> FloatArray:
-    """The weight of the other item of each pair of two."""
+    """The weight of the other item of each pair; of a larger group that of the first whose intent is the other one."""
     found = np.full(len(items), np.nan)
     if not len(weight):
         return found
-    pairs = items.select("pair_id").with_row_index("place").drop_nulls().group_by("pair_id").agg("place")
-    for places in pairs.filter(pl.col("place").list.len() == 2)["place"].to_list():
-        first, second = places
-        found[first], found[second] = weight[second], weight[first]
+    rows = items.select("pair_id", "intended_safe").with_row_index("place").drop_nulls("pair_id")
+    groups = (
+        rows.group_by("pair_id", maintain_order=True)
+        .agg("place", "intended_safe")
+        .filter(pl.col("place").list.len() > 1)
+    )
+    for places, intents in groups.select("place", "intended_safe").iter_rows():
+        if len(places) == 2:
+            found[places] = weight[places[::-1]]
+            continue
+        first = dict(zip(reversed(intents), reversed(places), strict=True))  # of each intent
+        for place, intent in zip(places, intents, strict=True):
+            if intent is not None and (not intent) in first:
+                found[place] = weight[first[not intent]]
     return found
 
 

@@ -57,7 +57,7 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
             found = prediction_powered_rate(
                 filled(values),
                 labels[chosen],
-                clusters=runs.items["query_id"].to_numpy()[chosen],
+                clusters=runs.cluster[chosen],
                 level=level,
                 raters=raters_among(ratings, rows_of, chosen),
             )

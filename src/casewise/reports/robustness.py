@@ -125,7 +125,7 @@ def exhibit(found: RobustnessNumbers, pairing: Pairing, towards: Towards, place:
     votes = benchmark.votes[item.id]
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
-        heading=f"{pairing.attacked.name}: {benchmark.query[item.query_id].category}",
+        heading=f"{pairing.attacked.name}: {benchmark.category_of(item)}",
         facts=(
             ("People", f"{votes.safe} of {votes.total} say safe ({percent(votes.rate, digits=0)})"),
             ("Verdict", f"{'unsafe' if towards == 'safe' else 'safe'} without the attack, {towards} under it"),

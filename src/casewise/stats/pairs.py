@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, cycle, islice, product
 from math import comb
 
 import numpy as np
@@ -152,14 +152,14 @@ def biased(safe: IntArray, votes: IntArray, verdict: FloatArray, said: FloatArra
 
 @dataclass(frozen=True, repr=False)
 class PairIndex(ShortRepr):
-    """The items of every pair, as places in the table."""
+    """The items of every pair, as places in the table; an item of a larger group is in several pairs."""
 
     safe: NDArray[np.intp]
     """The safe-intended item of each pair."""
     unsafe: NDArray[np.intp]
     """The unsafe-intended one."""
     n_incomplete: int
-    """Items whose pair lacks the other one, or has more than one of a kind."""
+    """Items of a pair or group that has none of the other intent."""
 
     def __len__(self) -> int:
         return len(self.safe)
@@ -168,8 +168,9 @@ class PairIndex(ShortRepr):
         """The pairs of which both items are in `mask`, as places among these."""
         kept: BoolArray = mask[self.safe] & mask[self.unsafe]
         place = np.cumsum(mask) - 1
-        halves = int((mask[self.safe] ^ mask[self.unsafe]).sum())
-        return PairIndex(place[self.safe[kept]], place[self.unsafe[kept]], self.n_incomplete + halves)
+        members, paired = np.concatenate([self.safe, self.unsafe]), np.concatenate([self.safe[kept], self.unsafe[kept]])
+        alone = len(np.unique(members[mask[members]])) - len(np.unique(paired))
+        return PairIndex(place[self.safe[kept]], place[self.unsafe[kept]], self.n_incomplete + alone)
 
 
 @dataclass(frozen=True)
@@ -242,19 +243,32 @@ PERSON_TERMS = (
 )
 
 
+MOST_PAIRS = 100
+"""Of one group; a larger group has a pair for each item of the intent that more of its items have."""
+
+
 def find_pairs(items: pl.DataFrame) -> PairIndex:
-    """The pairs among `items`: the rows of one `pair_id` that are one safe-intended and one unsafe-intended item."""
+    """The pairs among `items`: of the rows of one `pair_id`, every safe-intended with every unsafe-intended one.
+
+    A group that would give more than `MOST_PAIRS` joins each item of its larger side with one of the other, in turn.
+    """
     rows = items.select("pair_id", "intended_safe").with_row_index("row").drop_nulls()
     sides = rows.group_by("pair_id", maintain_order=True).agg(
         pl.col("row").filter(pl.col("intended_safe")).alias("safe"),
         pl.col("row").filter(~pl.col("intended_safe")).alias("unsafe"),
     )
-    whole = sides.filter((pl.col("safe").list.len() == 1) & (pl.col("unsafe").list.len() == 1))
-    return PairIndex(
-        safe=whole["safe"].explode().to_numpy().astype(np.intp),
-        unsafe=whole["unsafe"].explode().to_numpy().astype(np.intp),
-        n_incomplete=len(rows) - 2 * len(whole),
+    n_safe, n_unsafe = pl.col("safe").list.len(), pl.col("unsafe").list.len()
+    whole = sides.filter((n_safe > 0) & (n_unsafe > 0))
+    many = whole.filter(n_safe * n_unsafe > MOST_PAIRS)
+    pairs = (
+        whole.filter(n_safe * n_unsafe <= MOST_PAIRS).explode("safe").explode("unsafe").select("safe", "unsafe").rows()
     )
+    for safe, unsafe in many.select("safe", "unsafe").iter_rows():
+        n = max(len(safe), len(unsafe))
+        pairs += zip(islice(cycle(safe), n), islice(cycle(unsafe), n), strict=True)
+    members = int(whole.select(n_safe.sum() + n_unsafe.sum()).item() or 0)
+    index = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+    return PairIndex(safe=index[:, 0], unsafe=index[:, 1], n_incomplete=len(rows) - members)
 
 
 def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
@@ -319,7 +333,7 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesT
         votes = np.zeros((len(sample), whole.shape[1]))
         for side in (pairs.safe, pairs.unsafe):
             left_out = sample.with_votes_of(fewer, side)
-            votes[side] = whole - np.column_stack(list(terms(left_out, pairs).values()))
+            np.add.at(votes, side, whole - np.column_stack(list(terms(left_out, pairs).values())))
         return votes
 
     safe, unsafe = (adds(fewer) for fewer in sample.without)

@@ -332,9 +332,12 @@ class Benchmark:
         return shared
 
     def twin_of(self, item: Item) -> Context | None:
-        """The other context of the item's pair; None where there is none, or not just one."""
+        """The other context of the item's pair; of a larger group the first whose intent is the other one. None without one."""
         others = [one for one in self.pairs.get(item.pair_id or "", ()) if one.id != item.id]
-        return self.context_of(others[0]) if len(others) == 1 else None
+        if len(others) > 1:
+            mine = self.intent_of(item)
+            others = [one for one in others if mine is not None and self.intent_of(one) is (not mine)]
+        return self.context_of(others[0]) if others else None
 
     def intent_of(self, item: Item) -> bool | None:
         """What the author of the item's context meant; None for an item without one. No context is read from its file."""
@@ -399,6 +402,13 @@ class Benchmark:
             said.append(
                 f"{means:,} of {len(self.items):,} items have a published mean and no single ratings: metrics on the scale "
                 "use it, and nothing can be said of how far people agree."
+            )
+        if (clusters := columns["cluster"].n_unique()) != len(self.queries) and any(
+            item.cluster for item in self.items
+        ):
+            said.append(
+                f"The items of {len(self.queries):,} queries are in {clusters:,} clusters: intervals and folds keep a cluster "
+                "together."
             )
         if unsure := int(columns["n_unsure"].sum()):
             every = unsure + int(columns["n_votes"].sum())

@@ -728,6 +728,7 @@ class Cases:
                 self.take(row)
             except ValidationError as error:
                 raise self.error(row, what_is_wrong(error)) from error
+        self.join_pairs()
         items = tuple(self.item(draft) for draft in self.drafts.values())
         categories = [query.category for query in self.queries.values()]
         categories += [item.category for item in items if item.category is not None]
@@ -816,6 +817,19 @@ class Cases:
         for name in self.others:
             if name not in self.varying and row.cells.get(name) != draft.columns.get(name):
                 self.varying[name] = None
+
+    def join_pairs(self) -> None:
+        """Make a cluster of each pair or group over several queries, where no column says which cases belong together."""
+        if not self.columns.pair or self.columns.cluster:
+            return
+        groups: dict[str, list[Draft]] = {}
+        for draft in self.drafts.values():
+            if draft.item.pair_id is not None and self.columns.pair in draft.first.cells:
+                groups.setdefault(draft.item.pair_id, []).append(draft)
+        for pair, drafts in groups.items():
+            if len({draft.item.query_id for draft in drafts}) > 1:
+                for draft in drafts:
+                    draft.item = draft.item.model_copy(update={"cluster": pair})
 
     def item(self, draft: Draft) -> Item:
         """The finished item."""

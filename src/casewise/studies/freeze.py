@@ -421,7 +421,7 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
             raise StudyError(
                 f"conditions names {condition!r}, but the benchmark has no item in it; it has: {conditions}"
             )
-    met = {benchmark.query[item.query_id].category for item in items}
+    met = {benchmark.category_of(item) for item in items}
     return Material(
         items=tuple(study_item(item, benchmark) for item in items),
         categories=tuple(described(benchmark.taxonomy, met)),
@@ -444,7 +444,7 @@ def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
 
 
 def is_child_related(item: Item, benchmark: Benchmark) -> bool:
-    name = benchmark.query[item.query_id].category
+    name = benchmark.category_of(item)
     category = benchmark.taxonomy.resolve(name)
     return (category.name if category else name) == CHILD_RELATED
 

@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from tests.support.samples import NAN, released_items, sample_of, some
 
 from casewise.errors import StatisticsError
-from casewise.stats.pairs import find_pairs, pair_results
+from casewise.stats.arrays import Raters
+from casewise.stats.pairs import find_pairs, pair_results, pair_terms, votes_of_pairs
 from casewise.stats.sample import judged
 
 PEOPLE = [1, 0, 1, 0, 0, 0, 1, 1, 0.5, 0, 0, 1]
@@ -111,6 +114,33 @@ def test_items_without_their_other_one_form_no_pair():
     found = find_pairs(items)
 
     assert (found.safe.tolist(), found.unsafe.tolist(), found.n_incomplete) == ([0], [1], 3)
+
+
+def test_a_group_pairs_every_safe_intended_item_with_every_unsafe_intended_one():
+    items = pl.DataFrame({"pair_id": ["a"] * 4 + ["b"], "intended_safe": [False, True, False, True, True]})
+    found = find_pairs(items)
+
+    assert set(zip(found.safe.tolist(), found.unsafe.tolist(), strict=True)) == {(1, 0), (1, 2), (3, 0), (3, 2)}
+    assert found.n_incomplete == 1
+    left = found.where(np.array([True, True, False, True, True]))
+    assert (left.safe.tolist(), left.unsafe.tolist(), left.n_incomplete) == ([1, 2], [0, 0], 1)
+    assert found.where(np.array([False, True, False, True, True])).n_incomplete == 3
+
+    large = find_pairs(pl.DataFrame({"pair_id": ["a"] * 40, "intended_safe": [True] * 10 + [False] * 30}))
+    assert (len(large), len(set(large.unsafe)), len(set(large.safe))) == (30, 30, 10)
+
+
+def test_a_vote_on_an_item_of_several_pairs_adds_to_each_of_them():
+    sample = sample_of([1, 0, 0], [1, 0, 1], rate=[0.6, 0.2, 0.4], cluster=[0, 0, 0], n_votes=5)
+    fewer = (sample.with_votes_of(sample_of([0.5, 0, 0], [1, 0, 1], n_votes=4), np.arange(3)),) * 2
+    raters = Raters(np.array([0, 1, 2]), np.arange(3), np.array([True, False, False]))
+    pairs = find_pairs(pl.DataFrame({"pair_id": ["a"] * 3, "intended_safe": [True, False, False]}))
+
+    votes = votes_of_pairs(pair_terms, replace(sample, raters=raters, without=fewer), pairs)
+
+    counted = list(pair_terms(sample, pairs)).index("counted")
+    assert votes is not None
+    assert votes.of_safe[:, counted].tolist() == [2, 0, 0], "without the vote the safe item is a tie, in both pairs"
 
 
 def test_where_there_are_no_pairs_there_are_no_results():

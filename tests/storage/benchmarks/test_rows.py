@@ -320,3 +320,20 @@ def test_a_context_is_shared_by_no_query_but_a_profile_may_recur():
 
     assert [one.shown() for one in found.contexts] == [{"profile": {"age": 30}}] * 2
     assert {type(one) for one in found.contexts} == {Context}
+
+
+def test_a_triple_of_requests_is_one_group_and_one_cluster():
+    cases = [
+        {"query": f"Request {n}?", "context": "a desk", "pair": "t", "intended": intended, "label": intended}
+        for n, intended in enumerate(("unsafe", "safe", "unsafe"))
+    ]
+    found = of(*cases, {"query": "Alone?", "label": "safe"})
+    malicious, benign, dual = found.items[:3]
+
+    assert found.item_columns["cluster"].n_unique() == 2
+    assert found.pairs[benign.pair_id or ""] == (malicious, benign, dual)
+    assert found.twin_of(benign) == found.context_of(malicious)
+    assert found.twin_of(dual) == found.twin_of(malicious) == found.context_of(benign)
+    assert any("4 queries are in 2 clusters" in note for note in found.notes())
+    apart = of(*(one | {"cluster": one["query"]} for one in cases))
+    assert apart.item_columns["cluster"].n_unique() == 3
