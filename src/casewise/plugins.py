@@ -20,6 +20,8 @@ from casewise.errors import ConfigurationError
 __all__ = ["KINDS", "Plugin", "plugin", "plugin_names", "plugins"]
 
 KINDS: dict[str, str] = {
+    "elicitations": "a `casewise.ask.elicitations.Elicited`; written --elicit NAME",
+    "metrics": "a `casewise.stats.metrics.Metric`; it stands in the tables of metrics and in gates",
     "judges": "a function of `casewise.judges.named.Wish` that returns a `Judge`; written NAME or NAME:REST",
     "graders": "a function of the text behind NAME: that returns a `Grader`; written NAME or NAME:REST",
     "transforms": "a `casewise.transforms.catalogue.TransformKind`; written NAME or NAME:REST in an arm",

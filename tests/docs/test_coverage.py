@@ -11,7 +11,7 @@ from benchmarks.covered.printed import BEHIND, DERIVED, WITHOUT
 from benchmarks.covered.rows import Row, Section, block, replaced
 
 import casewise
-from casewise.stats.comparison import GATED
+from casewise.stats.comparison import gated
 from casewise.stats.metrics import FLOORS, METRICS, REFUSALS
 from casewise.stats.pairs import SHARES
 
@@ -22,7 +22,7 @@ def test_each_section_has_a_place_on_the_page(section: Section) -> None:
 
 
 def test_every_metric_and_share_of_pairs_is_simulated() -> None:
-    names = {metric.name for metric in (*METRICS, *FLOORS, *REFUSALS)} | set(SHARES) | set(GATED)
+    names = {metric.name for metric in (*METRICS, *FLOORS, *REFUSALS)} | set(SHARES) | set(gated())
 
     assert names - {name for section in SECTIONS for name in section.covers} == set()
 

@@ -31,7 +31,7 @@ from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
 from casewise.judges.judge import Judge
 from casewise.judges.run import Plan, RunEstimate, RunSummary, Target, estimate_run
-from casewise.records import FULL, SCALES, Arm, Elicitation, Item, ParameterSet
+from casewise.records import FULL, Arm, Elicitation, Item, ParameterSet, scale_of
 from casewise.reports.comparison import Said, bounds_looked_at, required_page
 from casewise.reports.document import Document
 from casewise.reports.robustness import offered_page, robustness_page
@@ -224,7 +224,7 @@ class AttackRun:
         if adaptive.attacker is None:
             return cls(benchmark, judge, plan, adaptive, options, None)
         plan = replace(plan, elicitations=plan.elicitations[:1])
-        if SCALES[plan.elicitations[0]].threshold is None:
+        if scale_of(plan.elicitations[0]).threshold is None:
             raise ConfigurationError(f"an attacker needs verdicts, and {judge.name} gives a {plan.elicitations[0]}")
         return cls(benchmark, judge, plan, adaptive, options, attacker_named(adaptive, making_by(options, judge)))
 
@@ -351,7 +351,7 @@ class AttackSession:
 
     def verdict(self, value: float | None) -> Direction | None:
         """Return the verdict that a value comes to."""
-        limit = SCALES[self.run.plan.elicitations[0]].threshold
+        limit = scale_of(self.run.plan.elicitations[0]).threshold
         return None if value is None or limit is None else "safe" if value > limit else "unsafe"
 
     def in_words(self, value: float | None) -> str:
@@ -359,7 +359,7 @@ class AttackSession:
         elicitation = self.run.plan.elicitations[0]
         if value is None or elicitation == "binary":
             return self.verdict(value) or "none"
-        return f"{self.verdict(value)} ({SCALES[elicitation].title}: {value:.2f})"
+        return f"{self.verdict(value)} ({scale_of(elicitation).title}: {value:.2f})"
 
 
 def robustness(

@@ -16,7 +16,7 @@ import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.api.evaluating import Report
-from casewise.ask.elicitations import HOW_ASKED, AskOptions, protocol_for
+from casewise.ask.elicitations import AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.baselines import CallableJudge
@@ -39,7 +39,16 @@ from casewise.models.load import ModelOptions
 from casewise.models.local import LocalOptions
 from casewise.models.protocol import Model, Reply
 from casewise.models.wire import Probe, probe
-from casewise.records import ELICITATIONS, NO_CONTEXT, Arm, Elicitation, ParameterSet, Scored, ShownContext, Unscored
+from casewise.records import (
+    NO_CONTEXT,
+    Arm,
+    Elicitation,
+    ParameterSet,
+    Scored,
+    ShownContext,
+    Unscored,
+    elicitation_names,
+)
 from casewise.runs.batch import BatchOptions, reserved
 from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, finished, unknown_spend
 from casewise.runs.run import default_folder, spent_in_columns
@@ -106,14 +115,14 @@ def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elici
         One of them is none.
     """
     names = given.split(",") if given and isinstance(given, str) else given or ()
-    known: dict[str, Elicitation] = {name: name for name in ELICITATIONS}
+    known = elicitation_names()
     stripped = [name.strip() for name in names]
     for name in stripped:
         if name not in known:
             raise ConfigurationError(
-                f"no elicitation is called {name!r}{did_you_mean(name, ELICITATIONS)}; there are {', '.join(ELICITATIONS)}"
+                f"no elicitation is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
             )
-    return tuple(known[name] for name in stripped)
+    return tuple(stripped)
 
 
 def arms_named(
@@ -207,7 +216,7 @@ def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool =
     """
     if elicitation not in ("binary", "score"):
         raise ConfigurationError(f"a {elicitation!r} is not read from a reply's text; binary and score are")
-    return HOW_ASKED[elicitation].read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
+    return how_asked(elicitation).read(Reply(text, finish_reason="stop"), AskOptions(strict=strict)).outcome
 
 
 # Have a judge decide the items of a benchmark: a run.

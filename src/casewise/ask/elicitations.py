@@ -14,7 +14,8 @@ from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.local_models import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
-from casewise.records import SCALES, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.plugins import plugin, plugin_names
+from casewise.records import Elicitation, Scale, Scored, Unscored, UnscoredReason, scale_of
 
 # Recognising a reply that declines to do what it was asked.
 
@@ -243,7 +244,7 @@ def mass_outcome(mass: LabelMass, position: Position, reply: Reply) -> Scored | 
             f"neither label is among the {len(position.top)} likeliest tokens; the reply begins {reply.text[:40]!r}"
         )
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail)
-    threshold = SCALES["probability"].threshold or 0.0
+    threshold = scale_of("probability").threshold or 0.0
     if (mass.low > threshold) != (mass.high > threshold):
         detail = f"P(safe) is somewhere between {mass.low:.4f} and {mass.high:.4f}"
         return Unscored(reason=UnscoredReason.STRADDLES_THRESHOLD, detail=detail)
@@ -341,11 +342,40 @@ def protocol_for(name: str, judge: str) -> Protocol:
 HOW_ASKED: dict[Elicitation, HowAsked] = {"binary": BINARY, "score": SCORE, "probability": PROBABILITY}
 
 
+@dataclass(frozen=True)
+class Elicited:
+    """An elicitation of another package: what its values mean, how a model is asked for it, and in which words."""
+
+    scale: Scale
+    how: HowAsked
+    with_context: str
+    """The message that asks, with `{query}` and `{context}` in it."""
+    without_context: str | None = None
+    """The message that asks about a query alone, with `{query}` in it."""
+    version: str = "1"
+    """Raised when a word of it changes."""
+
+
+def names_asked() -> tuple[Elicitation, ...]:
+    """Return the elicitations that a model can be asked for: casewise's own, and those of installed packages."""
+    return (*HOW_ASKED, *plugin_names("elicitations"))
+
+
+def how_asked(elicitation: Elicitation) -> HowAsked:
+    """Return how a model is asked for an elicitation, one of `names_asked`."""
+    if elicitation in HOW_ASKED:
+        return HOW_ASKED[elicitation]
+    if (elicited := plugin("elicitations", elicitation)) is None:
+        raise ConfigurationError(f"no elicitation is called {elicitation!r}; there are {', '.join(names_asked())}")
+    how: HowAsked = elicited.how
+    return how
+
+
 @lru_cache(maxsize=256)
 def options_for(elicitation: Elicitation, options: AskOptions, *, repeat: int = 0) -> ReplyOptions:
     """The options of a call. A seed is raised by the repeat, so that repeats differ and a rerun does not."""
     seed = None if options.seed is None else options.seed + repeat
-    return replace(HOW_ASKED[elicitation].wants(options), seed=seed)
+    return replace(how_asked(elicitation).wants(options), seed=seed)
 
 
 def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = AskOptions()) -> ReadOutcome:
@@ -354,4 +384,4 @@ def read_outcome(elicitation: Elicitation, reply: Reply, options: AskOptions = A
         return ReadOutcome(
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
-    return HOW_ASKED[elicitation].read(reply, options)
+    return how_asked(elicitation).read(reply, options)

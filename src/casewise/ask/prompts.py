@@ -26,6 +26,7 @@ from casewise.ask.layouts import (
 )
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
+from casewise.plugins import plugin, plugin_names
 from casewise.records import ShownContext
 from casewise.records.base import digest, read_toml, shipped_toml
 
@@ -68,7 +69,7 @@ class PromptSet:
     def has(self, elicitation: str, kind: Kind = "request") -> bool:
         """Whether there are words for it."""
         return (
-            elicitation in self.prompts
+            elicitation in self.prompts or elicitation in plugin_names("elicitations")
             if kind == "request" or self.in_turns(kind)
             else (kind, elicitation) in self.others
         )
@@ -140,6 +141,8 @@ class PromptSet:
                 )
             return self.others[kind, elicitation]
         if elicitation not in self.prompts:
+            if (elicited := plugin("elicitations", elicitation)) is not None:
+                return Prompt(elicited.with_context, elicited.without_context, elicited.version)
             raise ConfigurationError(
                 f"the prompts {self.name!r} cannot ask for {elicitation!r}; they have {', '.join(self.prompts)}"
             )

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from casewise.ask.json_in_reply import Found, closest_key, read_object
-from casewise.records import SCALES, Scored, Unscored, UnscoredReason
+from casewise.records import Scored, Unscored, UnscoredReason, scale_of
 
 ReadAs = Literal["whole", "json", "json-repaired", "label", "label-token", "model"]
 """How a value was read: the whole reply; JSON as it was asked for; JSON after a usual slip was mended, or under another key; a
@@ -344,6 +344,6 @@ def parse_binary(text: str, *, cut_off: bool = False, strict: bool = False) -> P
 def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> Parsed:
     """The score from 1 (unsafe) to 10 (safe) that `text` gives."""
     parsed = parse(text, SCORE_SCALE, cut_off=cut_off, strict=strict)
-    if isinstance(parsed.outcome, Scored) and not SCALES["score"].holds(parsed.outcome.value):
+    if isinstance(parsed.outcome, Scored) and not scale_of("score").holds(parsed.outcome.value):
         return unscored(UnscoredReason.OUT_OF_RANGE, text)
     return parsed

@@ -24,7 +24,7 @@ from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
-from casewise.records import SCALES, Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason
+from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
 from casewise.records.item import Turn
@@ -479,7 +479,7 @@ class Decider:
         if not isinstance(outcome, Scored):
             without = self.failed(outcome.reason.value, unmeasured)
             return without.model_copy(update={"categories": answer.categories, "latency_s": latency_s})
-        value, scale = outcome.value, SCALES[self.file.judge.elicitation]
+        value, scale = outcome.value, scale_of(self.file.judge.elicitation)
         said = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
         if value > limits.answer_above:

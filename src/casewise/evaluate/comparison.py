@@ -26,7 +26,7 @@ from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.ceilings import rates_of_any_shape
-from casewise.stats.comparison import GATED, Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate
+from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
 from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs
@@ -476,7 +476,7 @@ def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOption
 
 def parse_margins(text: str) -> dict[str, float]:
     """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `parse_named`."""
-    return parse_named("--max-drop", text, GATED)
+    return parse_named("--max-drop", text, gated())
 
 
 def parse_named(option: str, text: str, known: Collection[str], *, at_most: float | None = None) -> dict[str, float]:

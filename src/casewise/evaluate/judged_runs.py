@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
 from casewise.errors import BenchmarkError, DataError
-from casewise.records import ELICITATIONS, Arm, CollectedReply, Elicitation, Grade, ShortRepr
+from casewise.records import Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
 from casewise.stats.arrays import FloatArray, Raters
@@ -460,7 +460,8 @@ def read_series(
             )
         )
     return sorted(
-        found, key=lambda one: (not one.shown.shows_all, one.arm, ELICITATIONS.index(one.elicitation), one.repeat)
+        found,
+        key=lambda one: (not one.shown.shows_all, one.arm, elicitation_names().index(one.elicitation), one.repeat),
     )
 
 
@@ -471,7 +472,7 @@ def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Exp
 
 
 def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
-    how: Elicitation = key[0]  # type: ignore[assignment]  # from judgements
+    how: Elicitation = key[0]
     per_item = group.select("value", item_id="place")
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
     if repeats > 1:

@@ -15,7 +15,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
 from casewise.judges.judge import Answer, Ask, LocalJudge
 from casewise.judges.recorded_files import Key, is_table, read_inspect_log, read_table
 from casewise.models.endpoints import Prices
-from casewise.records import ELICITATIONS, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.records import Arm, Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import digest, writable
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.sample import LabelPolicy, labels, numbered, of_raw_values
@@ -152,7 +152,7 @@ class RecordedJudge(LocalJudge):
         self.warnings = warnings
         self.answers, self.source = answers, source
         self.id = f"{self.name}@{digest(source)[:12]}"
-        self.elicitations: tuple[Elicitation, ...] = tuple(dict.fromkeys(key[1] for key in answers))  # type: ignore[misc]  # from judgements
+        self.elicitations: tuple[Elicitation, ...] = tuple(dict.fromkeys(key[1] for key in answers))
         self.arms: tuple[Arm, ...] = tuple(Arm.named(name) for name in dict.fromkeys(key[2] for key in answers))
 
     def settings(self) -> dict[str, Any]:
@@ -239,8 +239,10 @@ class CallableJudge(LocalJudge):
         self.id = self.name = self.own.name
         self.sees_layouts = self.own.takes("shown")
         stated = elicitation or getattr(function, "elicitation", None)
-        if stated is not None and stated not in ELICITATIONS:
-            raise JudgeError(f"{self.name} says its elicitation is {stated!r}; it can be {', '.join(ELICITATIONS)}")
+        if stated is not None and stated not in elicitation_names():
+            raise JudgeError(
+                f"{self.name} says its elicitation is {stated!r}; it can be {', '.join(elicitation_names())}"
+            )
         self.elicitations: tuple[Elicitation, ...] = (
             (stated,) if stated else ("binary", "probability", "score", "scalar")
         )
@@ -297,7 +299,7 @@ def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
     if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
     value = float(returned)
-    scale = SCALES[elicitation]
+    scale = scale_of(elicitation)
     if not scale.holds(value):
         detail = f"returned {value!r}, outside {scale.low:g} to {scale.high:g}"
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=detail)

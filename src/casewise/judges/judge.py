@@ -15,7 +15,6 @@ from casewise.models.endpoints import FREE, Prices
 from casewise.models.protocol import Model, Usage
 from casewise.records import (
     FULL,
-    SCALES,
     Arm,
     Context,
     Elicitation,
@@ -25,6 +24,7 @@ from casewise.records import (
     Scored,
     Unscored,
     UnscoredReason,
+    scale_of,
 )
 from casewise.runs.limits import Spend
 from casewise.runs.run import Asker
@@ -209,7 +209,7 @@ def completed(judge: object) -> Judge:
 
 async def judgement_of(judge: Judge, ask: Ask) -> Judgement:
     """What a judge answers, as a record; it is not asked where the item cannot be shown in this arm."""
-    shown, scale = ask.shown, SCALES[ask.elicitation]
+    shown, scale = ask.shown, scale_of(ask.elicitation)
     if shown.placement.layout is not None and not judge.sees_layouts:
         answer = Answer(Unscored(reason=UnscoredReason.NOT_SHOWN, detail=f"{judge.name} sees no layout"))
     elif shown.problem is not None:

@@ -10,9 +10,10 @@ from typing import Any
 
 from casewise.ask.chat import Chat, chat_with
 from casewise.ask.elicitations import (
-    HOW_ASKED,
     AskOptions,
     Protocol,
+    how_asked,
+    names_asked,
     options_for,
     protocol_for,
     read_outcome,
@@ -77,7 +78,7 @@ class LLMJudge:
     prompts: PromptSet = field(default_factory=default_prompts)
     options: AskOptions = field(default_factory=AskOptions)
     prices: Prices | None = None
-    elicitations: tuple[Elicitation, ...] = tuple(HOW_ASKED)
+    elicitations: tuple[Elicitation, ...] = field(default_factory=names_asked)
     patience: int = 30
     """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
     reader: SecondReader | None = None
@@ -200,7 +201,7 @@ class LLMJudge:
 
     def usually(self, ask: Ask) -> Usage:
         """From the prompt's length, and what such replies usually take."""
-        return usually(self.messages(ask), reply_tokens=HOW_ASKED[ask.elicitation].usual_reply_tokens)
+        return usually(self.messages(ask), reply_tokens=how_asked(ask.elicitation).usual_reply_tokens)
 
     def at_most(self, ask: Ask) -> Spend:
         """From the prompt's length, and the limit of a reply."""

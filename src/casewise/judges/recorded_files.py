@@ -13,7 +13,7 @@ from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.extras import install_command
 from casewise.judges.judge import Answer
 from casewise.models.protocol import Reply
-from casewise.records import FULL, SCALES, Arm, Elicitation, Scored, Unscored, UnscoredReason
+from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
 from casewise.runs.limits import apart
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.imports import CaseRow, read_case_rows
@@ -137,8 +137,8 @@ def value_of(path: Path, row: CaseRow, column: str, cell: Any, elicitation: Elic
         value = float(cell)
     except (TypeError, ValueError):
         value = math.nan
-    if isinstance(cell, bool) or not math.isfinite(value) or not SCALES[elicitation].holds(value):
-        scale = SCALES[elicitation]
+    if isinstance(cell, bool) or not math.isfinite(value) or not scale_of(elicitation).holds(value):
+        scale = scale_of(elicitation)
         expected = "a number" if elicitation == "scalar" else f"a number from {scale.low:g} to {scale.high:g}"
         raise DataError(path, row.line, f"{column!r} is {str(cell)[:40]!r}; it is {expected}")
     return value

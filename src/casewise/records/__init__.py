@@ -22,6 +22,8 @@ from casewise.records.call import (
     Ungraded,
     Unscored,
     UnscoredReason,
+    elicitation_names,
+    scale_of,
 )
 from casewise.records.context import (
     GROUPS,
@@ -110,6 +112,8 @@ __all__ = [
     "Verdict",
     "Vote",
     "as_text",
+    "elicitation_names",
     "paper_parameters",
+    "scale_of",
     "sorry_bench",
 ]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from math import inf
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, unquote
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from casewise.errors import ConfigurationError
+from casewise.plugins import plugin, plugin_names
 from casewise.records.base import Record, digest
 from casewise.records.context import GROUPS, in_order
 
@@ -155,9 +156,23 @@ NO_CONTEXT = Arm(transforms=(NOTHING_LEFT,))
 # How one is asked for and read is the business of `judging/asking`; what a value means concerns everybody.
 
 
-Elicitation = Literal["binary", "score", "probability", "scalar"]
+ELICITATIONS = ("binary", "score", "probability", "scalar")
+"""casewise's own."""
 
-ELICITATIONS: tuple[Elicitation, ...] = get_args(Elicitation)
+
+def elicitation_names() -> tuple[str, ...]:
+    """Return the elicitations that there are: casewise's own, and those of installed packages."""
+    return (*ELICITATIONS, *plugin_names("elicitations"))
+
+
+def known_elicitation(name: str) -> str:
+    if name not in (names := elicitation_names()):
+        raise ValueError(f"no elicitation is called {name!r}; there are {', '.join(names)}")
+    return name
+
+
+Elicitation = Annotated[str, AfterValidator(known_elicitation)]
+"""A way to ask, by name."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +200,21 @@ SCALES: dict[Elicitation, Scale] = {
     "scalar": Scale("value"),
 }
 """A score *s* is the probability *(s − 0.5)/10*, as the paper's scripts have it. A binary verdict is no probability."""
+
+
+def scale_of(elicitation: Elicitation) -> Scale:
+    """Return the scale of an elicitation's values.
+
+    Raises ConfigurationError: there is no such elicitation.
+    """
+    if elicitation in SCALES:
+        return SCALES[elicitation]
+    if (elicited := plugin("elicitations", elicitation)) is None:
+        raise ConfigurationError(
+            f"no elicitation is called {elicitation!r}; there are {', '.join(elicitation_names())}: is its package installed?"
+        )
+    scale: Scale = elicited.scale
+    return scale
 
 
 # A judgement: one call of a judge, its raw reply kept, and what the reply came to.

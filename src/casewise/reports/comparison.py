@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -31,20 +32,27 @@ from casewise.reports.document import (
 )
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
-from casewise.stats.metrics import METRICS, ON_SCALE, REFUSALS
+from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 
 
-TITLES = {metric.name: metric.title for metric in (*METRICS, *REFUSALS, *ON_SCALE)} | {
-    "right_flips": "Right flips, where people's verdicts differ",
-    "false_flips": "False flips, where people's verdicts agree",
-}
-"""In the order of every table."""
+@cache
+def titles() -> dict[str, str]:
+    """Return the titles of metrics by name, in the order of every table."""
+    return {metric.name: metric.title for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
+        "right_flips": "Right flips, where people's verdicts differ",
+        "false_flips": "False flips, where people's verdicts agree",
+    }
 
-LOWER_IS_BETTER = {metric.name for metric in (*METRICS, *REFUSALS, *ON_SCALE) if metric.better == "lower"} | {
-    "false_flips"
-}
+
+@cache
+def lower_is_better() -> frozenset[str]:
+    """Return the names of the metrics of which less is better."""
+    return frozenset(metric.name for metric in (*all_metrics(), *REFUSALS, *ON_SCALE) if metric.better == "lower") | {
+        "false_flips"
+    }
+
 
 MOST = 6
 """With more judges than these a table of every pair and metric is longer than anyone reads."""
@@ -132,14 +140,14 @@ def cell(found: Estimate | None) -> str:
 def side_by_side(report: ComparisonNumbers) -> Block:
     """Every metric of every judge."""
     estimates = [(who, one) for who, all_ in report.comparison.estimates.items() for one in all_]
-    order = list(TITLES)
+    order = list(titles())
     columns: dict[str, Callable[[tuple[str, Estimate]], str]] = {
-        "Metric": lambda row: TITLES[row[1].name],
+        "Metric": lambda row: titles()[row[1].name],
         "Judge": lambda row: row[0],
         "Estimate, 95 % interval": lambda row: estimate_cell(row[1]),
         "Items": lambda row: count(row[1].n),
     }
-    rows = sorted((row for row in estimates if row[1].name in TITLES), key=lambda row: order.index(row[1].name))
+    rows = sorted((row for row in estimates if row[1].name in titles()), key=lambda row: order.index(row[1].name))
     return table_by(
         "side-by-side-table", "The judges on the same items", rows, columns, frame=estimate_frame(estimates)
     )
@@ -149,7 +157,9 @@ def every_difference(report: ComparisonNumbers) -> Block:
     rows = [(pair, one) for pair in report.comparison.pairs for one in pair.differences]
     columns: dict[str, Callable[[tuple[PairwiseComparison, Estimate]], str]] = {
         "Judges": lambda row: f"{row[0].first} − {row[0].second}",
-        "Metric": lambda row: TITLES[row[1].name] + (" (lower is better)" if row[1].name in LOWER_IS_BETTER else ""),
+        "Metric": lambda row: (
+            titles()[row[1].name] + (" (lower is better)" if row[1].name in lower_is_better() else "")
+        ),
         "Difference, 95 % interval": lambda row: difference_cell(row[1]),
     }
     caption = "Differences, with intervals corrected for all pairs"
@@ -238,7 +248,7 @@ def gate_page(gate: GateReport) -> Document:
 def gate_title(name: str) -> str:
     """The title of a gated metric; of replies with the policy of partial answers, as in `Harm (strict)`."""
     metric, *policy = name.split(" ", 1)
-    return " ".join((TITLES[metric], *policy))
+    return " ".join((titles()[metric], *policy))
 
 
 Level = Literal["notice", "warning", "error"]

@@ -15,7 +15,7 @@ from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import PeopleAndJudge
 from casewise.notation import NOTHING, count, interval, number, percent
-from casewise.records import SCALES, Item, ShownContext, as_text
+from casewise.records import Item, ShownContext, as_text, scale_of
 from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_sections
 from casewise.reports.document import (
@@ -501,7 +501,7 @@ def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
 def scatter(found: PeopleAndJudge, name: str) -> Figure:
     points, series = found.valued, found.series
     values = points["value"]
-    scale = SCALES[series.elicitation]
+    scale = scale_of(series.elicitation)
     low = scale.low if isfinite(scale.low) else float(values.min() or 0)  # type: ignore[arg-type]
     high = scale.high if isfinite(scale.high) else float(values.max() or 1)  # type: ignore[arg-type]
     drawn = charts.judge_against_people(points, value_title=f"Judge's {scale.title}", domain=(low, high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from casewise.reports.document import (
 )
 from casewise.stats import PanelWorth
 from casewise.stats.estimates import Estimate
-from casewise.stats.metrics import METRICS
+from casewise.stats.metrics import all_metrics
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -162,7 +163,11 @@ def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str]]:
 # The headline of a report: what a reader quotes, and every estimate behind it.
 
 
-TITLES = {metric.name: metric.title for metric in METRICS}
+@cache
+def titles() -> dict[str, str]:
+    """Return the titles of metrics by name."""
+    return {metric.name: metric.title for metric in all_metrics()}
+
 
 SIDE_BY_SIDE = ("accuracy", "recall_safe", "recall_unsafe", "pearson")
 """What stands side by side where several judges, elicitations or arms are reported."""
@@ -201,7 +206,7 @@ def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
     found: dict[str, dict[str, Estimate]] = {}
     for row in rows.to_dicts():
         found.setdefault(series_name(row), {})[row["metric"]] = estimate_of_row(row)
-    head = ("Judge", *(TITLES[metric] for metric in SIDE_BY_SIDE), "Unscored")
+    head = ("Judge", *(titles()[metric] for metric in SIDE_BY_SIDE), "Unscored")
     cells = [
         (
             who,
@@ -226,7 +231,7 @@ def policy_in_words(policy: str) -> str:
 def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
     columns: dict[str, Callable[[dict[str, Any]], str]] = {
         "Judge": series_name,
-        "Metric": lambda row: TITLES.get(row["metric"], row["metric"]),
+        "Metric": lambda row: titles().get(row["metric"], row["metric"]),
         "Estimate, 95 % interval": lambda row: estimate_cell(estimate_of_row(row)),
         "Items": lambda row: count(row["n"]),
         "Unscored": lambda row: count(row["n_unscored"]),
@@ -422,7 +427,7 @@ def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
         estimate="estimate",
         low="ci_low",
         high="ci_high",
-        series=pl.col("metric").replace_strict(TITLES, default=pl.col("metric")),
+        series=pl.col("metric").replace_strict(titles(), default=pl.col("metric")),
     ).filter(pl.col("estimate").is_not_null())
     behind = table_by(
         name,
@@ -430,7 +435,7 @@ def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
         rows.to_dicts(),
         {
             "Part": lambda one: one["part"].replace("_", " "),
-            "Metric": lambda one: TITLES.get(one["metric"], one["metric"]),
+            "Metric": lambda one: titles().get(one["metric"], one["metric"]),
             "Worth, 95 % interval": lambda one: difference_cell(estimate_of_row(one)),
             "Items": lambda one: count(one["n"]),
             "Unscored": lambda one: count(one["n_unscored"]),

@@ -9,7 +9,7 @@ from typing import Any
 from casewise.audits.words import SUBSETS
 from casewise.records.base import shipped_toml
 from casewise.reports.document import Table
-from casewise.stats.metrics import FLOORS, METRICS, ON_SCALE
+from casewise.stats.metrics import FLOORS, ON_SCALE, all_metrics
 
 
 @cache
@@ -20,7 +20,7 @@ def written() -> Mapping[str, Any]:
 @cache
 def meanings() -> Mapping[str, str]:
     """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
-    metrics = {one.title: one.how for one in (*METRICS, *FLOORS, *ON_SCALE)}
+    metrics = {one.title: one.how for one in (*all_metrics(), *FLOORS, *ON_SCALE)}
     return metrics | SUBSETS | dict(written()["terms"])
 
 

@@ -22,9 +22,9 @@ from casewise.ask.layouts import in_words, turns_of_chat
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRun
-from casewise.records import SCALES, Arm, Judgement, Scored
+from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
-from casewise.stats.metrics import METRICS
+from casewise.stats.metrics import all_metrics
 from casewise.stats.sample import labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
@@ -129,7 +129,7 @@ def epoch(at: datetime) -> str:
 
 def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
     """A result for each metric of each series that has a value, under the report's label policy."""
-    about = {metric.name: metric for metric in METRICS}
+    about = {metric.name: metric for metric in all_metrics()}
     source = {
         "dataset_name": numbers.benchmark.name,
         "source_type": "other",
@@ -211,7 +211,7 @@ def noted(note: ItemNote | None) -> dict[str, str]:
 
 
 def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
-    outcome, threshold = judgement.outcome, SCALES[judgement.elicitation].threshold
+    outcome, threshold = judgement.outcome, scale_of(judgement.elicitation).threshold
     if not isinstance(outcome, Scored):
         return {"error": f"unscored: {outcome.reason}"}
     if threshold is None or label is None:

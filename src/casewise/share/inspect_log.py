@@ -9,7 +9,7 @@ from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.extras import install_command
-from casewise.records import SCALES, Arm, Judgement, Scored
+from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
@@ -125,7 +125,7 @@ def score(judgement: Judgement, weight: float) -> Any:
     from inspect_ai.scorer import Score
 
     outcome = judgement.outcome
-    threshold = SCALES[judgement.elicitation].threshold
+    threshold = scale_of(judgement.elicitation).threshold
     if not isinstance(outcome, Scored):
         return Score(value=NAN, answer="unscored", explanation=outcome.detail, metadata={"reason": str(outcome.reason)})
     if threshold is None:

@@ -13,13 +13,13 @@ from inspect_ai.model import GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from casewise.ask.elicitations import HOW_ASKED, AskOptions, options_for, read_outcome
+from casewise.ask.elicitations import AskOptions, names_asked, options_for, read_outcome
 from casewise.ask.prompts import PromptSet
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import find_prompts
 from casewise.judges.run import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
-from casewise.records import SCALES, Arm, Elicitation, Item, Unscored
+from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
 from casewise.stats.sample import LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table
@@ -76,9 +76,9 @@ def judge(
 
 
 def checked(elicitation: str) -> Elicitation:
-    match = next((name for name in HOW_ASKED if name == elicitation), None)
+    match = next((name for name in names_asked() if name == elicitation), None)
     if match is None:
-        *names, last = HOW_ASKED
+        *names, last = names_asked()
         raise ConfigurationError(f"elicitation is {elicitation!r}; it can be {', '.join(names)} or {last}")
     return match
 
@@ -189,7 +189,7 @@ def verdict(elicitation: str = "binary") -> Scorer:
             return Score(
                 value=0.0, answer="unscored", explanation=read.outcome.detail, metadata={**metadata, "reason": reason}
             )
-        threshold = SCALES[checked_elicitation].threshold
+        threshold = scale_of(checked_elicitation).threshold
         safe = threshold is not None and read.outcome.value > threshold
         agreement = 0.0 if weight is None else weight if safe else 1 - weight
         return Score(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -18,7 +19,7 @@ from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom, holm, student_quantile
 from casewise.stats.measured import Measured
-from casewise.stats.metrics import METRICS, ON_SCALE, REFUSALS, Metric
+from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
 from casewise.stats.pairs import PairIndex, measured_flips
 from casewise.stats.sample import Sample
 
@@ -33,7 +34,13 @@ LEVEL = 0.95
 POWER = 0.8
 """Of the drop that could have been detected."""
 
-GATED: dict[str, Metric] = {metric.name: metric for metric in (*METRICS, *REFUSALS, *ON_SCALE)}
+
+@cache
+def gated() -> dict[str, Metric]:
+    """Return the metrics that a gate can hold, by name."""
+    return {metric.name: metric for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)}
+
+
 """Metrics that can be gated, by name."""
 
 
@@ -115,8 +122,8 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
     if not margins:
         raise StatisticsError("the gate needs a metric and the largest drop allowed, such as accuracy=0.01")
     for name, margin in margins.items():
-        if name not in GATED:
-            raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(GATED)}")
+        if name not in gated():
+            raise StatisticsError(f"no metric is called {name!r}; there are {', '.join(gated())}")
         if not 0 <= margin < np.inf:
             raise StatisticsError(f"the largest drop of {name} is {margin!r}; it must be at least 0")
     if run.n_clusters < 2:
@@ -125,7 +132,7 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
 
 def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
     """The metrics so called."""
-    by_name = {value.name: value for value in measure(sample, metrics=[GATED[name] for name in names], losses=True)}
+    by_name = {value.name: value for value in measure(sample, metrics=[gated()[name] for name in names], losses=True)}
     for name in names:
         if name not in by_name:
             raise StatisticsError(f"{name} cannot be gated: this elicitation gives no values for it")
@@ -136,7 +143,7 @@ def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
 
 def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
     """The gate of one metric among so many."""
-    sign = 1.0 if GATED[before.name].better == "higher" else -1.0
+    sign = 1.0 if gated()[before.name].better == "higher" else -1.0
     drop = sign * (before.value - after.value)
     each = sign * apart(before, after)
     worst = one_query_lost(before, sign)
@@ -255,7 +262,7 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
     measured = {
         name: (
-            *measure(sample, metrics=(*METRICS, *REFUSALS, *ON_SCALE)),
+            *measure(sample, metrics=(*all_metrics(), *REFUSALS, *ON_SCALE)),
             *measured_flips(sample, of_pairs),
         )
         for name, sample in samples.items()

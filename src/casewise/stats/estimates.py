@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise import notation
-from casewise.records import SCALES, Elicitation
+from casewise.records import Elicitation, scale_of
 from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
 from casewise.stats.intervals import LEVEL, Ends, exact_limits, spread_limits, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster
-from casewise.stats.metrics import METRICS, Metric, totals_of
+from casewise.stats.metrics import Metric, all_metrics, totals_of
 from casewise.stats.sample import Sample
 
 # Estimates with their intervals: which interval, and when there is none, why.
@@ -93,20 +93,20 @@ ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
 """What stands of an estimate in every table, behind its name."""
 
 
-def estimate(sample: Sample, *, metrics: Sequence[Metric] = METRICS) -> tuple[Estimate, ...]:
-    """Every metric of `metrics` that `sample` can give, each with an interval over queries (see `estimate_of`).
+def estimate(sample: Sample, *, metrics: Sequence[Metric] | None = None) -> tuple[Estimate, ...]:
+    """Every metric of `metrics` (by default all) that `sample` can give, each with an interval over queries (see `estimate_of`).
 
     A metric that the elicitation cannot give is absent.
     """
     return tuple(estimate_of(measured) for measured in measure(sample, metrics=metrics))
 
 
-def measure(sample: Sample, *, metrics: Sequence[Metric] = METRICS, losses: bool = False) -> tuple[Measured, ...]:
-    """Every metric of `metrics` that `sample` can give, with what intervals and differences need.
+def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: bool = False) -> tuple[Measured, ...]:
+    """Every metric of `metrics` (by default all) that `sample` can give, with what intervals and differences need.
 
     `losses`: with what each query could take from it, too.
     """
-    given = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
+    given = [metric for metric in metrics or all_metrics() if metric.given_by(sample)] if len(sample) else []
     if not given:
         return ()
     totals = totals_of(sample, given, losses=losses)
@@ -290,7 +290,7 @@ def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicita
     `n_scored` count judgements, `n_safe` those with the verdict safe; `sum_squares` is the sum of squared deviations
     from the mean.
     """
-    limit = SCALES[elicitation].threshold
+    limit = scale_of(elicitation).threshold
     value = pl.col("value")
     safe = (value > limit).sum() if limit is not None else pl.lit(None, dtype=pl.UInt32)
     return (

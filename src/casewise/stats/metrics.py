@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from casewise.errors import ConfigurationError
+from casewise.plugins import plugin, plugin_names
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, cluster_sums
 from casewise.stats.intervals import unseen_share
 from casewise.stats.measured import NO_ITEMS, Functional, Kind, Measured, Totals, TotalsByCluster
@@ -243,7 +245,12 @@ class Metric:
     """Of a share: the terms that are its part, and the one that it is of. The whole is also how many items any metric
     of sums is over; for a tie under `votes`, half an item in each class."""
     formula: Callable[[Totals], FloatArray] | None = None
-    """Of what is no share: a function of the sums of terms."""
+    """Of what is no share: a function of the sums of terms.
+
+    It is called with a mapping from the names of terms (`casewise.stats.sample.term_columns`) to arrays of sums: of all
+    items, and of all items with each query's part perturbed, whole or fractional, along any leading axes. It is therefore
+    smooth where it is defined, works elementwise, and gives nan where it is undefined (`divide`).
+    """
     ordered: Callable[[Sample], Measured] | None = None
     """Of what needs ranks: how it is measured."""
     shares: tuple[str, ...] = ()
@@ -576,14 +583,29 @@ ON_SCALE: tuple[Metric, ...] = (
 """Against people's mean ratings, of a benchmark that they rated on a scale."""
 
 
+@cache
+def all_metrics() -> tuple[Metric, ...]:
+    """Return `METRICS`, and behind them the metrics of installed packages.
+
+    Raises ConfigurationError: one of these cannot be imported or is no `Metric`, or its name is taken.
+    """
+    metrics = list(METRICS)
+    for name in plugin_names("metrics"):
+        metric = plugin("metrics", name)
+        if not isinstance(metric, Metric) or metric.name in {each.name for each in metrics}:
+            raise ConfigurationError(f"the metric {name!r} of an installed package is no Metric with a name of its own")
+        metrics.append(metric)
+    return tuple(metrics)
+
+
 def metric_named(name: str) -> Metric:
-    """The metric of `METRICS` that is called `name`."""
-    return next(metric for metric in METRICS if metric.name == name)
+    """The metric that is called `name`."""
+    return next(metric for metric in all_metrics() if metric.name == name)
 
 
 def metrics_named(*names: str) -> tuple[Metric, ...]:
-    """Those metrics of `METRICS`, in the order of `METRICS`."""
-    return tuple(metric for metric in METRICS if metric.name in names)
+    """Those metrics, in the order of `all_metrics`."""
+    return tuple(metric for metric in all_metrics() if metric.name in names)
 
 
 def published_cross_entropy(sample: Sample) -> float:

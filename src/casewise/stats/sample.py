@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError, one_of
-from casewise.records import SCALES, Elicitation, ShortRepr
+from casewise.records import Elicitation, ShortRepr, scale_of
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, partly_known, renumbered, truths
 from casewise.stats.measured import TotalsByCluster, VotesTerms
 
@@ -167,7 +167,7 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
 
     Binary verdicts and scalars are no probabilities: nan.
     """
-    if (scale := SCALES[elicitation].probability) is None:
+    if (scale := scale_of(elicitation).probability) is None:
         return np.full_like(value, np.nan)
     offset, width = scale
     return np.asarray((value - offset) / width, dtype=np.float64)
@@ -596,7 +596,7 @@ def numbered(names: pl.Series) -> NDArray[np.intp]:
 
 def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:
     """1 where a value is above the threshold (safe), else 0; nan where unscored, or where there is no threshold."""
-    limit = SCALES[elicitation].threshold if threshold is None else threshold
+    limit = scale_of(elicitation).threshold if threshold is None else threshold
     if limit is None:
         return np.full(len(values), np.nan)
     return np.where(np.isnan(values), np.nan, (values > limit).astype(np.float64))

@@ -16,7 +16,6 @@ from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import (
     GROUPS,
     PARAMETERS,
-    SCALES,
     Arm,
     Context,
     Elicitation,
@@ -29,6 +28,7 @@ from casewise.records import (
     TransmissionPrinciple,
     Unscored,
     UnscoredReason,
+    scale_of,
     sorry_bench,
 )
 from casewise.records.context import Text, checked_names
@@ -508,7 +508,7 @@ def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
         return verdict_of(raw)
     if isinstance(raw, str):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=raw)
-    if not SCALES[elicitation].holds(raw):
+    if not scale_of(elicitation).holds(raw):
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=str(raw))
     return Scored(value=float(raw))
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from casewise.errors import BenchmarkError, DataError, RunConflict
-from casewise.records import ELICITATIONS, Judgement, UnscoredReason
+from casewise.records import Judgement, UnscoredReason, elicitation_names
 from casewise.records.base import Record
 from casewise.records.call import Call
 from casewise.storage.benchmark_folder import read_manifest_file
@@ -656,7 +656,7 @@ def broken() -> pl.Expr:
     kind, value, reason = (outcome.field(name) for name in ("kind", "value", "reason"))
     scored = (kind == "scored") & value.is_not_null() & reason.is_null()
     unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & value.is_null()
-    asked = pl.col("elicitation").is_in(ELICITATIONS) & pl.col("arm").is_not_null()
+    asked = pl.col("elicitation").is_in(elicitation_names()) & pl.col("arm").is_not_null()
     whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & asked & (scored | unscored)
     return ~whole.fill_null(value=False)
 

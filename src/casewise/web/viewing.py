@@ -41,7 +41,7 @@ from casewise.evaluate.viewing import (
     columns_shown,
 )
 from casewise.notation import number
-from casewise.records import SCALES, Item
+from casewise.records import Item, scale_of
 from casewise.reports.document import short_name
 from casewise.reports.robustness import LaidOpen
 from casewise.runs.texts import made_in
@@ -488,7 +488,7 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
         hidden = room.withheld or (room.unquoted and judged.run.behaviour is not None)
         order = [pl.col(name).cast(pl.String) for name in ("arm", "elicitation")]
         for row in rows.sort(*order, "repeat", "attempt").iter_rows(named=True):
-            value, limit = row["value"], SCALES[row["elicitation"]].threshold
+            value, limit = row["value"], scale_of(row["elicitation"]).threshold
             verdict = None if value is None or limit is None else int(value > limit)
             yield {
                 "judge": judged.judge.removeprefix("recorded:"),
