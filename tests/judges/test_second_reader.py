@@ -89,7 +89,7 @@ def test_replies_that_the_strict_reader_reads_stay_as_they_are_and_some_are_read
     both = [row for row in rows if "second_reader" in (row.get("detail") or {})]
     assert 0 < len(both) < 90 / BESIDE * 2.5
     page = casewise.report(run).to_markdown()
-    assert f"Of {len(both)} replies that both read it found the same verdict in 0." in page
+    assert f"Both read {len(both)} replies, and found the same verdict in 0." in page
 
 
 def test_the_page_counts_what_it_read():
@@ -100,7 +100,7 @@ def test_the_page_counts_what_it_read():
     (found,) = casewise.report(run).as_json()["second_readings"]
     assert (found["reader"], found["n_read"], found["n_none"]) == ("reader", 5, 5)
     assert (
-        "reader read 5 of 10 replies of tiny that gave no verdict to the strict reader"
+        "The strict reader found no verdict in 10 replies of tiny. reader found one in 5 of them."
         in casewise.report(run).to_markdown()
     )
 
