@@ -152,6 +152,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
+def unknown_key(given: Iterable[str], known: Iterable[str], *, within: str = "") -> str | None:
+    """Return what is wrong with the first of the keys of a user's table that is not known; None where all are.
+
+    Examples
+    --------
+    >>> unknown_key(["per_itme"], ["per_item", "seed"], within="ratings.")
+    "ratings.per_itme is not known (did you mean 'per_item'?)"
+    """
+    names = list(known)
+    first = next((key for key in given if key not in names), None)
+    return None if first is None else f"{within}{first} is not known{did_you_mean(first, names)}"
+
+
 W = TypeVar("W", bound=str)
 
 

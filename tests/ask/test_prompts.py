@@ -127,11 +127,14 @@ def test_a_users_own_prompts_are_read(tmp_path):
         ("name = 1\n[binary", "TOML|Expected"),
         ('name = "x"', "'version' is missing"),
         ('name = "x"\nversion = "1"', "there is no prompt"),
-        ('name = "x"\nversion = "1"\n[binray]\n', "unknown key 'binray'"),
+        ('name = "x"\nversion = "1"\n[binray]\n', "binray is not known"),
         ('name = "x"\nversion = "1"\n[binary]\nwith_context = "{query}"', "does not hold {context}"),
         ('name = "x"\nversion = "1"\n[binary]\nwith_context = 3', "no text called 'with_context'"),
         ('name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithout_context="?"', "hold {query}"),
-        ('name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithuot="?"', "unknown key 'withuot'"),
+        (
+            'name = "x"\nversion = "1"\n[binary]\nwith_context="{query}{context}"\nwithuot="?"',
+            "binary.withuot is not known",
+        ),
     ],
 )
 def test_a_mistake_in_a_users_prompts_is_named(tmp_path, text, problem):

@@ -273,3 +273,27 @@ def test_a_terminal_that_knows_ascii_only_stops_no_command(here):
         said = program(*command, cwd=here, PYTHONIOENCODING="ascii")
         assert said.code == 0
         assert "bug" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "problem"),
+    [
+        ('nmae = "x"', ("show", "guards", "FILE"), "nmae is not known (did you mean 'name'?)"),
+        ('nmae = "x"', ("contexts", "select", "demo", "--taxonomy", "FILE"), "nmae is not known (did you mean 'name'?)"),
+        ('[[groups]]\nnmae = "x"', ("contexts", "select", "demo", "--parameters", "FILE"), "groups.0.nmae is not known"),
+        ('limitatoins = ["x"]', ("export", "demo", "--to", "croissant", "--out", "o", "--about", "FILE"), "did you mean 'limitations'?"),
+        ('name = "x"\nversion = "1"\n[binary]\nwith_contxt = "x"', ("judge", "demo", "--judge", "fake/rehearsal", "--prompts", "FILE"), "binary.with_contxt is not known (did you mean 'with_context'?)"),
+        ('[mine]\nsaef = "x"', ("attack", "demo", "--judge", "linear", "--attacks", "FILE"), "saef is not known (did you mean 'safe'?)"),
+        ('txet = "x"', ("replies", "grade", "r", "--grader", "rubric:fake/rehearsal", "--rubric", "FILE"), "txet is not known (did you mean 'text'?)"),
+        ("[simulation]\nquereis = 3\n[simulation.safe_rates]\na = 0.4\nb = 0.5", ("power", "study", "--design", "FILE"), "simulation.quereis is not known (did you mean 'queries'?)"),
+        ('benchmrak = "x"', ("run", "FILE"), "benchmrak is not known (did you mean 'benchmark'?)"),
+        ('nmae = "x"', ("study", "check", "FILE"), "nmae is not known (did you mean 'name'?)"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_key_of_every_file_in_toml_is_named_beside_the_nearest(casewise, here, text, words, problem):
+    (here / "own.toml").write_text(f"{text}\n")
+    said = casewise(*("own.toml" if word == "FILE" else word for word in words))
+
+    assert said.code == 2
+    assert "own.toml: " in said.err
+    assert problem in said.err

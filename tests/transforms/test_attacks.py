@@ -487,7 +487,7 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
     [
         ("[a]\nsafe = 3", r"mine.toml: \[a\] is no attack: it has no words"),
         ("[a]\nsafe = 'x'\nchannels = ['post']", r"'channels' is \['post'\]; it holds some of user"),
-        ("[a]\nsafe = 'x'\nunsaef = 'y'", "unknown key 'unsaef'"),
+        ("[a]\nsafe = 'x'\nunsaef = 'y'", "unsaef is not known"),
         ("a = 3", "it is no table"),
     ],
 )

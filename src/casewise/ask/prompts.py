@@ -24,7 +24,7 @@ from casewise.ask.layouts import (
     laid_out,
     turns_of_chat,
 )
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.models.protocol import Message
 from casewise.plugins import plugin, plugin_names
 from casewise.records import ShownContext
@@ -243,8 +243,8 @@ KNOWN_KEYS = {"name", "version", "in_system", "see_system", "context_as", *HOW_A
 
 
 def prompt_set(values: Mapping[str, Any]) -> PromptSet:
-    if unknown := sorted(set(values) - KNOWN_KEYS):
-        raise ValueError(f"unknown key {unknown[0]!r}; there are {', '.join(sorted(KNOWN_KEYS))}")
+    if problem := unknown_key(values, KNOWN_KEYS):
+        raise ValueError(f"{problem}; there are {', '.join(sorted(KNOWN_KEYS))}")
     if missing := sorted({"name", "version"} - set(values)):
         raise ValueError(f"{missing[0]!r} is missing")
     if values.get("context_as", "text") not in ("text", "json"):
@@ -268,10 +268,11 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
 
 
 def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:
+    keys = ("with_context", "without_context", "in_system", "version")
+    if isinstance(table, Mapping) and (problem := unknown_key(table, keys, within=f"{name}.")):
+        raise ValueError(problem)
     if not isinstance(table, Mapping) or not isinstance(table.get("with_context"), str):
         raise ValueError(f"[{name}] has no text called 'with_context'")  # noqa: TRY004 - it becomes a DataError
-    if unknown := sorted(set(table) - {"with_context", "without_context", "in_system", "version"}):
-        raise ValueError(f"[{name}] has an unknown key {unknown[0]!r}")
     version = table.get("version")
     prompt = Prompt(
         table["with_context"],

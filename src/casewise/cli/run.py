@@ -35,7 +35,7 @@ from casewise.cli.judge import (
 )
 from casewise.cli.options import HOW, WRITTEN
 from casewise.cli.printing import as_json, note, print_json, say
-from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean
+from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, unknown_key
 from casewise.records.base import read_toml
 
 if TYPE_CHECKING:
@@ -196,9 +196,9 @@ def tokens_of(values: Mapping[str, Any], keys: Mapping[str, Argument], where: st
     Raises ConfigurationError: a key is not known, or holds a value of another kind; the message names it.
     """
     tokens: list[str] = []
+    if wrong := unknown_key(values, keys, within=where):
+        raise ConfigurationError(wrong)
     for key, value in values.items():
-        if key not in keys:
-            raise ConfigurationError(f"{where}{key} is not known{did_you_mean(key, keys)}")
         tokens += [] if value in ("", []) else option(keys[key], value, f"{where}{key}")
     return tokens
 
@@ -272,8 +272,8 @@ class RunFile:
         if stray := [key for key in self.top if key not in keys and key in report_keys() | gate_keys()]:
             table = "[report]" if stray[0] in report_keys() else "[[gate]]"
             raise ConfigurationError(f"{stray[0]} is a key of {table}; put it there")
-        if unknown := [key for key in self.top if key not in keys]:
-            raise ConfigurationError(f"{unknown[0]} is not known{did_you_mean(unknown[0], [*keys, 'report', 'gate'])}")
+        if wrong := unknown_key(self.top, [*keys, "report", "gate"]):
+            raise ConfigurationError(wrong)
         for key in ("benchmark", "judge"):
             if not self.top.get(key):
                 raise ConfigurationError(f"{key} is missing: name at least one {key}")

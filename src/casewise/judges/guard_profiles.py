@@ -23,9 +23,9 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
-from casewise.records.base import Record, digest
+from casewise.records.base import Record, digest, problems
 from casewise.records.item import Judged
-from casewise.storage.files import read_text, what_is_wrong
+from casewise.storage.files import read_text
 
 # A guard's profile: one TOML file that says what it is sent, where its verdict stands, and how each of that is
 # known.
@@ -203,7 +203,7 @@ def profile_in(path: str, text: str) -> GuardProfile:
     except tomllib.TOMLDecodeError as error:
         raise DataError(path, None, f"is no TOML: {error}") from error
     except ValidationError as error:
-        raise DataError(path, None, what_is_wrong(error)) from error
+        raise DataError(path, None, problems(error, GuardProfile)[0]) from error
 
 
 # What a guard is sent: its profile's messages with the policy, the conversation and the context in their places.

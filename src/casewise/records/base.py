@@ -201,14 +201,17 @@ def read_record(path: Path, kind: type[M], what: str) -> M:
 
 
 def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> list[str]:
-    """What a validation found wrong: where, what, and the value where there is one; a name that is not known beside the nearest
-    that is. `whole` stands for the record itself."""
+    """What a validation found wrong: where, what, and the value where there is one. Names that are not known come first, beside the
+    nearest that is. `whole` stands for the record itself."""
     lines = []
-    for problem in error.errors(include_url=False):
+    for problem in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"):
         steps = problem["loc"]
         where, text = ".".join(map(str, steps)) or whole, problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             lines.append(f"{where} is not known{did_you_mean(str(steps[-1]), names_at(kind, steps[:-1]))}")
+            continue
+        if problem["type"] == "missing":
+            lines.append(f"{where} is missing")
             continue
         value = problem["input"]
         shown = f" (it is {value!r})" if isinstance(value, (str, int, float)) else ""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from casewise.ask.elicitations import declines, refuses
 from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import ShownItem, filled
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import (
     GuardMode,
     GuardProfile,
@@ -239,6 +239,8 @@ def rubric_named(name: str) -> Rubric:
     if not path.is_file():
         raise ConfigurationError(f"no rubric is called {name!r}; there are {', '.join(shipped)}, and TOML files")
     table = read_toml(path, "a rubric")
+    if problem := unknown_key(table, ("version", "text")):
+        raise DataError(path, None, problem)
     text = table.get("text")
     if not isinstance(text, str) or "{query}" not in text or "{reply}" not in text:
         raise DataError(path, None, "has no 'text' that holds {query} and {reply}")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from casewise.errors import ConfigurationError, DataError, StatisticsError
+from casewise.errors import ConfigurationError, DataError, StatisticsError, unknown_key
 from casewise.records.base import read_toml
 from casewise.stats import (
     CrowdDesign,
@@ -103,9 +103,8 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
 
 def _known(kind: type, values: dict[str, Any], table: str) -> dict[str, Any]:
     names = {field.name for field in fields(kind)} - {"safe_rates"}
-    unknown = [name for name in values if name not in names]
-    if unknown:
-        raise ConfigurationError(f"{table} has no setting {unknown[0]!r}; there are {', '.join(sorted(names))}")
+    if problem := unknown_key(values, names, within=f"{table}."):
+        raise ConfigurationError(f"{problem}; there are {', '.join(sorted(names))}")
     return values
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, get_args
 from pydantic import ConfigDict
 
 from casewise.ask.layouts import Layout, Scene, ShownItem, in_words
-from casewise.errors import ConfigurationError, DataError, did_you_mean
+from casewise.errors import ConfigurationError, DataError, did_you_mean, unknown_key
 from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest, read_toml, shipped_toml
@@ -124,10 +124,9 @@ def claims() -> dict[str, Claim]:
 def claim_of(table: Any) -> Claim:
     if not isinstance(table, Mapping):
         raise ValueError("it is no table with 'safe' and 'unsafe'")  # noqa: TRY004 - it becomes a DataError
-    if unknown := sorted(set(table) - {"title", "channels", "opening", *DIRECTIONS, *LANGUAGES}):
-        raise ValueError(
-            f"it has an unknown key {unknown[0]!r}; there are title, channels, opening, safe, unsafe, {', '.join(LANGUAGES)}"
-        )
+    keys = ("title", "channels", "opening", *DIRECTIONS, *LANGUAGES)
+    if problem := unknown_key(table, keys):
+        raise ValueError(f"{problem}; there are {', '.join(keys)}")
     given = {direction: table[direction] for direction in DIRECTIONS if direction in table}
     words = {name: tuple(texts) if isinstance(texts, list) else (texts,) for name, texts in given.items()}
     channels = tuple(table.get("channels", ["user"]))

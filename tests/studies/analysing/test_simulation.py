@@ -50,8 +50,8 @@ def test_a_study_file_gives_its_own_numbers(tmp_path):
     [
         ("", "safe_rates"),
         ("[simulation.safe_rates]\na = 1.4\n", "between 0 and 1"),
-        ("[simulation.safe_rates]\na = 0.4\n[crowd]\nlazy = 1\n", "crowd has no setting 'lazy'"),
-        ("[simulation]\nsize = 3\n[simulation.safe_rates]\na = 0.4\n", "simulation has no setting 'size'"),
+        ("[simulation.safe_rates]\na = 0.4\n[crowd]\nlazy = 1\n", "crowd.lazy is not known"),
+        ("[simulation]\nsize = 3\n[simulation.safe_rates]\na = 0.4\n", "simulation.size is not known"),
         ("contrasts = [['a', 'c']]\n[simulation.safe_rates]\na = 0.4\nb = 0.4\n", "'c'"),
         ("conditions = ['a', 'b']\n[simulation.safe_rates]\na = 0.4\n", "no rate for b"),
         ("no toml", "not a simulation in TOML"),
