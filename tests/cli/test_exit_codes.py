@@ -75,7 +75,7 @@ def test_a_run_that_its_limit_stops_ends_with_4_and_goes_on(program):
     whole = program(*command)
 
     assert stopped.code == ExitCode.STOPPED
-    assert "the same command goes on" in stopped.err
+    assert "the same command resumes" in stopped.err
     assert whole.code == ExitCode.DONE
 
 

@@ -110,7 +110,7 @@ def test_a_server_that_does_not_come_back_stops_the_run_as_one_that_can_be_gone_
         model = client(server, longest_outage_s=0.0)
         await model.reply(ASK, WORDS)
         await server.stop()
-        with pytest.raises(WentAway, match=r"did not come back within 0 s.*the same command goes on") as gone:
+        with pytest.raises(WentAway, match=r"did not come back within 0 s.*the same command resumes") as gone:
             await model.reply(ASK, WORDS)
         await model.close()
         return gone.value.exit_code

@@ -55,9 +55,9 @@ class AskOptions(Sampling):
     system: Hidden[str | None] = None
     """A message that stands before all others."""
     structured: Annotated[bool | None, Parameter(negative="--no-structured")] = None
-    """Hold the model to a JSON schema. Default: wherever it takes one, but under --protocol."""
+    """Request a JSON schema. Default: where the model supports one, except under --protocol."""
     strict: bool = False
-    """Read JSON as it was asked for and nothing else; the rest is unscored."""
+    """Read only the requested JSON; all other replies are unscored."""
     protocol: Hidden[str | None] = None
     """The protocol that these are of. Under the paper's the probability is greedy."""
 

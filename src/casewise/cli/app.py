@@ -20,43 +20,43 @@ from casewise.extras import extra_with, install_command
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {
-        "demo": ("evaluate:demo", "The whole of it on an embedded benchmark, in a minute."),
-        "judge": ("judge:judge", "Have judges decide every item of a benchmark, or of several."),
-        "init": ("run:init", "Write a run file: judges, benchmarks, a report, gates."),
-        "run": ("run:run", "Do what a run file says: ask, report, check the gates."),
-        "report": ("evaluate:report", "How well judges agree with people: numbers and a page."),
-        "compare": ("evaluate:compare", "Which judge agrees better, and is the difference real?"),
-        "leaderboard": ("evaluate:leaderboard", "Runs beside each other, with ranks that are intervals."),
-        "attack": ("attack:attack", "Lie to a judge about the context, with and without defences."),
-        "robustness": ("attack:robustness", "What attacks did to a judge's verdicts: numbers and a page."),
-        "replies": ("replies:app", "What a chatbot does: collect its replies, and grade them."),
-        "paper": ("evaluate:paper", "The CASE-Bench paper's numbers, with your runs in place."),
+        "demo": ("evaluate:demo", "Judge the embedded demo benchmark and print its report."),
+        "judge": ("judge:judge", "Ask judges about every item of one benchmark or several."),
+        "init": ("run:init", "Write a run file with a comment on every line."),
+        "run": ("run:run", "Run a run file: ask, report, check the gates."),
+        "report": ("evaluate:report", "Report how often judges agree with people."),
+        "compare": ("evaluate:compare", "Compare judges on the same items."),
+        "leaderboard": ("evaluate:leaderboard", "Rank runs, with an interval for each rank."),
+        "attack": ("attack:attack", "Attack a judge with false claims, with and without defences."),
+        "robustness": ("attack:robustness", "Report how attacks changed a judge's verdicts."),
+        "replies": ("replies:app", "Collect a chatbot's replies and grade them."),
+        "paper": ("evaluate:paper", "Recompute the CASE-Bench paper's tables with your runs."),
     },
     "Build a benchmark": {
-        "data": ("data:app", "Fetch a benchmark, or make one of your own cases."),
-        "contexts": ("contexts:app", "Select queries, generate contexts, check, release."),
-        "audit": ("data:audit", "What a benchmark's numbers hide, and what to do about it."),
+        "data": ("data:app", "List and fetch benchmarks, or import your own cases."),
+        "contexts": ("contexts:app", "Select queries; generate, check and release contexts."),
+        "audit": ("data:audit", "Find faults of a benchmark that distort its numbers."),
     },
     "Study with people": {
-        "power": ("power:app", "How many annotators, and what so many can find."),
-        "study": ("study:app", "Have people rate items, each as often as promised."),
-        "prolific": ("prolific:app", "Recruit a study's people at Prolific, and pay them."),
-        "invite": ("serve:invite", "A link with which somebody chooses a password."),
+        "power": ("power:app", "Plan the number of annotators or of queries."),
+        "study": ("study:app", "Plan, open, watch and analyse a study with people."),
+        "prolific": ("prolific:app", "Recruit people at Prolific and pay them."),
+        "invite": ("serve:invite", "Print a link to sign up, or links to a study."),
     },
     "Deploy": {
-        "recommend": ("decider:recommend", "Which judge to deploy, at which threshold; or none."),
-        "decider": ("decider:app", "A judge with fitted thresholds: fit, ask, serve, monitor."),
-        "gate": ("evaluate:gate", "Is this run worse than that one by more than is allowed?"),
+        "recommend": ("decider:recommend", "Choose the judge and the threshold to deploy, or none."),
+        "decider": ("decider:app", "Fit, ask and monitor a judge with thresholds."),
+        "gate": ("evaluate:gate", "Check a run against a baseline and a limit."),
     },
     "Look and share": {
-        "show": ("data:show", "A benchmark, a run, an item; attacks, guards, jobs, plugins."),
-        "export": ("data:export", "Benchmarks, runs, replies and ratings in other formats."),
-        "serve": ("serve:serve", "The web app, a decider, runs or a study, in a browser."),
+        "show": ("data:show", "Show a benchmark, a run, an item, or attacks, guards, jobs, plugins."),
+        "export": ("data:export", "Write benchmarks, runs, replies or ratings in other formats."),
+        "serve": ("serve:serve", "Open the web app, runs or a study, or serve a decider."),
     },
     "Keep": {
-        "backup": ("serve:backup", "Write everything that people have done to one file."),
-        "restore": ("serve:restore", "Put a backup into a new, empty database."),
-        "doctor": ("serve:doctor", "What is installed, configured and reachable."),
+        "backup": ("serve:backup", "Write the database of reviews and studies to one file."),
+        "restore": ("serve:restore", "Read a backup into a new, empty database."),
+        "doctor": ("serve:doctor", "Show what is installed, configured and reachable."),
     },
 }
 """Every command by what it is for: where its function or its `App` is, and its line on the page of all commands.
@@ -66,7 +66,7 @@ EVERYWHERE = Group("With every command", sort_key=99)
 
 app = App(
     name="casewise",
-    help="Does a judge decide in context, as people do, whether a chatbot should answer?",
+    help="Measure how often automated judges agree with people about whether a chatbot should answer.",
     version=f"casewise {__version__}",
     help_flags=("--help", "-h"),
     help_format="plaintext",
@@ -94,7 +94,7 @@ def start(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     json: Annotated[bool, Parameter(group=EVERYWHERE)] = False,
 ) -> None:
-    """Does a judge decide in context, as people do, whether a chatbot should answer?
+    """Measure how often automated judges agree with people about whether a chatbot should answer.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def main() -> None:
     except (CasewiseError, CycloptsError) as error:
         fail(problem(error), code=getattr(error, "exit_code", ExitCode.USAGE))
     except KeyboardInterrupt:
-        fail("interrupted; the same command goes on with what is missing", code=ExitCode.INTERRUPTED)
+        fail("interrupted; the same command resumes", code=ExitCode.INTERRUPTED)
     except BrokenPipeError:
         pipe_closed()
     except SystemExit as error:  # rich exits with 1 where nobody reads: that would be a "no"

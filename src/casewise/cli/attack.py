@@ -210,7 +210,7 @@ class Attack:
 def robustness(
     run: RunArgument, /, *, numbers: Numbers = NumbersOptions(), documents: Documents = DocumentOptions()
 ) -> None:
-    """What attacks did to a judge's verdicts, paired with the items as they are: print the main numbers, write the page.
+    """Report how attacks changed verdicts, compared with the same items without attack.
 
     Parameters
     ----------

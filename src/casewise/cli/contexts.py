@@ -51,7 +51,7 @@ def select(
     movable: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
+    """Select queries, balanced by category, and begin a draft. Duplicates are named and left out.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def generate(
     calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
 ) -> None:
-    """Have a model write the contexts that are missing. The same command again goes on where it stopped.
+    """Generate the missing contexts with a model. The same command resumes.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
         note(f"  {count} {reason}")
     tell_pending(summary)
     if summary.stopped:
-        note(f"stopped: {summary.stopped}; the same command goes on")
+        note(f"stopped: {summary.stopped}; the same command resumes")
     if summary.failed:
         note(f"again, these alone: casewise contexts generate {draft} --which failed --model MODEL")
     note(f"next: casewise contexts check {draft}")
@@ -211,7 +211,7 @@ def check(
     calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
 ) -> None:
-    """Look for drift, contradictions, misplaced words, give-aways, leaks and copies, and say where the review stands.
+    """Check contexts for drift, contradictions, misplaced words, give-aways, leaks and copies; show the progress of the review.
 
     Reviewers see what is found.
 
@@ -269,7 +269,7 @@ def release(
     unreviewed: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Write an immutable, checksummed benchmark; refused while any context is not signed off, but with --unreviewed.
+    """Write an immutable benchmark with checksums. Every context must be approved, except with --unreviewed.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of 
 
 @app.command(name="list")
 def list_() -> None:
-    """Public benchmarks that casewise knows by name: size, what is judged, who labelled it, licence, source."""
+    """List public benchmarks by name, with size, content, labels, licence and source."""
     known = api.public_benchmarks()
     if as_json():
         print_json({"benchmarks": [asdict(benchmark) for benchmark in known]})
@@ -136,7 +136,7 @@ def import_(
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
 ) -> None:
-    """Make a benchmark of your own labelled cases. Columns that are not named are guessed from their names.
+    """Import your own labelled cases as a benchmark. Columns without an option are found by their names.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def fit(
     html: Path | None = None,
     markdown: Path | None = None,
 ) -> None:
-    """Fit thresholds on a judge's run and write them, with what they were measured to cost on held-out queries.
+    """Fit thresholds on a judge's run and write a decider, with its errors on held-out queries.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def ask(
     reply: Path | None = None,
     base_url: BaseUrlOption = None,
 ) -> None:
-    """What to do with one request: answer, refuse, or ask a person.
+    """Decide one request: answer, refuse, or ask a person.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def monitor(
     seed: int = 0,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Has the traffic moved from the benchmark, and which requests should people rate next?
+    """Test whether traffic differs from the benchmark, and draw requests for people to rate.
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ def compare(
     grader_labels: GraderLabelsOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Which judge agrees better with people, and is the difference real? With --says and --does: does a model do what it says?
+    """Compare judges on the same items. With --says and --does, compare a model's verdicts with its replies.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def leaderboard(
     with_texts: WithTextsOption = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Runs beside each other, published judges and baselines, with ranks that are intervals.
+    """Rank runs, published judges and baselines, with an interval for each rank.
 
     Parameters
     ----------
@@ -313,14 +313,14 @@ def gate(
     in_ci: Annotated[ContinuousIntegration, CI] = ContinuousIntegration(),
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Is this run worse than that one by more than is allowed? Exit 0: no. 1: yes. 3: these items, or an unfinished run, cannot tell.
+    """Check a run against a baseline and a limit. Exit 0: within it. 1: not. 3: undecided, or the run is unfinished.
 
     Parameters
     ----------
     run
         The run folder to be let through.
     baseline
-        The run folder that it is held against, with --max-drop.
+        The run folder to compare with, with --max-drop.
     max_drop
         Metric and largest drop allowed: accuracy=0.01,over_refusal=0.02.
     max_turned

@@ -59,7 +59,7 @@ class PlanOptions:
     """Leave out, in turn, every set of groups (groups) or every parameter (parameters)."""
     arms: ArmsOption = None
     repeats: PositiveInt = 1
-    """How often to ask each item."""
+    """Number of times to ask each item."""
     retry_unscored: NonNegativeInt = 0
     """How often to ask again if a reply gives no verdict, at most."""
 

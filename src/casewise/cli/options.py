@@ -48,7 +48,7 @@ SiteOption = Annotated[
     str | None, Parameter(help="The web app's address in a browser (https:// behind TLS); else CASEWISE_SITE_URL.")
 ]
 LabelsOption = Annotated[
-    str, Parameter(help="Label policy: votes, published or intended, with ,override:CATEGORY=unsafe where wanted.")
+    str, Parameter(help="Label policy: votes, published or intended, optionally with ,override:CATEGORY=unsafe.")
 ]
 OutputsOption = Annotated[
     Path | None, Parameter(help="A folder with judges' output files of the release; else CASEWISE_OUTPUTS.")
@@ -70,14 +70,14 @@ FormatOption = Annotated[
         name="--format", help="Format to print: html, markdown, latex, text or json. Default: for this terminal."
     ),
 ]
-WithTextsOption = Annotated[bool, Parameter(help="Write the texts of a benchmark whose terms restrict them.")]
+WithTextsOption = Annotated[bool, Parameter(help="Include the texts of a benchmark with terms.")]
 GraderLabelsOption = Annotated[
     Path | None,
     Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
 ]
 PhaseOption = Annotated[
     Literal["pilot", "main", "rehearsal", "preview"],
-    Parameter(help="Which round of the study: main or pilot.", show_choices=False),
+    Parameter(help="The round of the study: main or pilot.", show_choices=False),
 ]
 DryRunOption = Annotated[bool, Parameter(help="Print calls, tokens and cost, and call nobody.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]

@@ -119,9 +119,7 @@ def study(
     profile: Annotated[Profile, options_group("By the safe rates of every condition", 3)] = Profile(),
     pilot: Annotated[Pilot, options_group("By a pilot", 4)] = Pilot(),
     crowd: Annotated[Crowd, options_group("By a simulated crowd", 5)] = Crowd(),
-    shared: Annotated[
-        SharedWork, options_group("By how exactly a rate is to be known, beside a judge", 6)
-    ] = SharedWork(),
+    shared: Annotated[SharedWork, options_group("By the precision of a rate, with a judge's help", 6)] = SharedWork(),
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
     n: int | None = None,
@@ -129,7 +127,7 @@ def study(
     plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """How many people a study needs, or what so many can find. The test follows from what you give.
+    """Compute how many people a study needs, or what a number of people can find. The options choose the test.
 
     Parameters
     ----------
@@ -245,7 +243,7 @@ def judges(
     plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Two judges told apart: how many queries, by simulation on two runs or by assumptions (Miller 2024).
+    """Compute how many queries tell two judges apart, from two runs or from assumptions (Miller 2024).
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def note_unfinished(progress: api.RunProgress, run: Path) -> None:
     """Say what is left of a run, and that the same command goes on with it."""
     tell_pending(progress, run)
     if progress.stopped:
-        note(f"stopped: {progress.stopped}; the same command goes on with what is left")
+        note(f"stopped: {progress.stopped}; the same command resumes")
     if progress.n_unavailable:
         note(f"{progress.n_unavailable:,} items got no answer; the same command asks for them again")
 

@@ -34,7 +34,7 @@ def create(
     database: DatabaseOption = None,
     site_url: SiteOption = None,
 ) -> None:
-    """Create the study there, unpublished: look at it, then publish it.
+    """Create the study at Prolific, unpublished, so that you can look at it first.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def publish(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Let people in. From here on it costs money."""
+    """Publish the study. From now on it costs money."""
     published = api.prolific.publish(study, phase=phase, prolific_study=prolific_study, database=database)
     say(f"{published} is published", published=published)
 
@@ -100,7 +100,7 @@ def places(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Raise or lower the number of places to what the round needs now, as skips, leavers and voids re-open slots.
+    """Set the number of places to what the round needs now.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def reconcile(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """List Prolific's submissions against the people here with what to do about each, and do it after a yes.
+    """Compare Prolific's submissions with the people here, propose an action for each, and do it after your yes.
 
     Nobody is ever rejected from here.
 

@@ -211,7 +211,7 @@ def grade(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Say of every reply whether it answers, partly answers or refuses. Another grader costs no new replies.
+    """Grade every reply: answers, partly answers, or refuses. Another grader needs no new replies.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def try_graders(file: Path, graders: list[api.replying.Grader], calls: Calls, *,
 def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:
     """Remove the texts, unless something is left to grade."""
     if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
-        note("the replies' texts are kept: not all of them have a grade; the same command goes on")
+        note("the replies' texts are kept: not all of them have a grade; the same command resumes")
         return
     note(f"the texts of {api.replying.discard(replies):,} replies were removed; grades and digests stay")
 

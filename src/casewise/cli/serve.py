@@ -35,7 +35,7 @@ from casewise.settings import from_environment
 
 
 def doctor(*, reach: bool = False) -> None:
-    """What is installed, configured and reachable. Keys are never shown, only whether they are set.
+    """Show what is installed, configured and reachable. Keys are never shown, only whether they are set.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def doctor(*, reach: bool = False) -> None:
 
 
 def backup(file: Path, /, *, database: DatabaseOption = None) -> None:
-    """Write everything that people have done to one file. People may go on working meanwhile.
+    """Write the database of reviews and studies to one file. People can work meanwhile.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def backup(file: Path, /, *, database: DatabaseOption = None) -> None:
 
 
 def restore(file: Path, /, *, database: DatabaseOption = None) -> None:
-    """Put a backup into a new, empty database, SQLite or PostgreSQL, whichever it came from.
+    """Read a backup into a new, empty database, SQLite or PostgreSQL.
 
     Parameters
     ----------
@@ -121,21 +121,21 @@ class ServiceOptions:
     """A decider over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
 
     keys: Path | None = None
-    """A file with keys, one a line, of which one must come with each request."""
+    """A file with one key a line. Each request must carry one of them."""
     without_keys: bool = False
-    """Answer whoever reaches the port, also from other machines."""
+    """Answer requests without a key, also from other machines."""
     per_minute: PositiveInt | None = None
     """Requests a minute of one key."""
     timeout: PositiveFloat = 10.0
     """Seconds to wait for the judge."""
     fail: Literal["refuse", "answer", "ask"] | None = None
-    """What to do where the judge gives no value; default: as fitted."""
+    """The decision when the judge gives no value. Default: as fitted."""
     ask_as: Literal["flagged", "passed"] = "flagged"
-    """What ask is at /v1/moderations."""
+    """The meaning of ask at /v1/moderations."""
     shadow: bool = False
-    """Decide and count, and let everything through."""
+    """Decide and count, and let every request pass."""
     capture: Path | None = None
-    """Write a line a decision here; with CASEWISE_CAPTURE_KEY the texts too, encrypted."""
+    """Append one line for each decision to this file. CASEWISE_CAPTURE_KEY adds the texts, encrypted."""
     base_url: str | None = None
     """Address of the model's server; default: as fitted."""
 
@@ -149,9 +149,9 @@ class ViewOptions:
     open_: Annotated[bool, Parameter(name="--open")] = False
     """Open the page in a browser."""
     out: Path | None = None
-    """Write pages that open from disk to this new folder instead; with --with-texts also what chatbots wrote."""
+    """Write static pages to this new folder instead. --with-texts includes what chatbots wrote."""
     only: str = ""
-    """With --out: these items, as the address says behind its question mark."""
+    """With --out: these items, in the form of an address behind its question mark."""
     with_texts: WithTextsOption = False
 
 
@@ -161,11 +161,11 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: Port | None = None,
-    app: Annotated[AppOptions, options_group("The web app")] = AppOptions(),
-    service: Annotated[ServiceOptions, options_group("A decider")] = ServiceOptions(),
-    view: Annotated[ViewOptions, options_group("Runs")] = ViewOptions(),
+    app: Annotated[AppOptions, options_group("For the web app")] = AppOptions(),
+    service: Annotated[ServiceOptions, options_group("For a decider")] = ServiceOptions(),
+    view: Annotated[ViewOptions, options_group("For runs")] = ViewOptions(),
 ) -> None:
-    """Open something in a browser or over HTTP: the web app, a decider, runs to look around in, or a study to walk through.
+    """Open the web app, runs or a study in a browser, or serve a decider over HTTP.
 
     Without anything named it is the web app, with the review room and the studies. A study that is walked through happens
     in a database that is deleted when you stop.
@@ -388,7 +388,7 @@ def invite(
     database: DatabaseOption = None,
     site_url: SiteOption = None,
 ) -> None:
-    """Print a link with which somebody chooses a password, or links to a study, one for each person.
+    """Print a link to choose a password, or links to a study, one for each person.
 
     For people who are known it is a new link.
 

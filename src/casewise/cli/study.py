@@ -57,7 +57,7 @@ def rehearse(
     seed: int = 1,
     database: DatabaseOption = None,
 ) -> None:
-    """Send simulated people through the real pages. Nothing of it counts in the study.
+    """Send simulated people through the real pages. Their ratings never count.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def report(
     seed: int = 0,
     form: FormatOption = None,
 ) -> None:
-    """The whole analysis of a study's ratings: print the main tables, and write page, tables and figures.
+    """Analyse a study's ratings: print the main tables; write the page, tables and figures.
 
     An exported study is analysed as it was frozen; an option that differs is a departure, and the report says so.
 
@@ -279,7 +279,7 @@ def init(
 
 @app.command
 def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Path | None = None) -> None:
-    """Validate a study, and say what it needs and costs; with --freeze also promise it.
+    """Validate a study and print its needs and costs. --freeze fixes the design.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ def say_open(opened: api.studies.OpenRound, study: Path) -> None:
 
 @app.command
 def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
-    """How far each condition is."""
+    """Show the progress of each condition."""
     found = api.studies.status(study, phase=phase, database=database)
     seen = found.overview
     if as_json():
@@ -388,7 +388,7 @@ def set_state(
     yes: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Pause a round, let people in again, or say that it is over.
+    """Pause, reopen or close a round.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ def person(
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Leave out an annotator's ratings, delete what is known about the person; write to them or pay them at Prolific.
+    """Exclude or include one annotator, delete their data, or write to them or pay them at Prolific.
 
     Parameters
     ----------

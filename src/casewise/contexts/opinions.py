@@ -203,7 +203,7 @@ class OpinionSummary(RunProgress):
         if self.n_pending:
             rows.append(f"{self.n_pending} are out at the provider; the same command collects them")
         if self.stopped:
-            rows.append(f"stopped: {self.stopped}; the same command goes on with what is left")
+            rows.append(f"stopped: {self.stopped}; the same command resumes")
         return rows
 
 

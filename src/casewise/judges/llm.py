@@ -214,7 +214,7 @@ class LLMJudge:
         if self._failed_in_a_row >= self.patience:
             raise Unavailable(
                 f"{self._failed_in_a_row} calls in a row failed: {error}. What was judged is kept; the same command "
-                "goes on with the rest, and asks again for those that failed"
+                "resumes and repeats the calls that failed"
             ) from error
         return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
 

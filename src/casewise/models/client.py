@@ -287,7 +287,7 @@ class Outage:
                 if time.monotonic() - since + wait > self.longest_s:
                     raise WentAway(
                         f"a server that answered did not come back within {self.longest_s:g} s: {problem}. "
-                        "What was judged is kept; the same command goes on with the rest"
+                        "What was judged is kept; the same command resumes"
                     )
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, self.longest_wait_s)

@@ -219,9 +219,9 @@ class Prices:
     """US dollars for a million tokens."""
 
     input_usd: Annotated[float, Parameter(name="--price-in")]
-    """US dollars for a million tokens in."""
+    """Price of a million input tokens in US dollars."""
     output_usd: Annotated[float, Parameter(name="--price-out")]
-    """US dollars for a million tokens out."""
+    """Price of a million output tokens in US dollars."""
 
     def __post_init__(self) -> None:
         if not (self.input_usd >= 0 and self.output_usd >= 0):

@@ -30,7 +30,7 @@ class LocalOptions:
     device: str = "auto"
     """For hf: models: auto, cpu, cuda, mps."""
     batch_tokens: int = 8192
-    """For hf: models: tokens that go through at once."""
+    """For hf: models: tokens in one batch."""
     adapter: str | None = None
     """For an hf: chat model: the folder of a PEFT adapter (needs peft)."""
 

@@ -372,7 +372,7 @@ class Patience:
         self._failed += not isinstance(error, LeftUnanswered)
         if self._failed >= self.limit:
             raise Unavailable(
-                f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command goes on"
+                f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command resumes"
             ) from error
 
 

@@ -127,7 +127,7 @@ def test_a_stopped_run_goes_on_with_the_rest(here):
     second = asked(here, opinion())
 
     assert (first.n_calls, first.stopped) == (1, "interrupted")
-    assert first.lines("some/model")[-1] == "stopped: interrupted; the same command goes on with what is left"
+    assert first.lines("some/model")[-1] == "stopped: interrupted; the same command resumes"
     assert (second.resumed, second.n_calls) == (1, 1)
 
 
