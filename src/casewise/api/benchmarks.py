@@ -123,7 +123,7 @@ def import_cases(
     options: ImportOptions = ImportOptions(),
     ratings: RatingTable = RatingTable(),
 ) -> Benchmark:
-    """A benchmark of one's own labelled cases: a CSV or JSON Lines file with a case a row, or a rating a row.
+    """A benchmark of one's own labelled cases: a table with a case or a rating a row, or an annotation tool's export.
 
     Parameters
     ----------

@@ -141,7 +141,8 @@ def import_(
     Parameters
     ----------
     file
-        A CSV or JSON Lines file, a case a row; or with --annotator a rating a row, and with --wide a person a row.
+        A CSV or JSON Lines file, a case a row; or with --annotator a rating a row, and with --wide a person a row. Or what
+        Label Studio, Argilla or Potato export as JSON.
     target
         A new folder for the benchmark.
     parameter

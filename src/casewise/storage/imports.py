@@ -42,6 +42,7 @@ from casewise.records import (
 from casewise.records.base import content_id
 from casewise.records.context import OPTIONAL, stated
 from casewise.records.item import NO_CONTEXT_CONDITION
+from casewise.storage.annotation_tools import export_rows
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import (
     item_view,
@@ -255,7 +256,8 @@ class CaseRow(NamedTuple):
 
 
 def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
-    """The columns of a file and its rows; `.jsonl` and `.ndjson` are read as JSON Lines, all else as CSV.
+    """The columns of a file and its rows: `.jsonl` and `.ndjson` are JSON Lines, `.json` is an array or what an annotation tool
+    exports, and all else is CSV.
 
     Raises DataError: the file is neither, or holds nothing; the message says where.
     """
@@ -266,9 +268,10 @@ def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
         raise cannot_read(path, error) from error
     if problem := next((said for start, said in NOT_TEXT.items() if head.startswith(start)), None):
         raise DataError(path, None, problem)
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return of_mappings(path, objects(path))
-    return of_csv(path, read_text(path))
+    if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
+        return of_csv(path, read_text(path))
+    exported = export_rows(path)
+    return of_mappings(path, objects(path) if exported is None else exported)
 
 
 def objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -344,7 +347,7 @@ def case_row(path: Path, line: int, row: Mapping[str, Any]) -> CaseRow:
     cells: dict[str, Any] = {}
     for column, value in row.items():
         cell = value.strip() if isinstance(value, str) else value
-        if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
+        if cell is None or cell in ("", [], {}) or (isinstance(cell, float) and math.isnan(cell)):
             continue
         if isinstance(cell, str) and "\0" in cell:
             raise DataError(path, line, f"{column!r} holds a NUL character; it is no text, or was damaged")
@@ -608,7 +611,7 @@ def read_cases(
     *,
     ratings: RatingTable = RatingTable(),
 ) -> Benchmark:
-    """The benchmark that a CSV or JSON Lines file of cases holds; `about.remarks` says what the file lacks.
+    """The benchmark that a file of cases holds, or an annotation tool's export; `about.remarks` says what the file lacks.
 
     Raises ConfigurationError: a column is missing that only the file's owner can name; the message says with which
     option. DataError: a row cannot be read; the message names its line.
@@ -834,7 +837,10 @@ class Cases:
     def item(self, draft: Draft) -> Item:
         """The finished item."""
         columns = {name: plain(cell) for name, cell in draft.columns.items() if name not in self.varying}
-        return Item.model_validate(draft.item.as_json() | {"columns": columns or None}) if columns else draft.item
+        try:
+            return Item.model_validate(draft.item.as_json() | {"columns": columns or None}) if columns else draft.item
+        except ValidationError as error:
+            raise self.error(draft.first, what_is_wrong(error)) from error
 
     def know(self, row: CaseRow, annotator: str) -> None:
         """Keep an annotator's traits, and check that they are those of the rows before."""
