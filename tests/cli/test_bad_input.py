@@ -99,7 +99,10 @@ def test_the_program_ends_with_code_2_and_no_traceback(name, here):
 
 
 BAD_COMMANDS = [
-    (("show", "nowhere.json"), "no such benchmark; give demo, casebench, a benchmark folder or"),
+    (
+        ("show", "nowhere.json"),
+        "no such benchmark; give demo, a name that casewise data list shows, a benchmark folder or",
+    ),
     (("show", "."), "is no benchmark folder: it has no benchmark.json"),
     (("show", LONG), "File name too long"),
     (("show", "casebench"), "run: casewise data fetch casebench"),
@@ -109,7 +112,7 @@ BAD_COMMANDS = [
     ),
     (("show", "demo", "0"), "ids that begin with '0'"),
     (("show", "demo", "9" * 5000), "no item of the benchmark 'demo'"),
-    (("data", "fetch", "mnist"), "nothing to fetch is called 'mnist'; there is casebench"),
+    (("data", "fetch", "mnist"), "no public benchmark is called 'mnist'; casewise data list shows all"),
     (("judge", "demo", "--judge", "gtp-4"), "constant:safe, constant:unsafe, constant:intended"),
     (("judge", "demo", "--judge", "constant:maybe"), "it can be constant:safe"),
     (("judge", "demo", "--judge", "python:nothing:f"), "cannot import 'nothing': ModuleNotFoundError"),

@@ -24,6 +24,7 @@ from casewise.evaluate.judged_runs import long_table as long_table_of
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
+from casewise.evaluate.rules import RuleReport, rules_of_file, rules_of_run
 from casewise.evaluate.says_does import SaysDoesNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
@@ -64,6 +65,7 @@ __all__ = [
     "Gated",
     "Report",
     "ReportOptions",
+    "RuleReport",
     "SaysDoesReport",
     "Table",
     "audit",
@@ -82,6 +84,7 @@ __all__ = [
     "print_document",
     "report",
     "report_options",
+    "rule_match",
     "write_figures",
     "write_tables",
     "write_text",
@@ -479,6 +482,28 @@ class Board(DisplayedNumbers[Leaderboard]):
         write_text(place / "leaderboard.json", json_text(numbers))
         write_text(place / "index.html", html(leaderboard_page(self.found, reports)))
         return place / "index.html"
+
+
+def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:
+    """SafePyramid's own scores over whole cases, with intervals over conversations.
+
+    Parameters
+    ----------
+    source
+        A run folder over `safepyramid`, judged rule by rule; or a JSON Lines file with the `id` of each case and its predicted
+        `violated_rules`, null where there is no prediction.
+    benchmark
+        The benchmark, where it is not `safepyramid` or has moved since the run.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        The source cannot be read, or is over items that state no case and rule.
+    """
+    path = Path(source)
+    if path.is_file():
+        return [rules_of_file(path, as_benchmark("safepyramid" if benchmark is None else benchmark))]
+    return rules_of_run(path, benchmark)
 
 
 def leaderboard(
