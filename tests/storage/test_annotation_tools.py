@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,7 +25,7 @@ def annotation(person, *results, **more):
 
 SPAN = {"from_name": "spans", "to_name": "text", "type": "labels", "value": {"start": 0, "end": 3, "labels": ["A"]}}
 
-LABEL_STUDIO = [
+LABEL_STUDIO: list[dict[str, Any]] = [
     {
         "id": 7,
         "data": {"text": "May I see the file?", "role": "a nurse"},
@@ -42,7 +43,7 @@ LABEL_STUDIO = [
     },
 ]
 
-JSON_MIN = [
+JSON_MIN: list[dict[str, Any]] = [
     {"id": case, "text": text, "role": role, "verdict": verdict, "annotator": person}
     for case, text, role, verdict, person in (
         (7, "May I see the file?", "a nurse", "safe", 1),
@@ -52,7 +53,7 @@ JSON_MIN = [
     )
 ]
 
-ARGILLA = [
+ARGILLA: list[dict[str, Any]] = [
     {
         "id": one["id"],
         "fields": one["data"],
@@ -130,7 +131,7 @@ PROLIFIC = "task_id,Participant ID,text,META_role,verdict\n" + "\n".join(
 
 TEXTS = [{"id": str(row["id"]), "text": row["text"]} for row in JSON_MIN[::2]]
 
-EXPORTS = {
+EXPORTS: dict[str, Any] = {
     "label-studio.json": LABEL_STUDIO,
     "label-studio-min.json": JSON_MIN,
     "argilla.json": ARGILLA,
@@ -183,7 +184,7 @@ def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_pat
     assert not (tmp_path / "few").exists()
 
 
-BROKEN = {
+BROKEN: dict[str, Any] = {
     "a question called as a field": (
         "label-studio.json",
         [LABEL_STUDIO[0] | {"annotations": [annotation(1, choice("text", "safe"))]}],

@@ -21,7 +21,7 @@ from casewise.storage.load import Conversion, convert, load_benchmark, named_ben
 from casewise.storage.loaders import fetching
 from casewise.storage.loaders.casebench import CASEBENCH
 from casewise.storage.loaders.fetching import Fetched
-from casewise.storage.loaders.registry import is_fetched, loader_named, loaders
+from casewise.storage.loaders.registry import is_fetched, loader_named, loader_names
 
 __all__ = [
     "Benchmark",
@@ -236,20 +236,27 @@ class PublicBenchmark:
 
 def public_benchmarks() -> list[PublicBenchmark]:
     """Every public benchmark that casewise, or a package beside it, has a loader for."""
-    return [
-        PublicBenchmark(
-            loader.name,
-            loader.title,
-            loader.size,
-            loader.judged,
-            loader.labels_by,
-            loader.licence,
-            loader.source,
-            is_fetched(loader),
-            all(file.sha256 for file in loader.files),
+    return [public_benchmark(name) for name in loader_names()]
+
+
+def public_benchmark(name: str) -> PublicBenchmark:
+    try:
+        loader = loader_named(name)
+    except ConfigurationError as error:  # of another package: the others are listed all the same
+        return PublicBenchmark(
+            name, str(error), "cannot be loaded, see casewise plugins", "–", "–", "–", "–", False, False
         )
-        for loader in loaders()
-    ]
+    return PublicBenchmark(
+        loader.name,
+        loader.title,
+        loader.size,
+        loader.judged,
+        loader.labels_by,
+        loader.licence,
+        loader.source,
+        is_fetched(loader),
+        all(file.sha256 for file in loader.files),
+    )
 
 
 def fetch(

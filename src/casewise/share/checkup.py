@@ -16,7 +16,7 @@ from casewise.models.endpoints import ENDPOINTS, Endpoint
 from casewise.storage.loaders.casebench import CASEBENCH, PROMPTS
 from casewise.storage.loaders.fetching import fetched_file, is_fetched, place
 from casewise.storage.loaders.loader import Loader
-from casewise.storage.loaders.registry import load_fetched, loaders
+from casewise.storage.loaders.registry import load_fetched, own
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
@@ -76,7 +76,7 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
             )
             for endpoint in ENDPOINTS.values()
         ),
-        data=(*(fetched_state(one) for one in loaders() if one == CASEBENCH or is_fetched(one)), prompts_state()),
+        data=(*(fetched_state(one) for one in own().values() if one == CASEBENCH or is_fetched(one)), prompts_state()),
     )
 
 

@@ -10,7 +10,6 @@ from tests.support.command import Command
 from tests.support.public_benchmarks import FILES, write_files, written
 
 import casewise
-from casewise import plugins
 from casewise.api import fetch, public_benchmarks
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.files import cache_folder
@@ -256,26 +255,3 @@ def test_the_release_is_pinned_as_its_design_says():
     assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
     assert place(CASEBENCH, data).name == "casebench-49bc10879c53.json"
     assert place(CASEBENCH, CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
-
-
-def test_a_benchmark_of_another_package_goes_by_its_name(tmp_path, monkeypatch, command):
-    site = tmp_path / "site"
-    metadata = site / "ward-0.1.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ward\nVersion: 0.1\n")
-    (metadata / "entry_points.txt").write_text(
-        "[casewise.benchmarks]\nward = ward_cases:WARD\nbroken = ward_cases:no\n"
-    )
-    (site / "ward_cases.py").write_text(
-        "from casewise.storage.loaders.xstest import XSTEST\nfrom dataclasses import replace\n"
-        "WARD = replace(XSTEST, name='ward')\nno = 3\n"
-    )
-    monkeypatch.syspath_prepend(site)
-    plugins.found.cache_clear()
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes(written("a.csv", FILES["xstest"]["xstest_prompts.csv"]))
-
-    assert command("data", "fetch", "ward", "--accept-terms", "--from", copy).code == 0
-    assert casewise.load("ward").name == "ward"
-    assert "'broken' of another package is 3, not a Loader" in command("data", "fetch", "broken").err
-    plugins.found.cache_clear()

@@ -13,7 +13,7 @@ from tests.support.public_benchmarks import FILES, FLUENCY, SAFETY, dices_rows, 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
 from casewise.stats.agreement import alpha_by_level
 from casewise.storage import load_benchmark, read_benchmark, write_benchmark
-from casewise.storage.loaders.registry import loader_named, loaders
+from casewise.storage.loaders.registry import loader_named, loader_names
 
 
 def loaded(name, folder, **changed):
@@ -279,7 +279,7 @@ def test_a_file_that_was_changed_at_random_loads_or_is_refused(name, place, data
 
 
 def test_names_are_listed_once_and_one_that_is_nearly_right_is_suggested():
-    assert len(loaders()) == len({loader.name for loader in loaders()})
+    assert len(loader_names()) == len(set(loader_names()))
     with pytest.raises(
         ConfigurationError, match=r"no public benchmark is called 'plurihams' \(did you mean 'pluriharms'\?\)"
     ):

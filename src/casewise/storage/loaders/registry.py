@@ -47,11 +47,6 @@ def loader_names() -> tuple[str, ...]:
     return (*own(), *(name for name in plugin_names("benchmarks") if name not in own()))
 
 
-def loaders() -> tuple[Loader, ...]:
-    """Every loader. Raises ConfigurationError: one of another package cannot be loaded."""
-    return tuple(map(loader_named, loader_names()))
-
-
 def find_loader(name: str) -> Loader | None:
     """The loader called `name`, or None. Raises ConfigurationError: another package brings it, and it cannot be loaded."""
     if name in own():
@@ -84,4 +79,4 @@ def load_fetched(loader: Loader) -> Benchmark:
     )
 
 
-__all__ = ["find_loader", "is_fetched", "load_fetched", "loader_named", "loader_names", "loaders"]
+__all__ = ["find_loader", "is_fetched", "load_fetched", "loader_named", "loader_names"]

@@ -1,0 +1,55 @@
+"""The tutorial's loader, installed as its page says, gives a benchmark by name."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.support.command import invoke
+
+import casewise
+from casewise import plugins
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "add-a-benchmark.md"
+
+
+def block(kind):
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    metadata = site / "ward-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: ward\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(
+        "[casewise.benchmarks]\nward = ward_cases:WARD\nbroken = ward_cases:VOTES\n"
+    )
+    (site / "ward_cases.py").write_text(block("python"))
+    Path("ward.csv").write_text(block("csv"))
+    monkeypatch.syspath_prepend(site)
+    plugins.found.cache_clear()
+    yield site
+    plugins.found.cache_clear()
+
+
+def test_the_tutorials_loader_is_short_and_its_commands_run(package):
+    assert len([line for line in block("python").splitlines() if line.strip()]) <= 32
+    for line in block("console").splitlines():
+        done = invoke(*shlex.split(line.removeprefix("$ casewise ")))
+        assert done.exit_code == 0, done.output
+
+    found = casewise.load("ward")
+    assert (found.counts.items, found.counts.ratings, len(found.annotators)) == (2, 4, 2)
+    assert "Requests on a ward" in invoke("show", "ward").stdout
+
+
+def test_a_file_in_another_shape_and_a_part_that_is_no_loader_are_refused(package):
+    Path("ward.csv").write_text(block("csv").replace(",?", ",perhaps"))
+    refused = invoke("data", "fetch", "ward", "--accept-terms", "--from", "ward.csv")
+    assert refused.exit_code == 2
+    assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.stderr.replace("\\", "")
+    assert "is {" in invoke("data", "fetch", "broken").stderr
+    assert "cannot be loaded, see casewise plugins" in invoke("data", "list").stdout
