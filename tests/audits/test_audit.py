@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from tests.audits.builders import Row, benchmark_of, crowd
 
+import casewise
 from casewise.audits import AuditOptions, Part, audit, kinds
 from casewise.audits.audit import matching
 from casewise.audits.subject import checked_codes
@@ -95,3 +96,11 @@ def test_a_finding_has_a_known_code():
     with pytest.raises(KeyError, match=r"made\.up"):
         Part("labels").add("made.up", "t", 0, {})
     assert all(code.count(".") == 1 for code in kinds())
+
+
+def test_requests_without_contexts_or_intents_have_numbers_that_are_json():
+    cases = [{"query": f"Request {place}?", "votes": ["safe"] * (1 + place % 3) + ["unsafe"]} for place in range(30)]
+    numbers = audit(casewise.load_frame(cases, "requests"), options=QUICK).as_json()
+
+    assert numbers["measured"]["baseline"]["constants"]["constant:safe"]["published"] is None
+    json.dumps(numbers, allow_nan=False)

@@ -237,14 +237,15 @@ def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> t
     return estimate(sample if read.all() else sample.where(read), metrics=metrics)
 
 
-def constants(subject: Subject) -> dict[str, dict[str, float]]:
-    """Accuracy of constant verdicts and of the intent, under both policies."""
+def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
+    """Accuracy of constant verdicts and of the intent, under both policies; None where no item has a label of the policy."""
     n, accuracy = len(subject.items), metric_named("accuracy")
     verdicts = {"constant:safe": np.ones(n), "constant:unsafe": np.zeros(n), "constant:intended": subject.intended}
     return {
         name: {
-            policy.base: value_of(accuracy, judged(subject.items, values, elicitation="binary", policy=policy))
+            policy.base: None if np.isnan(value) else value
             for policy in (VOTES, PUBLISHED)
+            for value in [value_of(accuracy, judged(subject.items, values, elicitation="binary", policy=policy))]
         }
         for name, values in verdicts.items()
     }
