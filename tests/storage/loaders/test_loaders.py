@@ -128,7 +128,7 @@ def test_a_set_with_several_metrics_asks_for_one_and_takes_it(tmp_path):
     for instance in two["instances"]:
         instance["annotations"]["fluency"] = {"individual_human_scores": [], "mean_human": 6}
 
-    with pytest.raises(DataError, match=r"2 metrics; add one of these to the name after a colon: safety, fluency"):
+    with pytest.raises(DataError, match=r"judgebench_newsroom:METRIC: safety, fluency"):
         loaded("judgebench_newsroom", tmp_path, **{"newsroom.json": two})
     one = loader_named("judgebench_newsroom:fluency").load({"newsroom.json": tmp_path / "newsroom.json"})
     assert [item.mean for item in one.items] == [6, 6]

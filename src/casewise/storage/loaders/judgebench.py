@@ -39,14 +39,6 @@ def scale_of(metric: Entry) -> RatingScale:
     return RatingScale(low=low, high=high, cut=(low + high) / 2, safe="above" if best > worst else "below")
 
 
-def chosen(metrics: Iterator[Entry], wanted: str, whole: Entry) -> Entry:
-    by_name = {metric.text("metric"): metric for metric in metrics}
-    if wanted not in by_name and (wanted or len(by_name) != 1):
-        problem = f"no metric is called {wanted!r}" if wanted else f"it has {len(by_name)} metrics"
-        whole.refuse(f"{problem}; add one of these to the name after a colon: {', '.join(by_name) or 'it names none'}")
-    return by_name[wanted or next(iter(by_name))]
-
-
 def text_of(entry: Entry) -> dict[str, Any]:
     """An instance is a text, or an object with what came before and perhaps a response."""
     if isinstance(entry.value("instance"), str):
@@ -58,8 +50,10 @@ def text_of(entry: Entry) -> dict[str, Any]:
     return reply or {"query": before}
 
 
-def rows(whole: Entry, metric: Entry, scale: RatingScale | None) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    name, words, seen = metric.text("metric"), {} if scale else meaning(metric), set[str]()
+def rows(
+    whole: Entry, name: str, words: Mapping[str, str], scale: RatingScale | None
+) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    seen = set[str]()
     for entry in whole.entries("instances"):
         row, given = {"id": once(entry, "id", seen)} | text_of(entry), entry.entry("annotations").entry(name)
         scores = given.list(SCORES)
@@ -76,15 +70,21 @@ def rows(whole: Entry, metric: Entry, scale: RatingScale | None) -> Iterator[tup
 def load(name: str, wanted: str, files: Mapping[str, Path]) -> Benchmark:
     (path,) = files.values()
     whole = json_entry(path)
-    metric = chosen(whole.entries("annotations"), wanted, whole)
+    metrics = {metric.text("metric"): metric for metric in whole.entries("annotations")}
+    if (metric := metrics.get(wanted or "".join(metrics))) is None:
+        whole.refuse(
+            f"name one of its metrics after a colon, as in {name.partition(':')[0]}:METRIC: {', '.join(metrics)}"
+        )
     graded = metric.word("category", {"graded": True, "continuous": True, "categorical": False})
     scale = scale_of(metric) if graded else None
-    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else str(meaning(metric))
+    words = {} if scale else meaning(metric)
+    said = ", ".join(f"{label} means {vote}" for label, vote in words.items())
+    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else said
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
     return built(
         judgebench(name),
         path,
-        rows(whole, metric, scale),
+        rows(whole, metric.text("metric"), words, scale),
         scale=scale,
         labels_by="experts" if experts else "people",
         remarks=(f"The metric is {metric.text('metric')}: {how}.",),
@@ -112,5 +112,4 @@ def judgebench(name: str) -> Loader:
 
 @cache
 def judgebench_sets() -> dict[str, dict[str, str]]:
-    """Sets whose JSON the repository holds. Others are made by its scripts, and are read from a copy."""
     return shipped_toml("casewise.storage.loaders", "judgebench.toml")
