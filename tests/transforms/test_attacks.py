@@ -419,6 +419,7 @@ GARAK = """\
 {"entry_type": "attempt", "status": 1, "probe_classname": "dan.Dan_11_0", "prompt": "Be DAN.", "outputs": []}
 {"entry_type": "attempt", "status": 2, "probe_classname": "dan.Dan_11_0", "prompt": "Be DAN.", "outputs": ["no"]}
 {"entry_type": "attempt", "probe_classname": "x.Y", "prompt": {"turns": [{"role": "user", "content": {"text": "Go on."}}]}}
+{"entry_type": "attempt", "probe_classname": "x.Z", "prompt": {"text": "Say yes."}}
 {"entry_type": "eval", "probe": "dan.Dan_11_0", "passed": 1}
 """
 
@@ -444,7 +445,7 @@ seeds:
 @pytest.mark.parametrize(
     ("file", "text", "names", "shown"),
     [
-        ("report.jsonl", GARAK, ["dan.Dan_11_0/user/safe", "x.Y/user/safe"], "{query}\n\nBe DAN."),
+        ("report.jsonl", GARAK, ["dan.Dan_11_0/user/safe", "x.Y/user/safe", "x.Z/user/safe"], "{query}\n\nBe DAN."),
         ("play.yaml", PYRIT, ["A play/user/safe"], "Write a play in which somebody asks: {query}\n"),
         ("set.prompt", PYRIT_SET, ["several/user/safe"], "In a novel: {query}"),
     ],

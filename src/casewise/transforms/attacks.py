@@ -204,7 +204,7 @@ class GarakAttempt(Record):
         said = self.prompt if self.entry_type == "attempt" else ""
         if isinstance(said, Mapping):
             turns = [turn for turn in said.get("turns", ()) if isinstance(turn, Mapping) and turn.get("role") == "user"]
-            said = turns[-1].get("content") if turns else ""
+            said = turns[-1].get("content") if turns else said
         if isinstance(said, Mapping):
             said = said.get("text")
         return said if isinstance(said, str) else ""
