@@ -32,7 +32,7 @@ CHANGES = ("Raise", "Set", "Switch", "Allow", "Close", "Cancel", "Move", "Delete
 
 def careful(query: str, context: Mapping[str, Any]) -> float:
     """P(safe) by who asks and what for, a little unsure, and wrong on one case in twenty."""
-    who = context["recipient"]["type"]
+    who = context.get("recipient", {}).get("type", "somebody unknown")
     kind = (
         "changes" if query.startswith(CHANGES) else "data" if "account" in query and "tariff" not in query else "public"
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.support.command import invoke
-from tests.support.deciders import judged_demo
+from tests.support.deciders import MODULE, judged_demo
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
@@ -117,3 +117,19 @@ def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folde
     assert gone.exit_code == 2
     assert server.url in gone.stderr
     assert "refuse" not in gone.stdout
+
+
+def test_a_judge_that_raises_is_said_with_its_place_and_no_decision(folder, monkeypatch):
+    """A person asks: a refusal would look like one."""
+    run("decider", "fit", "run", "--ratio", "2")
+
+    def broken(query, context):
+        raise KeyError("recipient")
+
+    monkeypatch.setattr(f"{MODULE}.mostly_right", broken)
+    said = run("decider", "ask", "decider.json", "--query", "What dose?")
+
+    assert said.exit_code == 2
+    assert "failed on its first item" in said.stderr
+    assert "KeyError" in said.stderr
+    assert said.stdout == ""

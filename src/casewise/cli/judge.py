@@ -148,6 +148,8 @@ def print_several(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) ->
     if all_done(runs, planned):
         paths = [run.path for run in runs]
         note(f"next: casewise leaderboard {shlex.join(map(str, paths))}")
+        if api.n_benchmarks(runs) == 1:
+            note(f"next, to deploy one: casewise recommend {shlex.join(map(str, paths))}")
         show((api.leaderboards(*paths) if api.n_benchmarks(runs) > 1 else api.compare(*paths)).document)
 
 

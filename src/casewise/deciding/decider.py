@@ -442,8 +442,14 @@ class Decider:
         ------
         ModelError
             The judge's model cannot be reached, or does not answer; the message names its address.
+        JudgeError
+            The judge fails on this request, as a function does that raises an error; the message says where.
         """
+        if isinstance(self.judge, CallableJudge):
+            self.judge.own.works = False  # what it raises is then said, and not counted as no value
         found = self.waited(self.decision(request, raises=True))
+        if found.failed == UnscoredReason.JUDGE_FAILED.value:
+            raise JudgeError(f"{self.judge.name} failed on this request; casewise judge says more of it")
         if found.failed == UnscoredReason.UNAVAILABLE.value:
             address = getattr(getattr(self.judge, "client", self.judge.model), "endpoint", None)
             where = f" at {address.base_url}" if address else ""
@@ -451,7 +457,7 @@ class Decider:
         return found
 
     async def decision(self, request: DecisionRequest, *, raises: bool = False) -> Decided:
-        """As `decide_async`, of a request as an object. What is wrong with a model is raised only where `raises` says so."""
+        """As `decide_async`, of a request as an object. What is wrong with a model or a judge is raised only where `raises` says so."""
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
@@ -461,10 +467,11 @@ class Decider:
         began = time.perf_counter()
         try:
             answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
-        except ModelError as error:
+        except (ModelError, JudgeError) as error:
             if raises:
                 raise
-            answer = Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=type(error).__name__))
+            reason = UnscoredReason.UNAVAILABLE if isinstance(error, ModelError) else UnscoredReason.JUDGE_FAILED
+            answer = Answer(Unscored(reason=reason, detail=type(error).__name__))
         except TimeoutError:
             return self.failed("timeout", unmeasured)
         except ConfigurationError:

@@ -21,6 +21,7 @@ from casewise.replies.behaviour import replies_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table
+from casewise.storage.columns import column_of_records
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
 
@@ -84,6 +85,12 @@ class ViewedTable(ShortRepr):
         return pl.DataFrame(found, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
 
     @cached_property
+    def ids(self) -> pl.DataFrame:
+        """Ids in the owner's file in lower case, by `place`; of items that have one."""
+        own = column_of_records(self.benchmark.items, "source_id")
+        return self.items.select("place", text=own.cast(pl.String).str.to_lowercase()).drop_nulls()
+
+    @cached_property
     def replies(self) -> pl.DataFrame:
         """Replies in lower case, by `item_id`, of the judgements that count."""
         texts = pl.col("raw_reply").str.to_lowercase().alias("text")
@@ -112,7 +119,7 @@ class ViewedTable(ShortRepr):
 
     def keep_from(self, before: ViewedTable) -> None:
         """Take over what only the benchmark decides: it is worked out once, however often judgements come in."""
-        known = ("queries", "contexts", "categories", "conditions", "notices")
+        known = ("queries", "contexts", "ids", "categories", "conditions", "notices")
         self.__dict__.update({name: before.__dict__[name] for name in known if name in before.__dict__})
 
     @property
@@ -382,9 +389,11 @@ def asked_of(place: int, wanted: ItemsWanted) -> Iterator[pl.Expr]:
 
 
 def mentions(table: ViewedTable, text: str, within: str) -> pl.Expr:
-    """Whether the query, the context or a reply of an item has `text` in it."""
+    """Whether the query, the context, a reply or, where all are searched, the owner's id of an item has `text` in it."""
     has = pl.col("text").str.contains(text, literal=True)
     hits: list[pl.Expr] = []
+    if within == "all":
+        hits.append(pl.col("place").is_in(table.ids.filter(has)["place"].implode()))
     if within in ("all", "query"):
         hits.append(pl.col("query_id").is_in(table.queries.filter(has)["query_id"].implode()))
     if within in ("all", "context"):

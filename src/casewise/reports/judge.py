@@ -781,7 +781,7 @@ def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: 
 def item_page(benchmark: Benchmark, item: Item) -> Document:
     """One item: its query, its context, and what people said."""
     return Document(
-        title=f"Item {item.id}",
+        title=f"Item {item.source_id or item.id}",
         subtitle=benchmark.title,
         notices=(f"SYNTHETIC DATA: {benchmark.about.synthetic}",) if benchmark.about.synthetic else (),
         sections=(Section("item", "The item", (item_exhibit(benchmark, item),), brief=True),),
@@ -798,7 +798,11 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
     unsure = f", {votes.unsure} unsure" if votes.unsure else ""
     return Exhibit(
         heading=f"{benchmark.category_of(item)}, {item.condition.replace('_', ' ')}",
-        facts=(("People", f"{votes.safe} of {votes.total} say safe{rate}{unsure}"), ("Intended", intent)),
+        facts=(
+            ("People", f"{votes.safe} of {votes.total} say safe{rate}{unsure}"),
+            ("Intended", intent),
+            *((name, as_text(said)) for name, said in (item.columns or {}).items()),
+        ),
         query=query.text,
         context=shown_groups(context.shown() if context else {}),
     )
@@ -809,6 +813,8 @@ def item_json(benchmark: Benchmark, item: Item) -> dict[str, Any]:
     query, context, votes = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.votes[item.id]
     return {
         "id": item.id,
+        "source_id": item.source_id,
+        "columns": item.columns,
         "query": query.text,
         "category": benchmark.category_of(item),
         "condition": item.condition,

@@ -297,7 +297,7 @@ def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
     return None if high >= MOST_QUERIES else max(high, fewest)
 
 
-MOST_QUERIES = 1_000_000
+MOST_QUERIES = 100_000
 """A promise that takes more is out of reach."""
 
 

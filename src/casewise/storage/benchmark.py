@@ -348,10 +348,13 @@ class Benchmark:
         return self.context[item.context_id].intended_safe
 
     def find(self, which: str) -> Item:
-        """The item whose id is, or begins with, `which`, or that stands at that place (from 1).
+        """The item that its owner's file calls `which`, whose id is or begins with it, or that stands at that place (from 1).
 
         Raises BenchmarkError: there is no such item, or more than one.
         """
+        owned = [item for item in self.items if item.source_id == which]
+        if len(owned) == 1:
+            return owned[0]
         if which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
             return self.items[int(which) - 1]
         found = [item for item in self.items if item.id.startswith(which) or item.id.startswith(f"i_{which}")]

@@ -384,6 +384,7 @@ def write_csv(table: pl.DataFrame, path: Path) -> Path:
     """Write any table in that way."""
     texts = [name for name, kind in table.schema.items() if kind == pl.String]
     safe = table.with_columns(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts)
+    safe = safe.rename(harmless)
     with replacing(path) as file:
         file.write(BYTE_ORDER_MARK)
         safe.write_csv(file, quote_style="non_numeric", line_terminator="\r\n")

@@ -41,7 +41,7 @@ from casewise.evaluate.viewing import (
     columns_shown,
 )
 from casewise.notation import number
-from casewise.records import Item, scale_of
+from casewise.records import Item, as_text, scale_of
 from casewise.reports.document import short_name
 from casewise.reports.robustness import LaidOpen
 from casewise.runs.texts import made_in
@@ -331,6 +331,7 @@ def rows_of(room: Room, places: pl.Series, shown: tuple[int, ...]) -> Iterator[d
         yield {
             "place": row["place"],
             "query": room.text(benchmark.query[row["query_id"]].text),
+            "own_id": benchmark.items[row["place"]].source_id or "",
             "context": "" if room.withheld else short_context(benchmark, benchmark.items[row["place"]]),
             "category": row["category"],
             "condition": row["condition"].replace("_", " "),
@@ -408,6 +409,8 @@ def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series)
         "history": list(history(room, item)),
         "arms": [] if room.withheld else list(as_shown(room, item)),
         "note": room.notes.get(item.id),
+        "own_id": item.source_id or "",
+        "own": [] if room.withheld else [(name, as_text(said)) for name, said in (item.columns or {}).items()],
     }
 
 

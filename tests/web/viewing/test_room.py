@@ -213,3 +213,20 @@ def test_where_judges_differ_is_one_click_away_on_the_page_and_in_a_copy(client,
     write_view(viewed, tmp_path / "copy")
     assert 'href="differ.html"' in (tmp_path / "copy" / "index.html").read_text()
     assert f"{len(differing)} of 90 items" in (tmp_path / "copy" / "differ.html").read_text()
+
+
+def test_items_are_shown_and_found_by_their_owners_ids_with_the_owners_columns(tmp_path):
+    lines = ["id,query,context,label,channel", *(f"T-{n},Question {n}?,A nurse asks.,safe,desk {n}" for n in (1, 2, 3))]
+    (tmp_path / "cases.csv").write_text("\n".join(lines))
+    benchmark = api.import_cases(tmp_path / "cases.csv", tmp_path / "ward")
+    run = api.judge(tmp_path / "ward", "constant:safe", out=tmp_path / "run")
+    client = TestClient(create_view(view_runs([run.path]), port=PORT), base_url=HERE)
+    every, found = client.get("/").text, client.get("/", params={"q": "t-2"}).text
+    page = client.get("/item/2").text
+
+    assert all(f"T-{n}: Question {n}?" in every for n in range(1, 4))
+    assert "T-2: Question 2?" in found
+    assert "T-1: Question 1?" not in found
+    assert "<h1>Item T-2 " in page
+    assert "channel: desk 2" in page
+    assert benchmark.find("T-2") == benchmark.items[1]
