@@ -46,6 +46,7 @@ def test_a_written_file_has_every_option_with_a_comment_and_can_be_run(command, 
 
     assert command("init").code == 2
     assert (tmp_path / "eval.toml").read_text() == text
+    assert "--benchmark casebench" in command("init", "casebench").err
 
 
 def test_the_keys_are_the_options_of_judge():

@@ -135,6 +135,10 @@ def init(
     judge
         Who judges, as for casewise judge. May be repeated.
     """
+    if file.suffix != ".toml":
+        raise ConfigurationError(
+            f"a run file ends in .toml, and {str(file)!r} does not; a benchmark is given as --benchmark {shlex.quote(str(file))}"
+        )
     if file.exists():
         raise ConfigurationError(f"{file} exists, and nothing is overwritten; choose another name")
     api.write_text(file, run_file(file, {"benchmark": benchmark, "judge": judge, "out": f"runs/{file.stem}"}))
