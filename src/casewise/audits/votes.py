@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,8 @@ def audit_people(subject: Subject, part: Part) -> None:
     for name, measured in (("agreement_with_unsure", alpha_with_unsure), ("agreement_on_scale", alpha_of_scale)):
         if (found := measured(subject)) is not None:
             m[name] = asdict(found)
+    if groups := groups_of_annotators(subject):
+        m["groups"] = groups
     rng = np.random.default_rng(subject.options.seed)
     agreed = curve = None
     try:
@@ -123,6 +125,50 @@ def alpha_of_scale(subject: Subject) -> LevelAlpha | None:
         )
     except StatisticsError:
         return None
+
+
+LEAST_OF_GROUP = 2
+"""Annotators of a group from which its rate has an interval over people."""
+
+
+def groups_of_annotators(subject: Subject) -> list[dict[str, Any]]:
+    """Return for each value of each trait how many annotators have it, and the share of their votes that are safe.
+
+    The interval is over items and over the people of the group. People of two groups rate the same items, so that the
+    intervals of two groups say little of their difference.
+    """
+    raters, traits = subject.raters, subject.benchmark.trait
+    if raters is None:
+        return []
+    rows = []
+    for trait in traits.columns[1:]:
+        for value in traits[trait].drop_nulls().unique(maintain_order=True):
+            mine = (traits[trait] == value).fill_null(value=False).to_numpy()[raters.annotator]
+            people = len(np.unique(raters.annotator[mine]))
+            if people < LEAST_OF_GROUP:
+                continue
+            item, safe = raters.item[mine], raters.safe[mine]
+            size = len(subject.items)
+            terms = {
+                "safe": np.bincount(item, weights=safe, minlength=size),
+                "votes": np.bincount(item, minlength=size),
+            }
+            measured = TotalsByCluster.of(
+                {name: column.astype(np.float64) for name, column in terms.items()}, subject.query
+            ).measure(share("safe_rate", "safe", "votes"))
+            given = Given(item, raters.annotator[mine], safe)
+            found = estimate_of(replace(measured, votes=of_each(given, (safe - measured.value) / len(safe))))
+            rows.append(
+                {
+                    "trait": trait,
+                    "value": value,
+                    "annotators": people,
+                    "votes": len(safe),
+                    "safe_rate": found.estimate,
+                    "safe_rate_interval": found.limits,
+                }
+            )
+    return rows
 
 
 def given_by(subject: Subject, value: pl.Series) -> Given | None:

@@ -48,7 +48,10 @@ SiteOption = Annotated[
     str | None, Parameter(help="The web app's address in a browser (https:// behind TLS); else CASEWISE_SITE_URL.")
 ]
 LabelsOption = Annotated[
-    str, Parameter(help="Label policy: votes, published or intended, optionally with ,override:CATEGORY=unsafe.")
+    str,
+    Parameter(
+        help="Label policy: votes, published, intended or mean, optionally with ,unsure:half and ,override:CATEGORY=unsafe."
+    ),
 ]
 OutputsOption = Annotated[
     Path | None, Parameter(help="A folder with judges' output files of the release; else CASEWISE_OUTPUTS.")

@@ -209,7 +209,11 @@ def where_it_fails(errors: RefusalRates) -> Iterator[str]:
         f"lets through {percent(errors.harm.estimate)} of what they find unsafe": errors.n_unsafe,
     }
     clear = " and ".join(part for part, items in parts.items() if items)
-    yield f"Where {level}, it {clear}." if clear else f"On no item do {level}, so nothing says which way it fails."
+    yield (
+        f"Where {level}, it {clear}."
+        if clear
+        else f"No votes show an item on which {level}, so nothing says which way it fails."
+    )
 
 
 def which_way(errors: RefusalRates) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from casewise.audits import Audit, Finding, Part, kinds
 from casewise.audits.subject import EFFECTS, spoken_name
 from casewise.audits.words import SUBSETS
-from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.notation import NOTHING, count, interval, number, p_value, percent, points, share
 from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_by, table_of
 from casewise.reports.judge import item_exhibit
 
@@ -228,6 +228,19 @@ def people_blocks(part: Part) -> Iterator[Block]:
         yield Prose(
             f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions. That part of the highest "
             "possible r is the contrast between conditions."
+        )
+    if "groups" in m:
+        of_group: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "Trait": lambda row: row["trait"],
+            "Value": lambda row: row["value"],
+            "Annotators": lambda row: count(row["annotators"]),
+            "Votes": lambda row: count(row["votes"]),
+            "Safe, 95 % interval": lambda row: share(row["safe_rate"], *(row["safe_rate_interval"] or (None, None))),
+        }
+        yield table_by("groups", "How often each group of annotators says safe", m["groups"], of_group)
+        yield Prose(
+            "The intervals are over items and over the people of the group. The groups rate the same items, so overlapping "
+            "intervals do not show that two groups agree."
         )
     if "panel" in m:
         columns: dict[str, Callable[[Mapping[str, Any]], str]] = {

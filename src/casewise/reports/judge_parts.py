@@ -125,6 +125,7 @@ LABELS = {
     "votes": "Against the majority of people's votes",
     "published": "Against people's votes and the author's intent, as published",
     "intended": "Against what the author of each context meant",
+    "mean": "Against the side of the cut on which people's mean rating lies",
 }
 
 
@@ -223,6 +224,7 @@ def policy_in_words(policy: str) -> str:
         "votes": "votes (the majority of people's votes)",
         "published": "published (votes and the author's intent, as the paper counts them)",
         "intended": "intended (what the author of each context meant)",
+        "mean": "mean (the side of the cut on which the mean rating lies)",
     }
     base, _, rest = policy.partition(",")
     return words[base] + (f", {rest}" if rest else "")

@@ -402,9 +402,10 @@ class Benchmark:
         if unrated := int(((columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()).sum()):
             said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
         if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
+            by_mean = "" if self.about.scale is None or self.about.scale.cut is None else ", and so does --labels mean"
             said.append(
                 f"{means:,} of {len(self.items):,} items have a published mean and no single ratings: metrics on the scale "
-                "use it, and nothing can be said of how far people agree."
+                f"use it{by_mean}, and nothing can be said of how far people agree."
             )
         if (clusters := columns["cluster"].n_unique()) != len(self.queries) and any(
             item.cluster for item in self.items
