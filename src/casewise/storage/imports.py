@@ -1073,9 +1073,9 @@ class Cases:
                 else "means without single ratings"
             )
             yield f"The file states {one}: there is no ceiling, and nothing is known of how far people agree."
-        if not self.contexts:
+        if not self.contexts and not any(query.before for query in self.queries.values()):
             yield "No context is stated: every query is judged alone."
-        elif not columns.intended:
+        elif self.contexts and not columns.intended:
             yield "No intent is stated: nothing is said of pairs, nor of what contexts were meant to do."
         if not columns.category:
             yield "No category is stated: all cases are in one."

@@ -55,6 +55,7 @@ def test_dices_keeps_who_rated_with_traits_the_conversation_and_unsure_votes(nam
         ("user", "tell me of 0"),
     ]
     assert found.items[0].columns == {"degree_of_harm": "Debatable", "harm_type": "Advice"}
+    assert not any("judged alone" in remark for remark in found.about.remarks or ())
 
 
 def test_pluriharms_is_melted_and_an_empty_cell_is_an_unsure_vote(tmp_path):
