@@ -162,8 +162,9 @@ def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
         raise DataError(path, None, "no such file")
     target, found = place(loader, file), sha256(path)
     if file.sha256 is not None and found != file.sha256:
+        wanted = f"{file.name} of {file.url}" if file.url else file.name
         raise ChecksumMismatch(
-            path, None, f"is not the pinned release of {file.name}: sha256 is {found}, not {file.sha256}"
+            path, None, f"is not the pinned release of {wanted}: sha256 is {found}, not {file.sha256}"
         )
     if file.sha256 is None and recorded(target).is_file() and found != (first := checksum_of_first_fetch(target)):
         raise ChecksumMismatch(
