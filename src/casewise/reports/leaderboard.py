@@ -10,7 +10,7 @@ import polars as pl
 
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.published import PublishedNumbers
-from casewise.notation import NOTHING, number, percent, share
+from casewise.notation import NOTHING, number, percent
 from casewise.reports.document import (
     Block,
     Document,
@@ -88,8 +88,11 @@ def leaderboards_page(found: Leaderboards) -> Document:
     head = ("Judge", *found.names)
     frame = pl.DataFrame([*several_frame(found)], infer_schema_length=None)
     rows = [(name, *map(accuracy, row)) for name, row in {**found.rows, **found.yardsticks}.items()]
-    for name, value in (("One person, against the others", one_person), ("A second study (predicted)", second_study)):
-        cells = [*map(value, found.boards)]
+    people = [board.people for board in found.boards]
+    for name, cells in (
+        ("One person, against the others", [estimate_cell(one.one_person) for one in people]),
+        ("A second study (predicted)", [percent(one.same_again) for one in people]),
+    ):
         rows += [(name, *cells)] if set(cells) != {NOTHING} else []
     ranks = [(name, *(rank(row) if row else NOTHING for row in each)) for name, each in found.rows.items()]
     caption = "Accuracy by benchmark, 95 % interval of each cell alone"
@@ -104,7 +107,7 @@ def leaderboards_page(found: Leaderboards) -> Document:
         sections=(
             Section(
                 "brief",
-                "Who agrees best with the labels",
+                "The answer",
                 (
                     Prose(first_everywhere(found), lead=True),
                     replace(table_of("boards", caption, head, rows), frame=frame),
@@ -146,16 +149,7 @@ def accuracy(row: LeaderboardRow | None) -> str:
     if row is None:
         return NOTHING
     one = row.numbers.get("accuracy")
-    return "no verdicts" if one is None else share(one.estimate, one.ci_low, one.ci_high)
-
-
-def one_person(board: Leaderboard) -> str:
-    one = board.people.one_person
-    return NOTHING if one is None else share(one.estimate, one.ci_low, one.ci_high)
-
-
-def second_study(board: Leaderboard) -> str:
-    return percent(board.people.same_again)
+    return "no verdicts" if one is None else estimate_cell(one)
 
 
 def several_frame(found: Leaderboards) -> Iterator[dict[str, object]]:
