@@ -136,9 +136,11 @@ def for_page(drawn: str, *, name: str) -> str:
 
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
+    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
     wide = re.search(r'width="(\d+)', drawn)
-    limit = f'style="max-width:{round(1.5 * int(wide[1]))}px" ' if wide and int(wide[1]) < SMALL else ""
-    drawn = drawn.replace("<svg ", f'<svg aria-hidden="true" {limit}', 1)
+    if wide and int(wide[1]) < SMALL:
+        small = f'class="marks small" style="max-width:{round(1.5 * int(wide[1]))}px"'
+        drawn = drawn.replace('class="marks"', small, 1)
     for colour, variable in THEMED.items():
         drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)
     drawn = drawn.replace(f'font-family="{STYLE["font"]}"', 'font-family="inherit"')
