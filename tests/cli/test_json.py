@@ -101,7 +101,7 @@ def test_what_cannot_be_computed_says_why(casewise, here):
 
 
 def test_a_judge_that_answers_everything_has_an_unscored_rate_of_zero(casewise, here):
-    assert "│ Unscored          │    0.000 │" in casewise("report", "safe", "--full").out
+    assert "│ Unscored          │        0.0 % [0.0, 7.9] │" in casewise("report", "safe", "--full").out
 
 
 def test_replay_says_what_the_issue_promises(casewise):
