@@ -24,9 +24,7 @@ class Moody(Known):
 
     def believes(self, ask):
         shown = ask.shown
-        seed = int(
-            digest([ask.item.id, shown.query, list(shown.context), str(shown.context), str(shown.placement)])[:8], 16
-        )
+        seed = int(digest([ask.item.id, shown.query, list(shown.context), str(shown)])[:8], 16)
         return peoples(ask) != (seed % 10 < 2)
 
 
