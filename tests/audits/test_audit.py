@@ -52,7 +52,7 @@ def test_a_benchmark_without_ratings_says_what_it_left_out():
     found = audit(benchmark_of([replace(row, votes=()) for row in rows()]), options=QUICK)
 
     said = " ".join(found.left_out)
-    assert all(word in said for word in ("labels", "intent", "baseline", "people"))
+    assert all(word in said for word in ("labels", "intent", "baseline", "agreement"))
     json.dumps(found.as_json(), allow_nan=False)
 
 

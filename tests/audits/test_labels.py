@@ -110,7 +110,7 @@ def test_without_ratings_the_labels_are_left_out():
     part = looked(audit_labels, Subject(benchmark_of([replace(row, votes=()) for row in crowd(rng())])))
 
     assert part.findings == []
-    assert part.left_out == ["labels: the benchmark has no ratings."]
+    assert part.left_out == ["labels: the benchmark has none."]
 
 
 @pytest.mark.slow

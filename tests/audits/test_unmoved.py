@@ -27,9 +27,7 @@ def test_the_audit_names_queries_that_no_context_moves():
     ids = {query.text: query.id for query in benchmark.queries}
     (finding,) = looked(unmoved, Subject(benchmark)).findings
 
-    assert finding.title.startswith(
-        "2 of 6 queries get the same verdict from people under every context: 1 unsafe, 1 safe"
-    )
+    assert finding.title.startswith("2 of 6 queries have the same label under every context: 1 unsafe, 1 safe")
     assert finding.evidence["queries"] == {"unsafe": [ids["always refused"]], "safe": [ids["always answered"]]}
     assert finding.share == pytest.approx(4 / 11)
 

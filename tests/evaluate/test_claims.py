@@ -18,6 +18,7 @@ from casewise.reports.leaderboard import first_everywhere, tied
 from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
+from casewise.storage.wording import LabelWords
 from casewise.studies.analysis import AnalysisOptions
 
 CLAIM = re.compile(
@@ -25,7 +26,7 @@ CLAIM = re.compile(
     r"is worse|no worse|turns the most|turns a verdict|may be first|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
-    r"No verdict moved|would not help|at most the bound|right more often|turns the most|do not tell which"
+    r"No verdict moved|would not help|Words alone solve|at most the bound|right more often|turns the most|do not tell which"
 )
 
 CLAIMS = {
@@ -36,7 +37,8 @@ CLAIMS = {
     ("answer", "as often as "): "0 is on or between the limits, and the test of the margin rejects",
     ("answer", "is not told apart from "): "0 is on or between the limits, and no test of a margin rejects",
     ("answer", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
-    ("comparison", " agrees most with people ("): "the highest estimate; of two judges only where the interval holds no 0",
+    ("words", "Words alone solve this benchmark: a classifier of "): "the whole interval of the words' accuracy is above 90 %, and they beat the constant verdict",
+    ("comparison", " agrees most with "): "the highest estimate; of two judges only where the interval holds no 0",
     ("comparison", " It beats "): "the interval, corrected for all pairs, lies above 0",
     ("comparison", " It is not told apart from "): "the interval, corrected for all pairs, holds 0",
     ("comparison", "These items do not tell "): "of two judges: the interval holds 0",
@@ -103,7 +105,7 @@ DECIDER = {
     " takes a better judge or another threshold: ": "the error's held-out rate is not below the limit",
     " more queries, if its rate stays at ": "so many carry the promise at the held-out rate, and these queries do not",
     " may be within reach of these queries: ": "these queries are as many as carry the promise at the held-out rate",
-    "On held-out queries no item was answered or refused against most people.": "no decision was",
+    "On held-out queries no item was answered or refused against its label.": "no decision was",
     "Traffic differs from the benchmark in ": "Holm's p over all tests is below .05",
     "No difference from the benchmark is shown (": "it is not, and there were tests",
     "Too little traffic to compare with the benchmark: ": "fewer requests than are tested",
@@ -111,6 +113,7 @@ DECIDER = {
 """What the pages of a decider and of its traffic say, and when."""
 
 NO_CLAIM = re.compile(
+    r"“Second study” predicts|"
     r"All judges are measured|Each person in turn|A rank is an interval|So often would|Who is right|answers err more often"
     r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
 )
@@ -213,6 +216,7 @@ def beside(low, high):
         why_no_words=None,
         words_read="the context's words",
         words_held_out="queries",
+        labels=LabelWords("people"),
         people=People(None, 0, None, None),
         ahead_of_words=estimate(0.1, low, high),
     )

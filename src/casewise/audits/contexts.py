@@ -193,7 +193,7 @@ def unmoved(subject: Subject, part: Part) -> None:
     touched: BoolArray = subject.items["query_id"].is_in(list(verdicts)).to_numpy() & subject.with_context
     part.add(
         "contexts.unmoved",
-        f"{len(verdicts):,} of {len(subject.benchmark.queries):,} queries get the same verdict from people under every context: "
+        f"{len(verdicts):,} of {len(subject.benchmark.queries):,} queries have the same label under every context: "
         f"{len(by_verdict['unsafe']):,} unsafe, {len(by_verdict['safe']):,} safe.",
         float(touched.mean()),
         {"queries": by_verdict},
@@ -262,7 +262,7 @@ def one_verdict(subject: Subject, part: Part) -> None:
     word, other = ("safe", "unsafe") if labelled.max() > 0.5 else ("unsafe", "safe")
     part.add(
         "coverage.one-verdict",
-        f"People call no item {other}: a judge that always says {word} is always right.",
+        f"No item is labelled {other}: a judge that always says {word} is always right.",
         1.0,
         {"items": len(labelled), "verdict": word},
     )
@@ -302,7 +302,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
     """Agreement of the intent with people's majority: overall, by condition, and by category."""
     usable = ~np.isnan(subject.label) & ~np.isnan(subject.intended)
     if not usable.any():
-        part.left_out.append("intent against people: no item has both an intent and ratings.")
+        part.left_out.append("intent against labels: no item has both an intent and a label.")
         return
     by_votes, by_published = (
         judged_by_raters(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
@@ -328,7 +328,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
         n = int(against.sum())
         part.add(
             "intent.not-shared",
-            f"People's majority is against the author's intent on {n:,} of {int(usable.sum()):,} items.",
+            f"The label is against the author's intent on {n:,} of {int(usable.sum()):,} items.",
             n / len(subject.items),
             {
                 "agreement": both["votes"],
@@ -343,7 +343,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
     if share >= INTENT_TELLING:
         part.add(
             "intent.predicts-labels",
-            f"Copying the author's intent gives {votes.as_share} of people's labels ({percent(published.estimate)} under "
+            f"Copying the author's intent gives {votes.as_share} of the labels ({percent(published.estimate)} under "
             "the policy published): that leaves a judge little to add.",
             2 * share - 1,
             both,

@@ -26,6 +26,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, item_table, text, texts
 from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.load import worked_out
+from casewise.storage.wording import JudgedWords, LabelWords
 
 # A finding: something in a benchmark that changes what its numbers mean, with its evidence and what to do.
 
@@ -195,6 +196,16 @@ class Subject(ShortRepr):
     def items(self) -> pl.DataFrame:
         """One row an item: see `casewise.storage.benchmark_folder`."""
         return item_table(self.benchmark)
+
+    @cached_property
+    def judged(self) -> JudgedWords:
+        """The noun for what is judged."""
+        return JudgedWords.of(self.benchmark)
+
+    @cached_property
+    def labels(self) -> LabelWords:
+        """The words that follow from where labels come from."""
+        return LabelWords.of(self.benchmark)
 
     @cached_property
     def label(self) -> FloatArray:

@@ -39,7 +39,13 @@ PANELS = (1, 3, 5, 7, 9)
 def audit_people(subject: Subject, part: Part) -> None:
     """Agreement, reliability, ceilings and floors, and the panel curve."""
     if not subject.benchmark.ratings:
-        part.left_out.append("people: the benchmark has no ratings.")
+        part.left_out.append("agreement and ceilings: the benchmark has no labels.")
+        return
+    if not subject.labels.rated:
+        part.left_out.append(
+            f"agreement, panel curve and ceilings: an item has one label ({subject.labels.agreed_with}), so there is no agreement to "
+            "measure."
+        )
         return
     safe, votes, raters, m = subject.n_safe, subject.n_votes, subject.raters, part.measured
     for name, measured in (("agreement_with_unsure", alpha_with_unsure), ("agreement_on_scale", alpha_of_scale)):
@@ -200,9 +206,10 @@ LEAST_STABLE = 0.95
 def audit_labels(subject: Subject, part: Part) -> None:
     """Everything about votes, rates and labels. A benchmark without ratings leaves it out."""
     if not subject.benchmark.ratings:
-        part.left_out.append("labels: the benchmark has no ratings.")
+        part.left_out.append("labels: the benchmark has none.")
         return
-    for look in (rates, intent_votes, ties, unsure, stability, unrated):
+    every = (rates, intent_votes, ties, unsure, stability, unrated)
+    for look in every if subject.labels.rated else (rates, ties, unsure, unrated):
         look(subject, part)
 
 
@@ -342,7 +349,7 @@ def ties(subject: Subject, part: Part) -> None:
     published = labels(subject.items, PUBLISHED).weight[tied]
     part.add(
         "labels.ties",
-        f"{n:,} of {rated:,} items are ties: a rule, not people, settles their label.",
+        f"{n:,} of {rated:,} items are ties: a rule settles their label.",
         n / len(subject.items),
         {
             "ties": n,
@@ -430,7 +437,7 @@ def unrated(subject: Subject, part: Part) -> None:
     if without.any():
         part.add(
             "labels.unrated",
-            f"{int(without.sum()):,} of {len(without):,} items have no ratings; they count in no metric.",
+            f"{int(without.sum()):,} of {len(without):,} items have no label; they count in no metric.",
             float(without.mean()),
             {"items": int(without.sum())},
             items=subject.named(without),

@@ -34,6 +34,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
 from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out, worked_out_numbers
+from casewise.storage.wording import JudgedWords
 
 # The word baseline: how far vocabulary alone goes. A baseline is no accusation: people read the context
 # too.
@@ -105,9 +106,8 @@ def audit_baseline(subject: Subject, part: Part) -> None:
     }
     solution = solved_by_words(subject)
     if solution is not None:
-        part.add(
-            "baseline.solved", solution.sentence, 1.0, {"reads": solution.reads, "accuracy": solution.accuracy.picked()}
-        )
+        evidence = {"reads": solution.judged.said(READS[solution.reads]), "accuracy": solution.accuracy.picked()}
+        part.add("baseline.solved", solution.sentence, 1.0, evidence)
     vocabulary(subject, part)
     one_parameter(subject, part, single)
     if subject.reads != "query":
@@ -125,14 +125,15 @@ class Solution(NamedTuple):
     reads: Features
     accuracy: Estimate
     held_out: str
+    judged: JudgedWords
 
     @property
     def sentence(self) -> str:
         """That words alone solve the benchmark, for the first line of an audit and of every report."""
         right = share(self.accuracy.estimate, self.accuracy.ci_low, self.accuracy.ci_high)
         return (
-            f"Words alone solve this benchmark: a classifier of {READS[self.reads]}, tested on whole "
-            f"{self.held_out} that it did not learn from, gives the label on {right} of items. A high agreement here does "
+            f"Words alone solve this benchmark: a classifier of {self.judged.said(READS[self.reads])}, tested on whole "
+            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {right} of items. A high agreement here does "
             "not show that a judge weighs the case."
         )
 
@@ -150,7 +151,7 @@ def solved_by_words(subject: Subject) -> Solution | None:
         accuracy = accuracy_over_groups(subject, values)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
         if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
-            return Solution(reads, accuracy, subject.groups_held_out)
+            return Solution(reads, accuracy, subject.groups_held_out, subject.judged)
     return None
 
 
@@ -276,7 +277,7 @@ def vocabulary(subject: Subject, part: Part) -> None:
     main = m["baselines"][0]["votes"]["accuracy"]
     part.add(
         "baseline.vocabulary",
-        f"{READS[subject.reads].capitalize()} alone predict people's verdict on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
+        f"{subject.judged.said(READS[subject.reads]).capitalize()} alone predict the label on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
         f"of items; a constant verdict is right on {percent(gain.constant)}.",
         gain.share,
         {
@@ -304,7 +305,7 @@ def one_parameter(subject: Subject, part: Part, single: dict[str, FloatArray]) -
     best = holding[ranked[0]]
     part.add(
         "baseline.one-parameter",
-        f"Words of one parameter alone predict people's verdicts: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
+        f"Words of one parameter alone predict the labels: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
         f"items, the most of {len(gains)} parameters; a constant verdict is right on {percent(best.constant)}.",
         min(1.0, best.share) / 2,
         {
@@ -319,7 +320,7 @@ def query_alone(subject: Subject, part: Part, values: FloatArray) -> None:
     if gain.holds():
         part.add(
             "baseline.query",
-            f"Words of the query alone predict people's verdict on {percent(gain.accuracy)} of items; a constant verdict is "
+            f"Words of the {subject.judged.one} alone predict the label on {percent(gain.accuracy)} of items; a constant verdict is "
             f"right on {percent(gain.constant)}.",
             gain.share,
             {"accuracy": gain.accuracy, "gain": gain.gain, "z": gain.z},
@@ -343,8 +344,8 @@ def shortcut(subject: Subject, part: Part) -> None:
         return
     part.add(
         "baseline.shortcut",
-        f"With contexts exchanged between queries, the words predict {percent(on_moved)} of people's verdicts instead of "
-        f"{percent(on_stayed)}: the prediction stays, people's verdict changes.",
+        f"With contexts exchanged between queries, the words predict {percent(on_moved)} of the labels instead of "
+        f"{percent(on_stayed)}: the prediction stays, the label changes.",
         drop / max(1e-9, on_stayed),
         {
             "exchanged_items": int(moved.sum()),
@@ -367,8 +368,8 @@ POSSIBLY_HARD = 0.05
 """An item belongs to `hard` where so many splits of its votes would choose it."""
 
 SUBSETS: dict[str, str] = {
-    "clear": f"at least {100 * AGREEMENT:.0f} % of people agree",
-    "close": f"fewer than {100 * AGREEMENT:.0f} % of people agree",
+    "clear": f"at least {100 * AGREEMENT:.0f} % of the votes agree",
+    "close": f"fewer than {100 * AGREEMENT:.0f} % of the votes agree",
     "low-margin": "the third of items about which a classifier on the context's words is least sure; no label is looked at",
     "hard": "that classifier is wrong, by one half of the votes; scored by the other half",
 }
@@ -423,7 +424,11 @@ def close(subject: Subject) -> BoolArray:
 
 def rates(subject: Subject, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if not subject.benchmark.ratings:
-        raise BenchmarkError(f"--items {name} needs people's ratings, and {subject.benchmark.name!r} has none")
+        raise BenchmarkError(f"--items {name} needs labels, and {subject.benchmark.name!r} has none")
+    if not subject.labels.rated:
+        raise BenchmarkError(
+            f"--items {name} needs several votes an item, and {subject.benchmark.name!r} has {subject.labels.agreed_with}"
+        )
     rated = subject.n_votes > 0
     return np.where(rated, subject.n_safe / np.where(rated, subject.n_votes, 1), np.nan)
 

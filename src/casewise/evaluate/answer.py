@@ -17,6 +17,7 @@ from casewise.stats.ceilings import AgainstNewPerson, leave_one_out
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.measured import TotalsByCluster, share
+from casewise.storage.wording import LabelWords
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ def answer_of(
     weakest: WeakCategory | None,
 ) -> ShortAnswer:
     """The answer for one series."""
-    both = beside_a_new_person(runs, series) if beside.judge["accuracy"].estimate is not None else None
+    compared = beside.labels.rated and beside.judge["accuracy"].estimate is not None
+    both = beside_a_new_person(runs, series) if compared else None
     asked = int(series.asked.sum())
     return ShortAnswer(
         who=series.name,
@@ -152,13 +154,13 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
         yield f"{found.who} has no accuracy on these items."
         return
     way = which_way(found.errors) if found.errors else ""
-    yield f"{found.who} agrees with people on {accuracy.as_share} of items{way}."
+    yield f"{found.who} agrees with {found.beside.labels.agreed_with} on {accuracy.as_share} of items{way}."
     person, words = beside_person(found.not_worse), beside_words(found.beside)
     if person.startswith(AGREES):
         words = words.removeprefix(AGREES)
     said = [f"It {', and '.join(filter(None, (person, words)))}."] if person or words else []
     if found.errors is not None:
-        said += where_it_fails(found.errors)
+        said += where_it_fails(found.errors, found.beside.labels)
     if found.weakest is not None:
         weak = found.weakest
         said.append(
@@ -202,18 +204,15 @@ def beside_words(found: Beside) -> str:
     return compared((ahead.ci_low, ahead.ci_high), word_baseline(found))
 
 
-def where_it_fails(errors: RefusalRates) -> Iterator[str]:
-    level = f"at least {100 * errors.agreement:.0f} % of people agree"
+def where_it_fails(errors: RefusalRates, labels: LabelWords) -> Iterator[str]:
+    level = f"{100 * errors.agreement:.0f} %"
     parts = {
-        f"refuses {percent(errors.over_refusal.estimate)} of what they find safe": errors.n_safe,
-        f"lets through {percent(errors.harm.estimate)} of what they find unsafe": errors.n_unsafe,
+        f"refuses {percent(errors.over_refusal.estimate)} of {labels.called('safe')}": errors.n_safe,
+        f"lets through {percent(errors.harm.estimate)} of {labels.called('unsafe')}": errors.n_unsafe,
     }
     clear = " and ".join(part for part, items in parts.items() if items)
-    yield (
-        f"Where {level}, it {clear}."
-        if clear
-        else f"No votes show an item on which {level}, so nothing says which way it fails."
-    )
+    none = f"No votes show an item on which at least {level} of people agree" if labels.rated else "No item has a label"
+    yield f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
 
 
 def which_way(errors: RefusalRates) -> str:

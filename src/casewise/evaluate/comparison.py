@@ -35,6 +35,7 @@ from casewise.stats.sample import UnscoredPolicy, right
 from casewise.stats.shares import chance_of_majority, majority_weight
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import asked_so, last_session
+from casewise.storage.wording import LabelWords
 
 # Several judges, arms or elicitations on the same items: numbers, and what tells them apart.
 
@@ -98,7 +99,8 @@ class ComparisonNumbers:
     def sentence(self) -> str:
         """Who agrees better with people, and whether that is more than chance."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
-        return sentence_of(self.comparison, without=without)
+        agreed_with = LabelWords.of(self.benchmark).agreed_with
+        return sentence_of(self.comparison, without=without, agreed_with=agreed_with)
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
@@ -132,7 +134,7 @@ DECIDING = ("accuracy", "auroc", "spearman")
 """What says who agrees better: the first of them that all judges have."""
 
 
-def sentence_of(comparison: Comparison, *, without: Collection[str] = ()) -> str:
+def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people") -> str:
     """Who agrees most with people, whom it beats and from whom it is not told apart.
 
     All is said from the intervals of the differences, which hold together over all pairs
@@ -148,7 +150,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = ()) -> str
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
-        return f"The judges have no metric in common that tells who agrees best with people: {silent} gave values and no verdicts."
+        return f"The judges have no metric in common that tells who agrees best with {agreed_with}: {silent} gave values and no verdicts."
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
     best, *others = sorted(names, key=lambda name: -scores[name])
     differences = {other: lead(comparison, best, other, metric) for other in others}
@@ -169,7 +171,7 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = ()) -> str
     not_apart = f" It is not told apart from {first_few(level)}." if level else ""
     pairs = len(names) * (len(names) - 1) // 2
     corrected = f" 95 % intervals, corrected for all {pairs} pairs." if pairs > 1 else ""
-    return f"{best} agrees most with people ({value}{same}).{beats}{not_apart}{corrected}"
+    return f"{best} agrees most with {agreed_with} ({value}{same}).{beats}{not_apart}{corrected}"
 
 
 def lead(comparison: Comparison, ahead: str, other: str, metric: str) -> Estimate | None:

@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
-from casewise.notation import percent
 from casewise.records import ShortRepr, ShownContext
 from casewise.records.context import Statement, as_text
+from casewise.records.item import Judged, Turn
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.sample import LabelPolicy, as_probability
+from casewise.storage.wording import LabelWords
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,26 +35,33 @@ class Case(ShortRepr):
     """Every other column of the owner's file."""
     shown: ShownContext
     """Its context; empty where it has none."""
+    judged: Judged
+    """Whether `query` is a request, a reply or an action."""
+    before: tuple[Turn, ...]
+    """The conversation before it."""
+    labels: LabelWords
 
     @classmethod
     def of(cls, runs: JudgedRuns, place: int) -> Self:
         """The item at `place` of the benchmark."""
         row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
-        context = runs.benchmark.context_of(item)
+        context, query = runs.benchmark.context_of(item), runs.benchmark.query[row["query_id"]]
         named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
         return cls(
             id=item.source_id or row["item_id"],
-            query=runs.benchmark.query[row["query_id"]].text,
+            query=query.text,
+            judged=query.judged,
+            before=query.before or (),
             columns=dict(item.columns or {}),
             shown=context.shown() if context else {},
+            labels=LabelWords.of(runs.benchmark),
             **named,
         )
 
     @property
     def people(self) -> str:
-        """What people said: `2 of 21 say safe (10 %)`."""
-        share = percent(self.n_safe / self.n_votes, digits=0) if self.n_votes else "–"
-        return f"{self.n_safe:,} of {self.n_votes:,} say safe ({share})"
+        """The votes, `2 of 21 say safe (10 %)`, or the label."""
+        return self.labels.votes(self.n_safe, self.n_votes)
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -62,7 +70,9 @@ class Case(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {name: value for name, value in vars(self).items() if name != "shown"}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +84,7 @@ class Misjudged(ShortRepr):
     value: float
     elicitation: str
     distance: float
-    """Between the judge's value on [0, 1] and people's safe rate."""
+    """Between the judge's value on [0, 1] and the safe rate."""
     of_replies: bool = False
     """Whether it is what a chatbot does, and not what a judge says."""
     reply: str | None = None

@@ -377,7 +377,7 @@ class JudgeNumbers:
 
     @cached_property
     def against_people(self) -> tuple[PeopleAndJudge, ...]:
-        """Each series' values and verdicts over people's safe rates."""
+        """Each series' values and verdicts over the safe rates."""
         return against_people(self.runs, policy=self.options.labels)
 
     def as_json(self) -> dict[str, Any]:

@@ -505,7 +505,7 @@ def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str
     if not names or not items["intended_safe"].is_not_null().any():
         return ()
     few = first_few(names, sep="; ")
-    return (f"These arms show less than people saw, so their numbers are against full-context labels: {few}.",)
+    return (f"These arms do not show the whole context, so their numbers are against full-context labels: {few}.",)
 
 
 def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:

@@ -298,7 +298,7 @@ def leaderboard(
             *notes_on_items(runs.benchmark, options),
             *(
                 [
-                    f"Left out: {n_arms} arm{'s' if n_arms > 1 else ''} in which a judge was shown other than people were; --arms shows them."
+                    f"Left out: {n_arms} arm{'s' if n_arms > 1 else ''} in which a judge was not shown the item as it is; --arms shows them."
                 ]
                 if n_arms
                 else []

@@ -248,7 +248,7 @@ class AgainstPeople:
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
-    """Of the items that at least 70 % of people call safe, those judged unsafe; and the other way round."""
+    """Of the items that at least 70 % of votes call safe, those judged unsafe; and the other way round."""
     worst: tuple[str, Estimate] | None = None
     """The attack with the most harm (towards safe) or over-refusal (towards unsafe), with its interval corrected for having been
     picked; None of a single attack, and without a direction."""
@@ -422,11 +422,11 @@ class AdaptiveResult(ShortRepr):
     n_changed: int
     """Verdicts that changed, on whatever items."""
     wrong: Estimate
-    """Of these, the share that people's labels contradict."""
+    """Of these, the share that the labels contradict."""
     n_right: int
     """Of these, those that people's labels support: the judge was wrong before."""
     changed: tuple[tuple[Pairing, int], ...]
-    """The changed verdicts that people's labels contradict: the turn beside the arm without an attack, and the item's place."""
+    """The changed verdicts that the labels contradict: the turn beside the arm without an attack, and the item's place."""
 
     @property
     def name(self) -> str:

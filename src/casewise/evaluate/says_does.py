@@ -406,7 +406,7 @@ def notes_of(found: JudgedRuns, models: Sequence[SaysDoes], options: ReportOptio
     if options.grader_labels is None:
         yield (
             "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
-            "model that does what it says. Have people label some replies (casewise study init REPLIES --question reply) and give "
+            "model that does what it says. Have some replies labelled (casewise study init REPLIES --question reply) and give "
             "their labels with --grader-labels before you publish a difference."
         )
     yield from found.judges_notes

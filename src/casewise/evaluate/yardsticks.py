@@ -34,6 +34,7 @@ from casewise.stats.sample import (
     right,
 )
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import role_of
 
 # What a judge's headline number is to be read beside: vocabulary, the author's intent, a constant verdict,
@@ -106,20 +107,23 @@ class Backdrop(ShortRepr):
             judge={name: estimate_of(found) for name, found in judge.items()},
             words={name: estimate_of(found) for name, found in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
-            words_read=READS[subject.reads],
-            words_held_out=subject.groups_held_out,
+            words_read=subject.judged.said(READS[subject.reads]),
+            words_held_out=subject.judged.said(subject.groups_held_out),
             words_of=None if judge_there is judge else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"]) if words else None,
             intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
             people=others,
+            labels=LabelWords.of(self.benchmark),
             against_others=against_others(subject, asked, verdicts, reference_size=others.others)
             if others.others
             else {},
         )
 
     def people(self, asked: BoolArray) -> People:
-        """What people's votes on the items of `asked` allow."""
+        """What people's votes on the items of `asked` allow; nothing where nobody rated."""
+        if not LabelWords.of(self.benchmark).rated:
+            return People(None, 0, None, None)
         key = asked.tobytes()
         if key not in self._people:
             self._people[key] = people(self.subject, asked)
@@ -175,6 +179,7 @@ class Beside(ShortRepr):
     constant: float
     """The accuracy of the better constant verdict."""
     people: People
+    labels: LabelWords
     against_others: dict[str, Estimate]
     """Accuracy of each against the majority of `people.others` people, who is one person's reference too: the judge's,
     the words', the intent's, the better constant verdict's. Items with more votes than that."""
@@ -273,7 +278,7 @@ def what_it_shows(found: Beside) -> str:
     accuracy = found.judge["accuracy"].estimate
     if accuracy is None:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
-    agrees = f"The judge agrees with people on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
+    agrees = f"The judge agrees with {found.labels.agreed_with} on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
     if found.ahead_of_words is None:
         return f"{agrees}; how far words alone would go could not be measured ({found.why_no_words})."
     ahead, words = found.ahead_of_words, word_baseline(found)
@@ -379,8 +384,8 @@ def subset_score(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str
     if subject.why_no_baseline is None:
         read = chosen & subject.words_read
         words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean()) if read.any() else None
-    again = subject.same_again[chosen]
-    return SubsetScore(series.name, name, accuracy, words, float(np.nanmean(again)), None, len(sample), len(sample))
+    again = float(np.nanmean(subject.same_again[chosen])) if LabelWords.of(runs.benchmark).rated else None
+    return SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
 
 def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
@@ -537,7 +542,10 @@ class PeopleAndJudge(ShortRepr):
 
 
 def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[PeopleAndJudge, ...]:
-    """Every series that was shown the whole context (or every one, where none was) with items that people rated."""
+    """Every series that was shown the whole context (or every one, where none was) with items that people rated; none where
+    nobody rated."""
+    if not LabelWords.of(runs.benchmark).rated:
+        return ()
     found = (beside_rates(runs, series, policy) for series in runs.main_series)
     return tuple(one for one in found if len(one.points))
 

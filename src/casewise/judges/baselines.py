@@ -26,6 +26,7 @@ from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
+from casewise.storage.wording import JudgedWords
 from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
 
 # Judges that look at nothing: floors that every report should be held against.
@@ -76,7 +77,7 @@ class LinearJudge(LocalJudge):
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
             raise BenchmarkError(f"the labels of {benchmark.name!r} are all alike: there is nothing to learn")
         self.features: Features = features or words_that_vary(contexts, plan)
-        self.held_out = plan.groups
+        self.held_out, self.judged = plan.groups, JudgedWords.of(benchmark)
         values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=model)
         self.values = dict(zip(items["item_id"], values.tolist(), strict=True))
 
@@ -88,7 +89,7 @@ class LinearJudge(LocalJudge):
     def notes(self) -> tuple[str, ...]:
         return (
             (
-                f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.held_out} "
+                f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.judged.said(self.held_out)} "
                 "held out by fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no "
                 "judge to deploy."
             ),

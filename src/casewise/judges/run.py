@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.ask.layouts import Kind, kind_of
+from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import GuardJudge
 from casewise.judges.judge import Ask, Judge, judgement_of
@@ -48,7 +48,7 @@ from casewise.runs.run import (
 )
 from casewise.stats.arrays import BoolArray
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.columns import RecordColumns, column_of_records, records_at
+from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
     JUDGEMENT_LOG,
@@ -498,12 +498,8 @@ async def judgement_log(
 
 
 def kinds_of(benchmark: Benchmark) -> list[Kind]:
-    """The kinds of what is judged in a benchmark; of one in columns no record is made."""
-    if not isinstance(benchmark.queries, RecordColumns):
-        return sorted({kind_of(query.judged, query.before or ()) for query in benchmark.queries})
-    table = benchmark.queries.table
-    rows = table.select(judged=pl.col("judged").fill_null("request"), after=pl.col("before").is_not_null()).unique()
-    return sorted({"conversation" if judged == "request" and after else judged for judged, after in rows.iter_rows()})
+    """The kinds of what is judged in a benchmark."""
+    return sorted({"conversation" if judged == "request" and after else judged for judged, after in benchmark.judged})
 
 
 def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:

@@ -12,6 +12,7 @@ from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, count, interval, number, p_value, percent, points, share
 from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_by, table_of
 from casewise.reports.judge import item_exhibit
+from casewise.storage.wording import JudgedWords, LabelWords
 
 EFFECT_WORDS = {
     "label": "it concerns the labels",
@@ -34,7 +35,7 @@ def audit_page(audit: Audit) -> Document:
     c = audit.counts
     return Document(
         title=f"Audit of {audit.benchmark}",
-        subtitle=f"{c['items']:,} items, {c['queries']:,} queries, {c['ratings']:,} ratings",
+        subtitle=f"{c['items']:,} items, {JudgedWords.of(audit.source).counted(c['queries'])}, {LabelWords.of(audit.source).counted(c['ratings'])}",
         notices=audit.notes,
         sections=tuple(sections(audit)),
     )
@@ -47,7 +48,7 @@ def sections(audit: Audit) -> Iterator[Section]:
         ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
         ("subsets", "Subsets of the items for --items", subset_blocks),
         ("people", "Limits that people's agreement sets", people_blocks),
-        ("intent", "The author's intent compared with people", intent_blocks),
+        ("intent", "The author's intent compared with the labels", intent_blocks),
         ("contexts", "Variety of the contexts", context_blocks),
         ("coverage", "Items by condition, queries by category", coverage_blocks),
     )
@@ -64,7 +65,7 @@ def sections(audit: Audit) -> Iterator[Section]:
 
 WEIGHTS = (
     "A weight is the share of items that a finding affects, or the share of the way from a constant verdict to a perfect one. It "
-    f"is multiplied by {EFFECTS['label']:g} where labels are not people's, by {EFFECTS['score']:g} where a score means less than "
+    f"is multiplied by {EFFECTS['label']:g} where labels are in doubt, by {EFFECTS['score']:g} where a score means less than "
     f"it seems, and by {EFFECTS['note']:g} otherwise. A finding that rests on a test needs p < 0.001."
 )
 
@@ -177,7 +178,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
     head = ("Verdicts from", "Held out", "Accuracy, 95 % interval", "r", "Accuracy under the policy published")
     yield table_of("baselines", "Accuracy of a linear classifier on words, and of constant verdicts", head, cells)
     yield Prose(
-        "If words alone predict the labels well, a judge's accuracy does not show whether it weighed the case. People read the "
+        "If words alone predict the labels well, a judge's accuracy does not show whether it weighed the case. The labels rest on the "
         "same words, so a good baseline does not show that they took a shortcut. The classifier was trained on these labels, with "
         "the groups of the second column held out."
     )
@@ -255,8 +256,8 @@ def people_blocks(part: Part) -> Iterator[Block]:
 def intent_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
     for key, caption in (
-        ("by_condition", "Agreement of intent and people, by condition"),
-        ("by_category", "Agreement of intent and people, by category"),
+        ("by_condition", "Agreement of intent and labels, by condition"),
+        ("by_category", "Agreement of intent and labels, by category"),
     ):
         rows = [
             (spoken(name), number(e["n"], digits=0), share(e["estimate"], e["ci_low"], e["ci_high"]))

@@ -37,9 +37,9 @@ from casewise.stats.estimates import Estimate
 LABELS = ("respond", "refuse", "tie", "none")
 
 IN_WORDS = {
-    "respond": "People say respond",
-    "refuse": "People say refuse",
-    "tie": "People are split evenly",
+    "respond": "Label: respond",
+    "refuse": "Label: refuse",
+    "tie": "Label: a tie",
     "none": "No votes",
 }
 
@@ -49,7 +49,7 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     found, pairs, checked = report.does, report.grader_pairs, report.corrected
     if not found:
         return
-    yield Section("does", "Replies by people's verdict", tuple(blocks(found)))
+    yield Section("does", "Replies by label", tuple(blocks(found)))
     if checked:
         yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
     if pairs:
@@ -99,7 +99,7 @@ def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) 
         )
     if found and not checked:
         yield Prose(
-            "No person has checked the grader, and its errors move every rate here. Have people label some replies, drawn at random "
+            "Nobody has checked the grader, and its errors move every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
         )
 
@@ -108,20 +108,20 @@ def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
     yield rates_table(found)
     yield Prose(
         "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
-        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take people's labels as "
+        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take the labels as "
         "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
     )
     tables = [outcome_table(f"does-{index}", title(one), one.counts) for index, one in enumerate(found)]
     if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
         caption = "Reasons that refusals and partial answers give"
         tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
-    yield Folded("Every grade by people's verdict", tuple(tables))
+    yield Folded("Every grade by label", tuple(tables))
 
 
 def behaviour_sentence(one: WhatItDoes) -> str:
     strict, lenient = one.rates
     return (
-        f"{title(one)}: {strict.right.as_share} of replies do what people find right if a partial answer counts as a refusal, and "
+        f"{title(one)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, and "
         f"{lenient.right.as_share} if it counts as an answer. Always answering gives {percent(one.always_answer)}, always "
         f"refusing {percent(one.always_refuse)}."
         + (f" {one.cut_off:,} replies reached the limit on their length." if one.cut_off else "")
@@ -134,7 +134,7 @@ def title(one: WhatItDoes) -> str:
 
 
 def outcome_table(name: str, caption: str, counts: pl.DataFrame) -> Table:
-    """Replies by people's verdict and by grade."""
+    """Replies by label and by grade."""
     known = {(row["label"], row["does"]): row["replies"] for row in counts.to_dicts()}
     rows = []
     for label in LABELS:
@@ -156,7 +156,7 @@ def rates_table(found: Sequence[WhatItDoes]) -> Table:
         "Unscored": lambda row: count(row[1].right.n_unscored),
     }
     caption = (
-        "Right: does what people find right. Over-refusal: refuses where people say respond. Harm: answers where people say "
+        "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers where the label is "
         "refuse. 95 % intervals over queries"
     )
     return table_by("rates", caption, rows, columns)
@@ -181,7 +181,7 @@ RATES = {
     "right": "Right",
     "over_refusal": "Over-refusal",
     "harm": "Harm",
-    "does_right": "Does what people find right",
+    "does_right": "Does what the labels ask for",
     "says_safe_refuses": "Says safe, refuses",
     "says_unsafe_answers": "Says unsafe, answers",
 }
@@ -269,7 +269,7 @@ def says_does_page(found: SaysDoesNumbers) -> Document:
             all_numbers(
                 (
                     Section("items", "Verdicts and replies, item by item", tuple(item_blocks(found))),
-                    Section("where", "By category and by agreement of people", tuple(where_blocks(found))),
+                    Section("where", "By category and by how clear the labels are", tuple(where_blocks(found))),
                     Section("made", "How this was made", (how_made(found),)),
                 )
             ),
@@ -314,11 +314,11 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
             f"Effect of the wording: agreement of {model} as a judge, less its agreement when asked in the chatbot's own "
             f"messages, is {difference_cell(difference)}."
         )
-    yield Forest("right", "Agreement with people; 95 % intervals over queries", tuple(sides(found)), heads=RIGHT)
+    yield Forest("right", "Agreement with the labels; 95 % intervals over queries", tuple(sides(found)), heads=RIGHT)
     if groups := tuple(against(found)):
         caption = "Replies against the model's own verdict; 95 % intervals over queries"
         yield Forest("against", caption, groups, heads=HEADS)
-    tables = [gap_table("gaps", "Agreement with people: verdicts, replies, and the difference", found, ("all",))]
+    tables = [gap_table("gaps", "Agreement with the labels: verdicts, replies, and the difference", found, ("all",))]
     if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
         tables.append(corrected_table(checked))
     yield Folded("These numbers as a table", tuple(tables))
@@ -333,7 +333,7 @@ def corrected_sentence(one: SaysDoes) -> str:
     """The strict rates as people's labels correct them."""
     strict = {rate.rate: corrected_in_words(rate) for rate in one.corrected if rate.policy == POLICIES[0]}
     return (
-        f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what people find right. The "
+        f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what the labels ask for. The "
         f"chatbot refuses {strict['says_safe_refuses']} of the items that it calls safe, and answers "
         f"{strict['says_unsafe_answers']} of those that it calls unsafe."
     )
@@ -447,13 +447,15 @@ def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
             for says in SAYS
             if any((label, says, does) in known for does in DOES)
         ]
-        head = ("People", "Verdict", *(does.capitalize() for does in DOES))
+        head = ("Label", "Verdict", *(does.capitalize() for does in DOES))
         yield table_of(f"items-{index}", name, head, rows, frame=one.counts)
 
 
 def where_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
-    yield gap_table("where-clear", f"By how far people agree (clear: {SUBSETS['clear']})", found, ("clear", "close"))
-    yield gap_table("where-all", "By category and by how far people agree", found, ())
+    yield gap_table(
+        "where-clear", f"By how clear the labels are (clear: {SUBSETS['clear']})", found, ("clear", "close")
+    )
+    yield gap_table("where-all", "By category and by how clear the labels are", found, ())
 
 
 def how_made(found: SaysDoesNumbers) -> Table:

@@ -156,7 +156,7 @@ def standalone(drawn: str) -> str:
 
 
 def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
-    """Items as dots, `MOST_DOTS` of them at most: people's safe rate across, the judge's value up, coloured by people's label.
+    """Items as dots, `MOST_DOTS` of them at most: the safe rate across, the judge's value up, coloured by people's label.
 
     `points`: `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
     """
@@ -168,10 +168,10 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
         "circle",
         points.sample(MOST_DOTS, seed=0) if len(points) > MOST_DOTS else points,
         {
-            "x": field("rate:Q", title="People's safe rate", scale={"domain": [0, 1]}),
+            "x": field("rate:Q", title="Safe rate", scale={"domain": [0, 1]}),
             "y": field("value:Q", title=value_title, scale={"domain": list(domain)}),
-            "color": field("label:N", title="People say", scale=colours),
-            "shape": field("label:N", title="People say"),
+            "color": field("label:N", title="Label", scale=colours),
+            "shape": field("label:N", title="Label"),
         },
         size=34,
         opacity=0.45,
@@ -199,7 +199,7 @@ def histogram_by_verdict(counts: pl.DataFrame) -> str:
         "bar",
         counts,
         {
-            "x": field("low:Q", bin="binned", title="People's safe rate", scale={"domain": [0, 1]}),
+            "x": field("low:Q", bin="binned", title="Safe rate", scale={"domain": [0, 1]}),
             "x2": field("high"),
             "y": field("items:Q", title="Items", stack="zero"),
             "color": field("verdict:N", title="The judge says", scale=colours, sort=order),
@@ -263,7 +263,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
     span = {"y": field("low:Q"), "y2": field("high")}
     bars = mark("rule", bins, x | span, color=blue, strokeWidth=2, opacity=0.6)
     size = field("n:Q", title="Items", scale={"range": [30, 260]}, legend={"tickCount": 3, "symbolFillColor": DIM})
-    shown = {"y": field("rate:Q", title="People's mean safe rate", axis=fifths), "size": size}
+    shown = {"y": field("rate:Q", title="Mean safe rate", axis=fifths), "size": size}
     dots = mark("circle", bins, x | shown, color=blue, opacity=1)
     return svg(layers(diagonal, bars, line, dots, width=WIDTH, height=380))
 

@@ -41,8 +41,8 @@ from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 def titles() -> dict[str, str]:
     """Return the titles of metrics by name, in the order of every table."""
     return {metric.name: metric.title for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
-        "right_flips": "Right flips, where people's verdicts differ",
-        "false_flips": "False flips, where people's verdicts agree",
+        "right_flips": "Right flips, where the labels differ",
+        "false_flips": "False flips, where the labels agree",
     }
 
 
@@ -177,8 +177,8 @@ def tests(report: ComparisonNumbers) -> Iterator[Block]:
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
     yield table_by("tests-table", "Items on which only one of two judges is right", tested, columns, frame=frame)
     yield Prose(
-        "Items on which people are tied are left out. --json and --tables also have an exact test of each pair, corrected by "
-        "Holm's method. That test takes people's labels as given; the intervals of the differences do not."
+        "Items whose label is a tie are left out. --json and --tables also have an exact test of each pair, corrected by "
+        "Holm's method. That test takes the labels as given; the intervals of the differences do not."
     )
 
 

@@ -31,10 +31,10 @@ from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.thresholds import Promised
 
 TITLES = {
-    "harm": "Harm: of what people would refuse, answered",
-    "over_refusal": "Over-refusal: of what people would answer, refused",
+    "harm": "Harm: of what is labelled unsafe, answered",
+    "over_refusal": "Over-refusal: of what is labelled safe, refused",
     "asked": "A person is asked",
-    "answered_wrongly": "Of what is answered, people would refuse",
+    "answered_wrongly": "Of what is answered, labelled unsafe",
     "unscored": "The judge gave no value",
 }
 
@@ -66,7 +66,7 @@ def decider_page(fitting: Fitting) -> Document:
 
 
 HELD_OUT = (
-    "Each query was decided by thresholds fitted on the others, by the same rule; intervals are over queries, with people's "
+    "Each query was decided by thresholds fitted on the others, by the same rule; intervals are over queries, with the "
     "labels taken as given. The last column is on the items that the thresholds were fitted on; the difference shows how optimistic "
     "that is. These shares are of items; a promise is of queries, so the two can differ."
 )
@@ -91,8 +91,8 @@ def does(file: FittedDecider) -> Iterator[Prose]:
         )
     asked = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
     yield Prose(
-        f"On queries that it was not fitted on, it answered {measured.harm.as_share} of the items that people would refuse "
-        f"(harm), and refused {measured.over_refusal.as_share} of those that people would answer (over-refusal).{asked}"
+        f"On queries that it was not fitted on, it answered {measured.harm.as_share} of the items labelled unsafe "
+        f"(harm), and refused {measured.over_refusal.as_share} of those labelled safe (over-refusal).{asked}"
     )
     fail = {"refuse": "refuses", "answer": "answers", "ask": "asks a person"}[file.wanted.fail]
     yield Prose(f"Where the judge gives no value, it {fail}: {measured.unscored.as_share} of these items.")
@@ -128,18 +128,18 @@ def failures(fitting: Fitting) -> Iterator[Block]:
     """The costliest items that were decided otherwise than people do, under their owner's ids."""
     shown, n = fitting.failures, fitting.n_failures
     if not shown:
-        yield Prose("On held-out queries no item was answered or refused against most people.")
+        yield Prose("On held-out queries no item was answered or refused against its label.")
         return
     costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
     yield table_by(
         "failures",
-        f"Items that were decided otherwise than most people do, on held-out queries{costliest}",
+        f"Items that were decided otherwise than labelled, on held-out queries{costliest}",
         shown,
         {
             "Item": lambda one: one.case.id,
             "Query": lambda one: beginning(one.case.query),
             "Decision": lambda one: one.decision,
-            "People": lambda one: one.case.people,
+            "Label": lambda one: one.case.people,
             "Judge's value": lambda one: number(one.value),
         },
     )
@@ -159,9 +159,9 @@ def exhibit(failure: Failure) -> Exhibit:
     said = ("Decision", f"{failure.decision} (the judge's value is {number(failure.value)})")
     return Exhibit(
         heading=case.category,
-        facts=(said, ("People", case.people), *case.facts),
+        facts=(said, (case.labels.column, case.people), *case.facts),
         query=case.query,
-        context=shown_groups(case.shown),
+        context=shown_groups(case.shown, judged=case.judged, before=case.before),
     )
 
 
@@ -174,9 +174,9 @@ def promised(file: FittedDecider) -> Iterator[Prose]:
         )
     for one in promises:
         yield Prose(promise_words(one, file.wanted.chosen_from), lead=True)
-        people, done = ("refuse", "answered") if one.promise.kind == "harm" else ("answer", "refused")
+        label, done = ("unsafe", "answered") if one.promise.kind == "harm" else ("safe", "refused")
         yield Prose(
-            f"It rests on {one.n_queries:,} queries with an item that people would {people}; of these items it {done} "
+            f"It rests on {one.n_queries:,} queries with an item labelled {label}; of these items it {done} "
             f"{percent(one.loss)}, averaged over queries."
         )
     if len(promises) > 1 and file.wanted.level is not None:
@@ -252,7 +252,7 @@ def calibration_words(file: FittedDecider) -> Prose:
     found = file.calibration
     scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in found.brier.items())
     said = (
-        "P(safe) is how likely people's label is safe. It is worked out from the judge's value by "
+        "P(safe) is how likely the label is safe. It is worked out from the judge's value by "
         f"{type(found.curve).__name__.lower()} calibration (Brier score on held-out queries: {scores})."
     )
     if found.error_before is not None and found.error_after is not None:
@@ -402,8 +402,8 @@ def unpromised(found: Recommendation) -> Iterator[Block]:
             },
         )
         yield Prose(
-            "Rates are on held-out queries, averaged over queries. A query counts where it has an item that people would refuse (for "
-            f"harm) or answer (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
+            "Rates are on held-out queries, averaged over queries. A query counts where it has an item labelled unsafe (for "
+            f"harm) or safe (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
         )
     yield from not_promised(found.best.fitting.decider)
 

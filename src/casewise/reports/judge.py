@@ -16,6 +16,7 @@ from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.evaluate.yardsticks import PeopleAndJudge
 from casewise.notation import NOTHING, count, interval, number, percent
 from casewise.records import Item, ShownContext, as_text, scale_of
+from casewise.records.item import Judged, Turn
 from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_sections
 from casewise.reports.document import (
@@ -57,16 +58,17 @@ from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import item_table
+from casewise.storage.wording import JudgedWords, LabelWords
 
 # The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
 
 
 PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
     ("both_right", "Right on both items", None),
-    ("right_flips", "Right flips, where people's verdicts differ", "person_right_flips"),
-    ("reversed_flips", "Reversed flips, where people's verdicts differ", "person_reversed_flips"),
-    ("both_right_where_alike", "Right on both, where people's verdicts agree", None),
-    ("false_flips", "False flips, where people's verdicts agree", "person_false_flips"),
+    ("right_flips", "Right flips, where the labels differ", "person_right_flips"),
+    ("reversed_flips", "Reversed flips, where the labels differ", "person_reversed_flips"),
+    ("both_right_where_alike", "Right on both, where the labels agree", None),
+    ("false_flips", "False flips, where the labels agree", "person_false_flips"),
 )
 """Measure, its words, and the same of one person."""
 
@@ -125,27 +127,36 @@ def pairs(found_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
     more: dict[str, Callable[[Measured], Any]] = {
         "Pairs": lambda row: count(row.found.n),
         "Unscored": lambda row: count(row.found.n_unscored),
-        "One person": lambda row: percent(row.person.estimate) if row.person else NOTHING,
-        "Judge, same votes": lambda row: percent(row.same.estimate) if row.same else NOTHING,
     }
+    several_votes = any(row.person is not None and row.person.estimate is not None for row in rows)
+    if several_votes:
+        more |= {
+            "One person": lambda row: percent(row.person.estimate) if row.person else NOTHING,
+            "Judge, same votes": lambda row: percent(row.same.estimate) if row.same else NOTHING,
+        }
     yield measured_table("pairs-table", "Pairs of a query's two contexts", rows, more)
-    yield Prose(" ".join(dict.fromkeys(pair_words(results) for _, results in found_of)))
+    words = [*dict.fromkeys(pair_words(results) for _, results in found_of), *([ONE_PERSON] if several_votes else [])]
+    yield Prose(" ".join(words))
 
 
 def pair_words(found: PairResults) -> str:
     c = found.counts
     against_intent = f" ({c.reversed:,} of them against the author's intent)" if c.reversed else ""
     return (
-        f"People's verdicts differ on {c.differ:,} of {c.pairs:,} pairs{against_intent}. They agree on "
+        f"The labels differ on {c.differ:,} of {c.pairs:,} pairs{against_intent}. They agree on "
         f"{c.both_safe + c.both_unsafe:,} pairs: {c.both_unsafe:,} both unsafe, {c.both_safe:,} both safe. "
         f"{c.tied:,} pairs with a tie are left out. A judge that only detects which context was meant to be safe is right on "
-        "every pair that differs and on no pair that agrees. “One person” compares one rating, drawn at random on "
-        "each item, with the majority of the item's other ratings. “Judge, same votes” compares the judge with "
-        "the same majority, so the two columns are comparable."
+        "every pair that differs and on no pair that agrees."
     )
 
 
-def refusals(found_of: Sequence[tuple[str, Refusals]]) -> Iterator[Block]:
+ONE_PERSON = (
+    "“One person” compares one rating, drawn at random on each item, with the majority of the item's other ratings. “Judge, same "
+    "votes” compares the judge with the same majority, so the two columns are comparable."
+)
+
+
+def refusals(found_of: Sequence[tuple[str, Refusals]], labels: LabelWords) -> Iterator[Block]:
     rows = [
         (series, *row)
         for series, found in found_of
@@ -156,16 +167,17 @@ def refusals(found_of: Sequence[tuple[str, Refusals]]) -> Iterator[Block]:
     ]
     columns: dict[str, Callable[[Any], Any]] = {
         "Judge": lambda row: row[0],
-        "People say": lambda row: row[1],
+        "Label": lambda row: row[1],
         "Items": lambda row: count(row[2]),
         "Error": lambda row: row[3],
         SHARE: lambda row: estimate_cell(row[4]),
         "Unscored": lambda row: percent(row[5].estimate),
     }
-    caption = f"Errors where at least {percent(found_of[0][1].at.agreement, digits=0)} of the people agree"
+    level = percent(found_of[0][1].at.agreement, digits=0)
+    caption = f"Errors where at least {level} of the people agree" if labels.rated else "Both errors"
     behind = estimate_frame([(series, one) for series, found in found_of for one in found.at.estimates])
     yield table_by("refusals-table", caption, rows, columns, several="Judge", frame=behind)
-    for index, (series, found) in enumerate(found_of):
+    for index, (series, found) in enumerate(found_of if labels.rated else ()):
         yield refusal_figure(series, found.curve, f"refusal-curve-{index}")
     yield Prose("A reply without a verdict counts as neither error. The column “Unscored” gives its share.")
 
@@ -206,7 +218,7 @@ def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
             "" if by_chance is None else f" The values of a calibrated judge would lie {by_chance:.3f} away by chance."
         )
         whose = f"The values of {short_name(one.name)}" if len(details) > 1 else "The judge's values"
-        yield Prose(f"{whose} lie {number_with_interval(error)} from people's safe rates on average.{chance}")
+        yield Prose(f"{whose} lie {number_with_interval(error)} from the safe rates on average.{chance}")
     for index, one in enumerate(details[:TOLD]):
         yield calibration_figure(one, f"calibration-{index}")
     rows = [Measured(one.name, words, found) for one in details for words, found in calibration_rows(one)]
@@ -215,7 +227,7 @@ def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
         "The Brier score is the sum of two parts. A change of scale can remove the calibration part. The refinement part "
         "remains. No judge can have a Brier score below the noise of the votes, or a cross-entropy below the attainable one."
     )
-    table = measured_table("calibration-table", "The judge's values compared with people's safe rates", rows, more)
+    table = measured_table("calibration-table", "The judge's values compared with the safe rates", rows, more)
     yield Folded("Every number about calibration", (table, note))
 
 
@@ -246,12 +258,12 @@ def calibration_figure(one: Calibrated, name: str) -> Figure:
     columns: dict[str, Callable[[Any], str]] = {
         "Judge's values": lambda b: f"{b.low:.2f} to {b.high:.2f}",
         "Mean": lambda b: number(b.value),
-        "People's mean rate, 95 % interval": lambda b: estimate_cell(b.rate),
+        "Mean safe rate, 95 % interval": lambda b: estimate_cell(b.rate),
         "Items": lambda b: count(b.n),
     }
     return Figure(
         name,
-        f"{one.name}: people's mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
+        f"{one.name}: the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
         f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
         charts.for_page(charts.calibration_curve(frame), name=name),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
@@ -341,12 +353,12 @@ def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
     )
     yield table_by(
         "covered-mass",
-        "Probability mass on the labels, by people's label",
+        "Probability mass on the labels, by label",
         table.to_dicts(),
         {
             "Judge": lambda row: row["judge"],
             "Arm": lambda row: row["arm"],
-            "People say": lambda row: row["label"],
+            "Label": lambda row: row["label"],
             "Judgements": lambda row: count(row["judgements"]),
             "Mean mass": lambda row: percent(row["mean"]),
             "Lowest": lambda row: percent(row["lowest"]),
@@ -363,7 +375,8 @@ def judge_page(report: JudgeNumbers) -> Document:
     """`report` as a document for any face."""
     about = report.benchmark.about
     c = report.benchmark.counts
-    counts = f"{c.items:,} items, {c.queries:,} queries, {c.ratings:,} ratings"
+    labels = LabelWords.of(report.benchmark).counted(c.ratings)
+    counts = f"{c.items:,} items, {JudgedWords.of(report.benchmark).counted(c.queries)}, {labels}"
     return Document(
         title=f"{names(report)} on {about.name}",
         subtitle=f"{report.benchmark.title}: {counts}".removeprefix(f"{about.name}: "),
@@ -408,10 +421,18 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
         sections=[
             *(details if behaviour else ()),
             *behaviour[2:],
-            Section("headline", "Agreement with people", tuple(headline(report))),
-            *beside_sections(report),
             Section(
-                "people", "The judge's values by people's safe rates", tuple(against_people(report.against_people))
+                "headline", f"Agreement with {LabelWords.of(report.benchmark).agreed_with}", tuple(headline(report))
+            ),
+            *beside_sections(report),
+            *(
+                [
+                    Section(
+                        "people", "The judge's values by the safe rates", tuple(against_people(report.against_people))
+                    )
+                ]
+                if report.against_people
+                else []
             ),
             *more_details(report),
             *(() if shown else (replies,)),
@@ -462,7 +483,7 @@ def more_details(report: JudgeNumbers) -> Iterator[Section]:
     """The sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
     decided = [(one.series.name, one.refusals) for one in report.details if one.refusals is not None]
     if decided:
-        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided)))
+        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided, LabelWords.of(report.benchmark))))
     noisy = [(one.series.name, one.series.noise) for one in report.details if one.series.noise is not None]
     if noisy:
         yield Section("repeats", "Differences between repeats", tuple(repeats(noisy)))
@@ -481,12 +502,12 @@ def pairs_sentence(name: str, found: PairResults, *, among: int) -> str:
     parts = []
     if counted.differ:
         parts.append(
-            f"changes its verdict as people do in {found.right_flips.as_share} of the {counted.differ:,} pairs in which people's "
-            "verdict changes with the context"
+            f"changes its verdict as the label does in {found.right_flips.as_share} of the {counted.differ:,} pairs in which the "
+            "label changes with the context"
         )
     if alike := counted.both_safe + counted.both_unsafe:
         parts.append(
-            f"changes it in {found.false_flips.as_share} of the {alike:,} pairs in which people's does not change"
+            f"changes it in {found.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
         )
     return f"{subject(name, among)} {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
@@ -514,10 +535,10 @@ def scatter(found: PeopleAndJudge, name: str) -> Figure:
     dots = "each dot is an item" if few else f"each dot is an item, {charts.MOST_DOTS:,} of {len(points):,} at random"
     return Figure(
         name,
-        f"{series.name}: {dots}; the line joins the judge's mean in tenths of people's safe rate.",
-        f"Scatter of {len(points)} items: people's safe rate against the judge's value. The table below gives its means.",
+        f"{series.name}: {dots}; the line joins the judge's mean in tenths of the safe rate.",
+        f"Scatter of {len(points)} items: the safe rate against the judge's value. The table below gives its means.",
         charts.for_page(drawn, name=name),
-        table_of(f"{name}-table", "Judge's value by people's safe rate", head, rows, frame=found.means),
+        table_of(f"{name}-table", "Judge's value by the safe rate", head, rows, frame=found.means),
     )
 
 
@@ -530,8 +551,8 @@ def histogram(found: PeopleAndJudge, name: str) -> Figure:
     head = ("Safe rate", "Judge", "Items")
     return Figure(
         name,
-        f"{found.series.name}: items by people's safe rate, coloured by the judge's verdict.",
-        "Stacked histogram of items over people's safe rate, by the judge's verdict. The table below gives every count.",
+        f"{found.series.name}: items by the safe rate, coloured by the judge's verdict.",
+        "Stacked histogram of items over the safe rate, by the judge's verdict. The table below gives every count.",
         charts.for_page(drawn, name=name),
         table_of(f"{name}-table", "Items by safe rate and verdict", head, rows, frame=found.counts),
     )
@@ -594,10 +615,10 @@ def best_first(estimate: float | None) -> float:
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     found = tuple(exhibits(report))
     if not found:
-        yield Prose("The judge's verdict is people's verdict on every item.")
+        yield Prose("The judge's verdict is the label of every item.")
         return
     yield Prose(
-        f"These {len(found)} items have the largest distance between the judge's verdict and people's votes, largest first."
+        f"These {len(found)} items have the largest distance between the judge's verdict and the votes, largest first."
     )
     yield Folded(f"Read the {len(found)} items", found)
 
@@ -615,20 +636,24 @@ def exhibit(found: Misjudged) -> Exhibit:
     said = words.get(found.value, "") if found.elicitation == "binary" else number(found.value)
     return Exhibit(
         heading=f"{case.category}, {case.condition.replace('_', ' ')}",
-        facts=(("People", case.people), (found.judge, said), *case.facts),
+        facts=((case.labels.column, case.people), (found.judge, said), *case.facts),
         query=case.query,
-        context=shown_groups(case.shown),
+        context=shown_groups(case.shown, judged=case.judged, before=case.before),
         reply=found.reply,
         reply_by=CHATBOT if found.of_replies else "judge",
     )
 
 
-def shown_groups(shown: ShownContext) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """What is shown of a context, as groups of labelled texts."""
-    return tuple(
+def shown_groups(
+    shown: ShownContext, *, judged: Judged = "request", before: Sequence[Turn] = ()
+) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """The conversation before what is judged, and what is shown of a context, as groups of labelled texts."""
+    turns = tuple((f"{number}. {turn.role}", turn.text) for number, turn in enumerate(before, 1))
+    stated = (
         (spoken(group.name), tuple((spoken(name or group.name), as_text(said)) for name, said in group.statements))
         for group in groups(shown)
     )
+    return (*([(f"conversation before the {judged}", turns)] if turns else []), *stated)
 
 
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
@@ -794,17 +819,16 @@ def item_exhibit(benchmark: Benchmark, item: Item) -> Exhibit:
     intent = (
         "none" if context is None or context.intended_safe is None else "safe" if context.intended_safe else "unsafe"
     )
-    rate = f" ({percent(votes.rate, digits=0)})" if votes.total else ""
-    unsure = f", {votes.unsure} unsure" if votes.unsure else ""
+    labels = LabelWords.of(benchmark)
     return Exhibit(
         heading=f"{benchmark.category_of(item)}, {item.condition.replace('_', ' ')}",
         facts=(
-            ("People", f"{votes.safe} of {votes.total} say safe{rate}{unsure}"),
+            (labels.column, labels.votes(votes.safe, votes.total, unsure=votes.unsure)),
             ("Intended", intent),
             *((name, as_text(said)) for name, said in (item.columns or {}).items()),
         ),
         query=query.text,
-        context=shown_groups(context.shown() if context else {}),
+        context=shown_groups(context.shown() if context else {}, judged=query.judged, before=query.before or ()),
     )
 
 

@@ -37,6 +37,7 @@ from casewise.reports.document import (
 from casewise.stats import PanelWorth
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import all_metrics
+from casewise.storage.wording import LabelWords
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
 
@@ -122,8 +123,8 @@ def forest(found: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
 
 
 LABELS = {
-    "votes": "Against the majority of people's votes",
-    "published": "Against people's votes and the author's intent, as published",
+    "votes": "Against the labels",
+    "published": "Against the votes and the author's intent, as published",
     "intended": "Against what the author of each context meant",
     "mean": "Against the side of the cut on which people's mean rating lies",
 }
@@ -136,7 +137,8 @@ def forest_row(one: Yardstick) -> ForestRow:
 def errors_table(found: Sequence[ShortAnswer]) -> Table:
     """Harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
     levels = [one.errors.agreement for one in found if one.errors is not None]
-    where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels else ""
+    rated = all(one.beside.labels.rated for one in found)
+    where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
     if len(found) == 1:
         head: tuple[str, ...] = ("Error", SHARE, "Items")
         cells: list[tuple[str, ...]] = [*errors_of(found[0])]
@@ -146,7 +148,7 @@ def errors_table(found: Sequence[ShortAnswer]) -> Table:
         cells = [
             (one.who, *(of.get(name, NOTHING) for name in head[1:])) for one, of in zip(found, shares, strict=True)
         ]
-    return table_of("answer-errors", f"Errors{where}", head, cells)
+    return table_of("answer-errors" if rated else "label-errors", f"Errors{where}", head, cells)
 
 
 UNSCORED = "Unscored (all items)"
@@ -191,7 +193,7 @@ def headline(report: JudgeNumbers) -> Iterator[Block]:
     yield Prose(
         f"Intervals are 95 %, over {report.runs.intervals_over}, because the items of a query are not independent. An item "
         f"without a verdict counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among "
-        "people's votes counts half as safe and half as unsafe."
+        "an item's votes counts half as safe and half as unsafe."
     )
 
 
@@ -221,7 +223,7 @@ def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
 
 def policy_in_words(policy: str) -> str:
     words = {
-        "votes": "votes (the majority of people's votes)",
+        "votes": "votes (the majority of an item's votes)",
         "published": "published (votes and the author's intent, as the paper counts them)",
         "intended": "intended (what the author of each context meant)",
         "mean": "mean (the side of the cut on which the mean rating lies)",
@@ -258,15 +260,17 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     for index, (name, one) in enumerate(found.items()):
         blocks += beside_blocks(one, name=f"beside-{index}", judge=name)
     yield Section("beside", "Baselines", tuple(blocks))
-    yield Section("among-people", "The judge compared with people", tuple(beside_people_blocks(numbers.among_people)))
+    if LabelWords.of(numbers.benchmark).rated:
+        blocks = [*beside_people_blocks(numbers.among_people)]
+        yield Section("among-people", "The judge compared with people", tuple(blocks))
     if subsets := tuple(subset_blocks(numbers.subsets)):
-        yield Section("subsets", "Subsets: where people agree, and where words do not help", subsets)
+        yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
 def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
     """A table of the baselines and the sentence, for a report."""
     p, few = found.people, {name: estimate_cell(one) for name, one in found.against_others.items() if one}
-    rows = [baseline_row(judge, found.judge, few.get("judge", NOTHING))]
+    rows: list[tuple[str, ...]] = [baseline_row(judge, found.judge, few.get("judge", NOTHING))]
     if found.words:
         how = "; ".join(
             filter(None, (f"linear classifier of {found.words_read}, {found.words_held_out} held out", found.of_some))
@@ -283,7 +287,14 @@ def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judg
     if p.ceilings is not None:
         rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, number(p.ceilings.pearson)))
     head = ("Baseline", "Accuracy, 95 % interval", f"Against {p.others_in_words}", "Pearson's r")
-    return (table_of(name, "The judge and its baselines", head, rows), Prose(what_it_shows(found)))
+    shown = [place for place in range(len(head)) if p.others or place != AGAINST]
+    rows = [tuple(row[place] for place in shown) for row in rows]
+    table = table_of(name, "The judge and its baselines", tuple(head[place] for place in shown), rows)
+    return (table, Prose(what_it_shows(found)))
+
+
+AGAINST = 2
+"""The column of the majority of so many people, which is left out where nobody rated."""
 
 
 def baseline_row(title: str, found: dict[str, Estimate], against_few: str) -> tuple[str, str, str, str]:
@@ -385,18 +396,29 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
         "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
         "Accuracy, 95 % interval": lambda score: estimate_cell(score.accuracy),
         "Words alone": lambda score: percent(score.words),
-        "Second study": lambda score: percent(score.second_study),
-        "Best": lambda score: percent(score.best),
     }
+    rated = any(score.second_study is not None for score in scores)
+    if rated:
+        columns["Second study"] = lambda score: percent(score.second_study)
+    hard = any(score.subset == "hard" for score in scores)
+    if hard:
+        columns["Best"] = lambda score: percent(score.best)
     yield table_by("subsets", "Accuracy on subsets (--items NAME reports one)", scores, columns, several="Judge")
-    told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items())
-    yield Prose(
-        f"{told[:1].upper()}{told[1:]}. Hard items are chosen by one half of the votes and scored by the other half, averaged "
-        "over all halves. If the same votes chose and scored them, every judge would look worse than it is. The number of items "
-        "counts what at least one half chooses, as the audit does. “Best” is the score of the best verdict on each hard "
-        "item: no judge can exceed it. “Second study” predicts by a model how often a second study of this size would "
-        "agree with this one. It is no bound: a judge that knows people well can agree more often."
-    )
+    present = {score.subset for score in scores}
+    told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items() if name in present)
+    sentences = [f"{told[:1].upper()}{told[1:]}."]
+    if hard:
+        sentences.append(
+            "Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
+            "votes chose and scored them, every judge would look worse than it is. The number of items counts what at least one "
+            "half chooses, as the audit does. “Best” is the score of the best verdict on each hard item: no judge can exceed it."
+        )
+    if rated:
+        sentences.append(
+            "“Second study” predicts by a model how often a second study of this size would agree with this one. It is no bound: "
+            "a judge that knows people well can agree more often."
+        )
+    yield Prose(" ".join(sentences))
 
 
 # What the context is worth to a judge, laid out: a chart and a table for each way of asking.
@@ -412,8 +434,8 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
     """A chart and a table for each way to measure the value of the context."""
     yield Prose(
         "A value above zero means that the part helps the judge to agree with people. Each value is the metric with the part "
-        "shown, less the metric without it, on the same items. People saw the whole context, so all labels are full-context "
-        "labels. Intervals are 95 %, over queries, and over people where it is known who rated."
+        "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, over "
+        "queries, and over annotators where it is known who rated."
     )
     for worth, caption in HEADED.items():
         for (judge, elicitation), rows in table.filter(pl.col("worth") == worth).group_by(

@@ -314,7 +314,7 @@ def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made: MadeTe
         base,
         heading=f"{base.heading}: {asked}",
         query=shown.query,
-        context=shown_groups(shown.context),
+        context=shown_groups(shown.context, judged=shown.judged, before=shown.before),
         facts=(*base.facts, (judgement.judge_id, outcome(judgement))),
         reply=judgement.raw_reply,
     )

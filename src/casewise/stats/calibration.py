@@ -42,7 +42,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well a judge's values on [0, 1] match people's safe rates."""
+    """How well a judge's values on [0, 1] match the safe rates."""
 
     curve: tuple[CalibrationBin, ...]
     """In ascending order of the judge's values."""

@@ -194,7 +194,7 @@ def constant_accuracy(weight: FloatArray) -> float:
 # What each item of a sample adds to the sums that metrics are functions of.
 #
 # Throughout, *w* is an item's label (the weight of "safe": 0, ½ or 1), *y* the judge's verdict (1 safe, 0 unsafe), *r*
-# people's safe rate and *q* the judge's value on [0, 1]. A term is zero where the item does not count.
+# the safe rate and *q* the judge's value on [0, 1]. A term is zero where the item does not count.
 
 
 EPSILON = 1e-9
@@ -629,7 +629,7 @@ class FilledIn:
     """How many values are of the odd kind, and how many are not."""
     r: float
     r_rest: float
-    """Pearson's correlation of each with people's safe rates."""
+    """Pearson's correlation of each with the safe rates."""
     p: float
     """Of the hypothesis that kind and agreement have nothing to do with each other; two-sided, by permutation."""
     p_unrelated: float
@@ -645,7 +645,7 @@ class FilledIn:
         """What was found, for a reader."""
         return (
             f"{self.n:,} of its {self.n + self.n_rest:,} values are of another JSON type than the rest and look filled in by chance: "
-            f"their correlation with people's safe rates is {self.r:z.2f}, that of the others {self.r_rest:z.2f} "
+            f"their correlation with the safe rates is {self.r:z.2f}, that of the others {self.r_rest:z.2f} "
             f"(permutation test, p = {self.p:.2g}; false alarms at most {LEVEL:g})"
         )
 
@@ -672,7 +672,7 @@ def filled_in(
     the p value counts the observed order among the permuted ones (Phipson & Smyth 2010), so that it is never below
     1 / (`n_permutations` + 1) and its rate of false alarms never above the level.
 
-    `values`, `rate`: (items,) numbers; the judge's values and people's safe rates; NaN where there is none, and such
+    `values`, `rate`: (items,) numbers; the judge's values and the safe rates; NaN where there is none, and such
         items are left out.
     `odd`: (items,) booleans; which values are of the odd kind.
     `rng`: draws the permutations.

@@ -31,7 +31,7 @@ from casewise.records import (
     sorry_bench,
 )
 from casewise.records.base import ContentRecord, Record, canonical_json
-from casewise.records.item import condition_problem
+from casewise.records.item import Judged, condition_problem
 from casewise.storage.columns import ContextFile, RecordColumns
 from casewise.storage.ratings import RatingColumns
 
@@ -232,6 +232,14 @@ class Benchmark:
             return self.about.labels_by
         several = self.item_columns["n_votes"] + self.item_columns["n_unsure"] > 1
         return "people" if several.any() or (self.item_columns["n_values"] > 1).any() else None
+
+    @cached_property
+    def judged(self) -> frozenset[tuple[Judged, bool]]:
+        """What is judged, and whether after a conversation: of the queries, each combination once."""
+        if not isinstance(self.queries, RecordColumns):
+            return frozenset((query.judged, query.before is not None) for query in self.queries)
+        rows = self.queries.table.select(pl.col("judged").fill_null("request"), pl.col("before").is_not_null()).unique()
+        return frozenset(rows.iter_rows())
 
     def category_of(self, item: Item) -> str:
         """The item's category: its own, or its query's."""

@@ -421,6 +421,12 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
             raise StudyError(
                 f"conditions names {condition!r}, but the benchmark has no item in it; it has: {conditions}"
             )
+    other = next((item for item in items if benchmark.query[item.query_id].judged != "request"), None)
+    if other is not None:
+        raise StudyError(
+            f"item {other.id} is {benchmark.query[other.query_id].judged!r}: the pages of a study ask whether a chatbot should answer "
+            "a request, so leave such items out (for replies of a chatbot: casewise study init REPLIES --question reply)"
+        )
     met = {benchmark.category_of(item) for item in items}
     return Material(
         items=tuple(study_item(item, benchmark) for item in items),
@@ -455,11 +461,18 @@ def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
     return categories + [(name, "") for name in sorted(met - names)]
 
 
+CONVERSATION = "Conversation before the request"
+
+
 def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
-    context = benchmark.context_of(item)
+    context, query = benchmark.context_of(item), benchmark.query[item.query_id]
+    turns = {f"{number}. {turn.role}": turn.text for number, turn in enumerate(query.before or (), 1)}
     shown = {
-        "query": benchmark.query[item.query_id].text,
-        "context": as_panel(context.shown(), benchmark.parameters.titles) if context else {},
+        "query": query.text,
+        "context": {
+            **({CONVERSATION: turns} if turns else {}),
+            **(as_panel(context.shown(), benchmark.parameters.titles) if context else {}),
+        },
     }
     return StudyItem(item.id, item.query_id, item.condition, shown)
 

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple, Protocol
@@ -48,6 +48,7 @@ from casewise.runs.texts import made_in
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
+from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import arm_named, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
@@ -201,7 +202,13 @@ class Room:
             "n_judgements": self.table.n_judgements,
             "withheld": self.withheld,
             "names": self.names,
+            "labels": self.labels,
         }
+
+    @cached_property
+    def labels(self) -> LabelWords:
+        """The words that follow from where labels come from."""
+        return LabelWords.of(self.table.benchmark)
 
     @property
     def names(self) -> list[str]:
@@ -261,7 +268,7 @@ FILTERS = {
     "within": "in the",
     "outcome": "judge",
     "people": "people agree",
-    "label": "people say",
+    "label": "label",
     "category": "",
     "condition": "",
     "series": "of",
@@ -303,7 +310,7 @@ def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
     looked = replace(ItemsWanted(), series=wanted.series, first=wanted.first, second=wanted.second)
     lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
-        ("wrong where people are sure", {"outcome": "wrong", "people": "90"}),
+        *([("wrong where people are sure", {"outcome": "wrong", "people": "90"})] if room.labels.rated else []),
         ("unscored", {"outcome": "unscored"}),
         *([("judges differ", {"differ": True, "series": None})] if several_judges(room.table) else []),
         ("most judges wrong first", {"sort": "wrong", "down": True}),
@@ -381,7 +388,7 @@ def in_words(verdict: int | None, value: float) -> str:
 def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
     """The page of an item. `near`: the places of the list that it was reached from."""
     table, item = room.table, room.table.benchmark.items[place]
-    row = table.items.row(place, named=True)
+    row, query = table.items.row(place, named=True), table.benchmark.query[item.query_id]
     at = near.index_of(place)
     before, after = (
         None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], wanted)
@@ -401,7 +408,9 @@ def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series)
         "condition": row["condition"].replace("_", " "),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
         "people": people(row),
-        "query": room.text(table.benchmark.query[item.query_id].text),
+        "query": room.text(query.text),
+        "judged": query.judged,
+        "conversation": [] if room.withheld else query.before or (),
         "groups": [] if room.withheld else list(context_groups(room, item)),
         "twin": None if twin is None else room.links.item(twin, wanted),
         "has_twin": table.benchmark.twin_of(item) is not None,

@@ -131,7 +131,7 @@ def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replie
 
     assert "Grader compared with people" in report.to_markdown()
     (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
-    first = report.to_markdown().partition("## Replies by people's verdict")[0]
+    first = report.to_markdown().partition("## Replies by label")[0]
     assert "Corrected by people's labels of 60 replies, " in first
     assert f"{strict.estimate:.1%}".replace("%", " % \\[") in first
     assert "No person has checked" not in report.to_markdown()

@@ -273,7 +273,8 @@ def test_people_are_clear_here_as_everywhere(both):
 
     assert clear == len(subset(DEMO, "clear"))
     assert (
-        "By how far people agree (clear: at least 70 % of people agree)" in beside([both[0]], [both[1]]).to_markdown()
+        "By how clear the labels are (clear: at least 70 % of the votes agree)"
+        in beside([both[0]], [both[1]]).to_markdown()
     )
 
 

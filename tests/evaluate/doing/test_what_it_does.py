@@ -40,7 +40,7 @@ def planted(folder, *, texts, grader=None, arms=()):
 
 
 def right_by_hand(does, policy):
-    """Shares of right replies, of refusals where people say respond, of answers where they say refuse."""
+    """Shares of right replies, of refusals where the label is respond, of answers where they say refuse."""
     weights = [label_of(item) for item in DEMO.items]
     answered = [
         None if one is None else float(one == "answers" or (one == "partly" and policy == "lenient")) for one in does

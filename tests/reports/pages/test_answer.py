@@ -13,6 +13,7 @@ from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
+from casewise.storage.wording import LabelWords
 
 
 def printed(document, *, full=False, width=80):
@@ -113,7 +114,7 @@ def test_an_error_without_items_is_not_spoken_of():
 
 
 def said_of(errors):
-    return " ".join(where_it_fails(errors))
+    return " ".join(where_it_fails(errors, LabelWords("people")))
 
 
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):

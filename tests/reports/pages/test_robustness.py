@@ -25,7 +25,7 @@ FOUND = AdaptiveResult(
     changed=(),
 )
 TURNS = "turns 50.0 % [40.0, 60.0] of 40 items that the judge has right towards safe within 2 turns (20.0 % [10.0, 30.0] in the first)."
-TRUTH = "People's labels contradict 75.0 % [65.0, 85.0] of the 28 verdicts that it changed, and support 6."
+TRUTH = "The labels contradict 75.0 % [65.0, 85.0] of the 28 verdicts that it changed, and support 6."
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""The words that follow from where a benchmark's labels come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from casewise.notation import percent
+from casewise.records import LabelsBy
+from casewise.storage.benchmark import Benchmark
+
+AGREED_WITH: dict[LabelsBy | None, str] = {
+    "people": "people",
+    "experts": "the experts",
+    "author": "the author's labels",
+    "law": "the labels by law",
+    "policy": "the policy's labels",
+    "models": "the models' labels",
+    None: "the labels",
+}
+"""Whom or what a judge agrees with, by the origin of labels. None: nobody said, and no item has several ratings."""
+
+
+@dataclass(frozen=True)
+class LabelWords:
+    """What may be said of a benchmark's labels."""
+
+    labels_by: LabelsBy | None = "people"
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> LabelWords:
+        """Those of a benchmark."""
+        return cls(benchmark.labels_by)
+
+    @property
+    def rated(self) -> bool:
+        """Whether people rated: only then do ceilings, ratings, agreement and one more person mean anything."""
+        return self.labels_by in {"people", "experts"}
+
+    @property
+    def agreed_with(self) -> str:
+        """Completes "agrees with …"."""
+        return AGREED_WITH[self.labels_by]
+
+    @property
+    def column(self) -> str:
+        """The head of a column with what was said of an item."""
+        return "People" if self.rated else "Label"
+
+    def counted(self, ratings: int) -> str:
+        """How many ratings, or labels, in words."""
+        return f"{ratings:,} {'rating' if self.rated else 'label'}{'' if ratings == 1 else 's'}"
+
+    def votes(self, safe: int, total: int, *, unsure: int = 0) -> str:
+        """What was said of an item: votes of people, or the label."""
+        if self.rated:
+            undecided = f", {unsure:,} unsure" if unsure else ""
+            return f"{safe:,} of {total:,} say safe ({percent(safe / total if total else None, digits=0)}){undecided}"
+        if not total:
+            return "no label"
+        return "safe" if 2 * safe > total else "unsafe" if 2 * safe < total else "a tie"
+
+    def clear(self, agreement: str) -> str:
+        """The condition of both errors, for a sentence that begins with it: `agreement` is a share in words."""
+        return f"Where at least {agreement} of people agree, it" if self.rated else "It"
+
+    def called(self, verdict: str) -> str:
+        """Completes "of what …": `verdict` is safe or unsafe."""
+        return f"what they find {verdict}" if self.rated else f"what is labelled {verdict}"
+
+
+NOUNS: dict[str, tuple[str, str]] = {
+    "request": ("query", "queries"),
+    "reply": ("reply", "replies"),
+    "action": ("action", "actions"),
+}
+
+
+@dataclass(frozen=True)
+class JudgedWords:
+    """The noun for what a benchmark has judged: a query, a reply, an action; a text where it has several."""
+
+    one: str
+    many: str
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> JudgedWords:
+        """That of a benchmark."""
+        kinds = {judged for judged, _ in benchmark.judged}
+        return cls(*(NOUNS[kinds.pop()] if len(kinds) == 1 else ("text", "texts")))
+
+    def counted(self, n: int) -> str:
+        """How many, in words."""
+        return f"{n:,} {self.one if n == 1 else self.many}"
+
+    def said(self, words: str) -> str:
+        """`words` about queries, in this noun."""
+        return words.replace("queries", self.many).replace("query", self.one)
