@@ -361,7 +361,7 @@ def load_benchmark(source: str | Path) -> Benchmark:
         raise DataError(
             path,
             None,
-            f"no such benchmark{did_you_mean(str(source), loader_names())}; give demo, a name that casewise data list shows, a "
+            f"no such benchmark{did_you_mean(str(source), ('demo', *loader_names()))}; give demo, a name that casewise data list shows, a "
             "benchmark folder or a published JSON file",
         )
     return read_published(path)
