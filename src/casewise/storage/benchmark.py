@@ -415,9 +415,8 @@ class Benchmark:
                 f"{means:,} of {len(self.items):,} items have a published mean and no single ratings: metrics on the scale "
                 f"use it{by_mean}, and nothing can be said of how far people agree."
             )
-        if (clusters := columns["cluster"].n_unique()) != len(self.queries) and any(
-            item.cluster for item in self.items
-        ):
+        if (columns["cluster"] != columns["query_id"]).any():
+            clusters = columns["cluster"].n_unique()
             said.append(
                 f"The items of {len(self.queries):,} queries are in {clusters:,} clusters: intervals and folds keep a cluster "
                 "together."
