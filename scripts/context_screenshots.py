@@ -6,7 +6,6 @@ import io
 import sys
 import tempfile
 from pathlib import Path
-from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -28,7 +27,7 @@ from casewise.database.staff import Person, Role
 from casewise.records import Query, sorry_bench
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-WIDE, PHONE = ViewportSize(width=1120, height=780), ViewportSize(width=360, height=720)
+WIDE = ViewportSize(width=1120, height=780)
 TOPICS = (
     "a letter of a bank",
     "an entry in a register",
@@ -99,14 +98,12 @@ def main() -> None:
             places = all_places(connection, draft.id)
         with running_server(f"{folder}/x.db", Path(folder) / "log") as server, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(ARGUMENTS))
-            for name, viewport, path in (
-                ("review-queue", WIDE, "/review/drafts/letters"),
-                ("review-context", WIDE, f"/review/contexts/{places[2].id}"),
-                ("review-discussion", WIDE, f"/review/contexts/{places[0].id}"),
-                ("review-phone", PHONE, f"/review/contexts/{places[2].id}"),
+            for name, path in (
+                ("review-queue", "/review/drafts/letters"),
+                ("review-context", f"/review/contexts/{places[2].id}"),
+                ("review-discussion", f"/review/contexts/{places[0].id}"),
             ):
-                scheme: Literal["dark", "light"] = "dark" if viewport is PHONE else "light"
-                page = browser.new_context(viewport=viewport, color_scheme=scheme).new_page()
+                page = browser.new_context(viewport=WIDE, color_scheme="light").new_page()
                 page.goto(f"{server.url}/")
                 page.get_by_label("E-mail address").fill("ada@example.org")
                 page.get_by_label("Password").fill(PASSWORD)
