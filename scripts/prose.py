@@ -20,6 +20,7 @@ GENERATED = {
     "exit-codes.md",
 }
 LONG = 30
+COMMAND = re.compile(r"^\$ .*(?:\\\n.*)*", re.MULTILINE)
 NOUN_CLAUSE = re.compile(r"(?:What|Whether|How|Whoever|Who)\b(?! was verified)[^?]*[.:]$")
 REPLACED = {
     "hold against": "compare",
@@ -53,13 +54,21 @@ def words(text: str) -> list[str]:
     return re.findall(r"`[^`]*`|[\w’'-]*[A-Za-z0-9][\w’'%.,-]*", text)
 
 
+def written(text: str) -> str:
+    """Return a page without what its commands print."""
+    text = re.sub(r"```text\n.*?```", "", text, flags=re.DOTALL)
+    return re.sub(
+        r"(?<=```console\n).*?(?=```)", lambda block: "\n".join(COMMAND.findall(block[0])), text, flags=re.DOTALL
+    )
+
+
 def row(page: Path) -> tuple[str, int, float, float, int, int]:
     """Return a page's name, words, mean sentence, share of long sentences, noun clauses and replaced words."""
     text = page.read_text(encoding="utf-8")
     lengths = [len(words(sentence)) for sentence in sentences(text)] or [0]
     return (
         str(page.relative_to(ROOT)),
-        len(text.split()),
+        len(written(text).split()),
         sum(lengths) / len(lengths),
         sum(length > LONG for length in lengths) / len(lengths),
         sum(bool(NOUN_CLAUSE.match(sentence)) for sentence in sentences(text)),
