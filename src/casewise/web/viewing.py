@@ -410,7 +410,6 @@ def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series)
         "people": people(row),
         "query": room.text(query.text),
         "judged": query.judged,
-        "conversation": [] if room.withheld else query.before or (),
         "groups": [] if room.withheld else list(context_groups(room, item)),
         "twin": None if twin is None else room.links.item(twin, wanted),
         "has_twin": table.benchmark.twin_of(item) is not None,
