@@ -103,9 +103,9 @@ class DecisionRequest:
             found.append(f"the context states {', '.join(new)}, which no measured context did")
         if self.category is not None and on.query_categories and self.category not in on.query_categories:
             found.append("its category is none of those that were measured")
-        if self.earlier:
+        if self.earlier and "conversation" not in on.kinds:
             found.append("it has earlier turns, and single requests were measured")
-        if self.reply is not None:
+        if self.reply is not None and "reply" not in on.kinds:
             found.append("it has a reply, and requests were measured")
         return tuple(found)
 

@@ -66,6 +66,8 @@ class MeasuredOn(Record):
     sometimes: tuple[str, ...] = ()
     without_context: bool = False
     """Whether items without a context were among them."""
+    kinds: tuple[str, ...] = ("request",)
+    """What was judged: requests, requests after a conversation, replies, actions (`casewise.ask.layouts.Kind`)."""
     query_categories: tuple[str, ...] = ()
     """Categories of the queries; empty where a file of before does not say."""
     decisions: dict[str, float] = Field(default_factory=dict)

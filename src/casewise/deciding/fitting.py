@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from casewise.ask.layouts import kind_of
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
@@ -245,6 +246,7 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
     """Which parameters the contexts of the items that were asked stated, and what came of them."""
     benchmark = runs.benchmark
     asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
+    queries = [benchmark.query[item.query_id] for item in asked]
     stated = [set(context.texts()) for item in asked if (context := benchmark.context_of(item)) is not None]
     every = set.intersection(*stated) if stated else set()
     some = set.union(*stated) - every if stated else set()
@@ -267,5 +269,6 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
         always=tuple(sorted(every)),
         sometimes=tuple(sorted(some)),
         without_context=len(stated) < len(asked),
+        kinds=tuple(sorted({kind_of(query.judged, query.before or ()) for query in queries})),
         query_categories=tuple(sorted({benchmark.category_of(item) for item in asked})),
     )
