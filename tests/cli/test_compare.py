@@ -25,7 +25,7 @@ def casewise_(*arguments):
 def test_a_comparison_is_printed(runs):
     said = casewise_("compare", *runs).stdout
 
-    assert "of the judge of the row less" in " ".join(said.split())
+    assert "of the row's judge less that of the column's judge" in " ".join(said.split())
     assert len(said.splitlines()) <= 40
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from casewise.evaluate.judged_runs import few_verdicts
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.evaluate.published import PublishedNumbers
 from casewise.notation import NOTHING, number, percent
@@ -188,7 +189,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             *tied(judges),
             *forest(board, judges),
             *brief(board, judges, reports),
-            *unranked(judges),
+            *unranked(judges, board.n_items),
         )
         yield Section("brief", "The answer", (*blocks, *how), first=True)
     if chatbots:
@@ -198,7 +199,7 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
             "answer."
         )
         table = brief(board, chatbots, reports, name="chatbots", who="Chatbot")
-        blocks = (*tied(chatbots), *table, *unranked(chatbots), *(() if judges else how), replies)
+        blocks = (*tied(chatbots), *table, *unranked(chatbots, board.n_items), *(() if judges else how), replies)
         yield Section("does", "Chatbots: who does what the labels ask for", blocks, first=True)
 
 
@@ -230,17 +231,17 @@ def marked(row: LeaderboardRow, *, ours: bool) -> str:
     return short_name(row.name) + (" (your run)" if ours and row.kind == "run" else "")
 
 
-def unranked(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
+def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
     """Judges without a rank, and why."""
     for row in rows:
         if row.best_rank is None:
             auroc = row.value("auroc")
             why = (
-                f"it gives values and no verdicts (AUROC {number(auroc)})"
+                f"{row.name} gives values and no verdicts (AUROC {number(auroc)})."
                 if auroc is not None
-                else "no verdict on most items"
+                else few_verdicts(row.name, row.n_unscored / n_items)
             )
-            yield Prose(f"Not ranked: {row.name}: {why}.")
+            yield Prose(f"{why} It is not ranked.")
 
 
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
