@@ -31,13 +31,10 @@ def test_a_run_is_scored_by_case_and_level(pyramid, tmp_path):
     }
     assert found.levels["all"].disagreement.estimate == 1
     assert found.levels["all"].clusters == 2
-    table = invoke("data", "rules", tmp_path / "run")
+    table = invoke("paper", tmp_path / "run")
     assert table.exit_code == 0
     assert "33.3 %" in table.stdout
-    assert (
-        json.loads(invoke("data", "rules", tmp_path / "run", "--json").stdout)["scores"][0]["levels"]["L0"]["cases"]
-        == 2
-    )
+    assert json.loads(invoke("paper", tmp_path / "run", "--json").stdout)["scores"][0]["levels"]["L0"]["cases"] == 2
 
 
 def test_predicted_sets_are_scored_and_a_null_is_no_prediction(pyramid, tmp_path):

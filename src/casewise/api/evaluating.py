@@ -50,6 +50,7 @@ from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import cannot_write, json_text, long_step, write_text
 from casewise.storage.imports import write_csv
+from casewise.storage.run_folder import RUN, read_run
 
 __all__ = [
     "FORMATS",
@@ -69,6 +70,7 @@ __all__ = [
     "SaysDoesReport",
     "Table",
     "audit",
+    "benchmark_judged",
     "checked_codes",
     "compare",
     "format_named",
@@ -482,6 +484,11 @@ class Board(DisplayedNumbers[Leaderboard]):
         write_text(place / "leaderboard.json", json_text(numbers))
         write_text(place / "index.html", html(leaderboard_page(self.found, reports)))
         return place / "index.html"
+
+
+def benchmark_judged(run: str | Path) -> str | None:
+    """Return the name of the benchmark that a run folder is over; None where there is no run."""
+    return read_run(Path(run)).benchmark_name if (Path(run) / RUN).is_file() else None
 
 
 def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:

@@ -54,8 +54,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("serve:serve", "Open the web app, runs or a study, or serve a decider."),
     },
     "Keep": {
-        "backup": ("serve:backup", "Write the database of reviews and studies to one file."),
-        "restore": ("serve:restore", "Read a backup into a new, empty database."),
+        "backup": ("serve:backup", "Write the database to one file, or read it back."),
         "doctor": ("serve:doctor", "Show what is installed, configured and reachable."),
     },
 }

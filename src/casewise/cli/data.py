@@ -111,25 +111,6 @@ def fetch(
         say(f"{title} is at {path}", **{title: str(path)})
 
 
-@app.command
-def rules(source: Path, /, *, benchmark: BenchmarkOption = None) -> None:
-    """SafePyramid's own scores over whole cases, with intervals over conversations: rule match (RMR) and disagreement (RDR).
-
-    Parameters
-    ----------
-    source
-        A run over safepyramid, judged rule by rule; or a JSON Lines file with the id of each case and its violated_rules.
-    """
-    reports = api.rule_match(source, benchmark=benchmark)
-    if as_json():
-        print_json({"scores": [report.as_json() for report in reports]})
-        return
-    for report in reports:
-        say(f"{report.judge}, {report.protocol}")
-        print_table(report.columns, report.cells())
-    note("RMR: higher is better. RDR: lower is better. A case without a prediction counts in no other score.")
-
-
 def asked(terms: str) -> bool:
     """Whether the user accepts the terms when asked at a terminal; one who does not has read them and needs no more."""
     if not sys.stdin.isatty():

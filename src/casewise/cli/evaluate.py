@@ -29,7 +29,11 @@ from casewise.cli.options import (
 from casewise.cli.printing import (
     DocumentOptions,
     Documents,
+    as_json,
     note,
+    print_json,
+    print_table,
+    say,
 )
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.extras import install_command
@@ -86,16 +90,20 @@ def paper(
     elicitation: str | None = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """The CASE-Bench paper's tables and figures, recomputed: with your runs in them, or of one output file.
+    """What a benchmark's paper reports, recomputed: CASE-Bench's tables and figures, or SafePyramid's scores.
 
     Parameters
     ----------
     sources
         Run folders over CASE-Bench: each is a marked row of Table 2 and Figure 5. Or only judges' output files of the
-        release (output_MODE.json): the release's numbers beside ours. None: the paper alone.
+        release (output_MODE.json): the release's numbers beside ours. None: the paper alone. Of SafePyramid: one run, judged
+        rule by rule, or a JSON Lines file with the id of each case and its violated_rules.
     elicitation
         Of an output file whose name does not say it: binary, score or probability.
     """
+    if sources and (sources[0].suffix == ".jsonl" or api.benchmark_judged(sources[0]) == "safepyramid"):
+        rules(sources, benchmark=benchmark)
+        return
     files = [one for one in sources or () if not one.is_dir() and one.suffix == ".json"]
     runs = [one for one in sources or () if one not in files]
     if not files:
@@ -109,6 +117,21 @@ def paper(
     documents.present(api.Look(api.replay_page(*found), found[0].as_json() if len(found) == 1 else several))
     if all(one.n_unscored == one.n for one in found):
         raise SystemExit(ExitCode.NOTHING_SCORED)
+
+
+def rules(sources: list[Path], *, benchmark: str | None) -> None:
+    """SafePyramid's own scores over whole cases, with intervals over conversations."""
+    reports = [report for source in sources for report in api.rule_match(source, benchmark=benchmark)]
+    if as_json():
+        print_json({"scores": [report.as_json() for report in reports]})
+        return
+    for report in reports:
+        say(f"{report.judge}, {report.protocol}")
+        print_table(report.columns, report.cells())
+    note(
+        "RMR, rule match: higher is better. RDR, rule disagreement: lower is better. A case without a prediction counts in no "
+        "other score."
+    )
 
 
 # `casewise report`, `compare`, `leaderboard` and `gate`: what runs come to, alone and beside each other.

@@ -66,29 +66,23 @@ def doctor(*, reach: bool = False) -> None:
         print(text)
 
 
-def backup(file: Path, /, *, database: DatabaseOption = None) -> None:
-    """Write the database of reviews and studies to one file. People can work meanwhile.
+def backup(file: Path, /, *, restore: bool = False, database: DatabaseOption = None) -> None:
+    """Write the database of reviews and studies to one file, or read such a file back. People can work meanwhile.
 
     Parameters
     ----------
     file
-        A new file, .jsonl or .jsonl.gz.
+        A new file, .jsonl or .jsonl.gz; with --restore a backup.
+    restore
+        Read the backup into a new, empty database, SQLite or PostgreSQL.
     """
+    if restore:
+        count, where = api.databases.restore(file, database=database)
+        say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
+        return
     count = api.databases.backup(file, database=database)
     say(f"{count:,} rows are in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
-
-
-def restore(file: Path, /, *, database: DatabaseOption = None) -> None:
-    """Read a backup into a new, empty database, SQLite or PostgreSQL.
-
-    Parameters
-    ----------
-    file
-        A file of `casewise backup`.
-    """
-    count, where = api.databases.restore(file, database=database)
-    say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
 
 
 # `casewise serve` and `casewise invite`: the web app, and who may come in.

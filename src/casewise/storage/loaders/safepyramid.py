@@ -75,7 +75,7 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
 def load(files: Mapping[str, Path]) -> Benchmark:
     remark = (
         "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
-        "Rule match and rule disagreement over whole cases: casewise data rules."
+        "Rule match and rule disagreement over whole cases: casewise paper."
     )
     return built(SAFEPYRAMID, files[FILE], rows(files[FILE]), remarks=(remark,))
 
