@@ -49,6 +49,7 @@ from casewise.stats.power_studies import (
     variance_of,
 )
 from casewise.stats.prediction_powered import labels_needed, prediction_powered_rate
+from casewise.stats.rules import rule_scores
 from casewise.stats.sample import filled_in, of_raw_values
 from casewise.stats.shares import binomial_below, score_limits, sign_test
 
@@ -67,6 +68,14 @@ INSIDE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] 
     "labels_needed": (
         labels_needed,
         {"half_width": SHARE, "items": WHOLE, "rate": SHARE, "correlation": SHARE},
+    ),
+    "rule_scores": (
+        rule_scores,
+        {
+            "predicted": st.lists(st.one_of(st.none(), st.sets(st.integers(0, 5)))),
+            "violated": st.lists(st.sets(st.integers(0, 5))),
+            "clusters": LABELS,
+        },
     ),
     "score_limits": (score_limits, {"estimate": column(SHARE), "n": COUNTS, "level": SHARE}),
     "sign_test": (sign_test, {"one_way": WHOLE, "other_way": WHOLE}),
