@@ -74,22 +74,22 @@ def load(source: str | Path) -> Benchmark:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What an imported file does not say of itself."""
+    """Facts about an imported file that its columns do not hold."""
 
     name: str | None = None
-    """What the benchmark is called; by default as the folder that it is written to."""
+    """Name of the benchmark. Default: the name of its folder."""
     labels_by: LabelsBy | None = None
-    """Where the labels come from: people (default where a case has several ratings), author, law, policy, models, experts."""
+    """Source of the labels: people (default if a case has several ratings), author, law, policy, models, experts."""
     unsure_word: tuple[str, ...] = ()
-    """A word of the file that means unsure; several times. '' makes an unsure vote of an empty cell."""
+    """A word in the file that means unsure; may be repeated. '' counts an empty cell as an unsure vote."""
     scale_low: float | None = None
-    """The lowest value of the scale that people rated on."""
+    """Lowest value of the scale that people rated on."""
     scale_high: float | None = None
-    """The highest."""
+    """Highest value of the scale."""
     cut: float | None = None
-    """The value of the scale beyond which a rating is a verdict of safe; without it ratings give no verdicts."""
+    """Value of the scale beyond which a rating counts as a safe verdict. Default: ratings give no verdicts."""
     safe_side: Literal["below", "above"] = "below"
-    """Which side of the cut is safe."""
+    """The safe side of the cut."""
     question: str | None = None
     """The question that people answered on the scale."""
 

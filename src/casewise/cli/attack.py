@@ -47,17 +47,18 @@ from casewise.options import Flat
 
 @dataclass(frozen=True)
 class AttackOptions:
-    """With what a judge is attacked, and what guards it."""
+    """Attacks on a judge, and defences."""
 
     attacks: str | None = None
-    """Attacks with commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml), python:MODULE:FUNCTION. Default:
-    all; none with --attacker."""
+    """Attacks, separated by commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml),
+    python:MODULE:FUNCTION. Default: all; with --attacker: none."""
     defences: str = "none"
-    """Defences with commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and others."""
+    """Defences, separated by commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and
+    others."""
     noise: str = "order:reversed,format:prose"
-    """Perturbations asked besides, paraphrase:MODEL too, for the judge's own noise; none for none."""
+    """Perturbations that measure the judge's own noise, such as paraphrase:MODEL; none turns them off."""
     at: str | None = None
-    """The day on which the facts of verified: and annotated: are asked. Default: today."""
+    """Date for the facts of verified: and annotated:. Default: today."""
 
     def arms(self, benchmark: api.Benchmark, adaptive: api.Adaptive) -> tuple[api.Arm, ...]:
         """Every attack under every defence, and each defence without one."""
@@ -82,16 +83,16 @@ def attack(
     local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
     how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
-    """Have a judge decide, or a chatbot reply to, every item under every attack and defence. The same command resumes it.
+    """Judge every item under every attack and defence, or collect a chatbot's replies. The same command resumes the run.
 
     Parameters
     ----------
     judge
-        Who judges, as for casewise judge.
+        The judge, as for casewise judge.
     model
-        A chatbot whose replies are attacked instead; needs --grader.
+        Instead of --judge: a chatbot whose replies are attacked; needs --grader.
     grader
-        Who grades the replies, as for casewise replies grade; may be repeated.
+        A grader of the replies, as for casewise replies grade; may be repeated.
     out
         Run folder, new or to resume. Default: runs/BENCHMARK-JUDGE-attack.
     """
@@ -110,7 +111,7 @@ def attack(
 
 @dataclass(frozen=True)
 class Attack:
-    """All that was typed of an attack on a judge, or on a chatbot's replies."""
+    """The command line of an attack on a judge, or on a chatbot's replies."""
 
     source: str
     asked: str
@@ -125,7 +126,7 @@ class Attack:
 
     @property
     def folder(self) -> Path:
-        """Return where a run goes that was given no place."""
+        """Return the default run folder."""
         return api.default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
 
     @cached_property
@@ -196,7 +197,7 @@ class Attack:
             return api.grade(kept, grader, options=grading)
 
     def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
-        """Return what became of replies and grades."""
+        """Print the numbers of replies and grades."""
         if as_json():
             print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
         else:
@@ -215,7 +216,7 @@ def robustness(
     Parameters
     ----------
     run
-        A run folder that casewise attack has made.
+        A run folder of casewise attack.
     """
     found = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
     page = documents.html or run / "robustness.html"

@@ -51,7 +51,7 @@ def select(
     movable: bool = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Select queries, balanced by category, and begin a draft. Duplicates are named and left out.
+    """Select queries, balanced by category, and begin a draft. Duplicates are left out and listed.
 
     Parameters
     ----------
@@ -59,15 +59,15 @@ def select(
         CSV, JSONL, JSON, Parquet, SORRY-Bench's question.jsonl, or a benchmark: demo, casebench, a folder, a published
         JSON file.
     draft
-        The new draft's name. Default: the file's.
+        Name of the new draft. Default: the file's name.
     per_category
         Queries of each category. Default: all.
     seed
-        Which queries are drawn.
+        Seed of the draw of queries.
     intents
         Intents to make contexts for.
     movable
-        Leave out a benchmark's queries that no context moves (casewise audit).
+        Leave out queries of a benchmark whose label is the same in every context (casewise audit).
     """
     name = draft or queries.stem.lower()
     chosen = api.contexts.select(
@@ -103,21 +103,21 @@ def select(
 
 @dataclass(frozen=True)
 class WritingOptions:
-    """How contexts are written."""
+    """Options of writing contexts."""
 
     intents: str = "safe,unsafe"
-    """safe, unsafe, or both with a comma."""
+    """Intents of the contexts: safe, unsafe, or both, separated by a comma."""
     which: str = "missing"
-    """missing, new, failed, or 'beyond repair' (writes those anew)."""
+    """Contexts to write: missing, new, failed, or 'beyond repair' (replaces those)."""
     attempts: PositiveInt = 2
-    """Calls for one context, at most."""
+    """Maximum number of calls for one context."""
     temperature: float = 1.0
-    """The model's temperature."""
+    """Sampling temperature of the model."""
     prompts: Path | None = None
-    """Your own wording, as TOML."""
+    """A TOML file with your own prompts."""
 
     def writing(self, calls: CallOptions) -> api.contexts.Writing:
-        """What these options mean."""
+        """Return the options as the Python API takes them."""
         return api.contexts.Writing(
             intents=self.intents.split(","),
             which=self.which,
@@ -134,7 +134,7 @@ class WritingOptions:
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How a model is called, and what that may cost; whether it is done, or only reckoned."""
+    """Address, limits and prices of the calls of a model."""
 
     base_url: EndpointOption = None
     limits: Annotated[api.Limits, MONEY] = field(default_factory=api.Limits)
@@ -163,7 +163,7 @@ def generate(
     Parameters
     ----------
     model
-        openai/gpt-4o, ollama/NAME, …; fake/contexts to rehearse at no cost.
+        The model: openai/gpt-4o, ollama/NAME, …; fake/contexts makes up contexts at no cost.
     """
     how = writing.writing(calls)
     if calls.dry_run:
@@ -192,7 +192,7 @@ def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
 
 
 def print_calls(estimate: api.contexts.CallEstimate, model: str, what: str) -> None:
-    """What asking would take."""
+    """Print an estimate of calls, tokens and cost."""
     if as_json():
         print_json({"model": model, what: estimate.n_calls, **asdict(estimate)})
         return
@@ -213,16 +213,16 @@ def check(
 ) -> None:
     """Check contexts for drift, contradictions, misplaced words, give-aways, leaks and copies; show the progress of the review.
 
-    Reviewers see what is found.
+    Reviewers see the findings.
 
     Parameters
     ----------
     ask
-        Also ask this model for its opinion; its findings bear its name.
+        Also ask this model for its opinion of every context. Its findings show its name.
     out
-        Run folder of its opinions, to go on with. Default: runs/DRAFT-opinions-MODEL.
+        Run folder of the model's opinions, new or to resume. Default: runs/DRAFT-opinions-MODEL.
     retry_unread
-        How often to ask again at most where a reply was no opinion.
+        Maximum number of further calls if a reply gives no opinion.
     """
     reading = api.contexts.ReaderOptions(
         out=out,
@@ -278,15 +278,15 @@ def release(
     out
         The new folder. Default: DRAFT-VERSION.
     licence
-        The licence you give it.
+        Licence of the release.
     gated
-        Whether people must accept terms to get it.
+        Require people to accept terms before they get the benchmark; --open requires nothing.
     no_context
-        Also an item per query without context.
+        Add an item without context for each query.
     generated
-        Also items for generated contexts that the review changed.
+        Add items with the generated form of contexts that the review changed.
     unreviewed
-        Generated contexts only, which nobody needs to have signed off.
+        Release the generated contexts only; no approval is needed.
     """
     options = api.contexts.ReleaseOptions(
         version=version,

@@ -82,20 +82,20 @@ def fetch(
     from_: tuple[Path, ...] = (),
     out: Path | None = None,
 ) -> None:
-    """Fetch a public benchmark from its publisher, once its terms are accepted. Every command then takes its name.
+    """Fetch a public benchmark from its publisher after you accept its terms. Every command then takes its name.
 
     Parameters
     ----------
     name
-        A name that casewise data list shows, or judgebench_SET, with :METRIC where a set has several.
+        A name from casewise data list, or judgebench_SET; with :METRIC if the set has several metrics.
     accept_terms
-        You have read the terms and accept them.
+        State that you have read the terms and accept them.
     prompts
-        Of casebench: fetch the paper's prompts as well, for --prompts published.
+        For casebench: also fetch the paper's prompts, for --prompts published.
     from_
-        Take this copy of a file instead of downloading it; several times where a benchmark has several files.
+        Use this copy of a file instead of a download; may be repeated if the benchmark has several files.
     out
-        Write it to this new folder as well.
+        Also write the benchmark to this new folder.
     """
     fetched = api.fetch(
         name,
@@ -112,7 +112,7 @@ def fetch(
 
 
 def asked(terms: str) -> bool:
-    """Whether the user accepts the terms when asked at a terminal; one who does not has read them and needs no more."""
+    """Return True if the user accepts the terms at a terminal, and False if there is no terminal."""
     if not sys.stdin.isatty():
         return False
     note(terms)
@@ -136,21 +136,21 @@ def import_(
     taxonomy: TaxonomyOption = None,
     parameters: ParametersOption = None,
 ) -> None:
-    """Import your own labelled cases as a benchmark. Columns without an option are found by their names.
+    """Import your own labelled cases as a benchmark. Columns without an option are recognised by their names.
 
     Parameters
     ----------
     file
-        A CSV or JSON Lines file, a case a row; or with --annotator a rating a row, and with --wide a person a row. Or what
-        Label Studio, Argilla or Potato export as JSON.
+        A CSV or JSON Lines file with one row for each case; with --annotator, for each rating; with --wide, for each
+        person. Or a JSON export of Label Studio, Argilla or Potato.
     target
         A new folder for the benchmark.
     parameter
-        COLUMN=group.parameter, for each column that states a part of the context.
+        COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.
     safe_word
-        A word of the file that means safe; several times.
+        A word in the file that means safe; may be repeated.
     unsafe_word
-        One that means unsafe.
+        A word in the file that means unsafe; may be repeated.
     """
     found = api.import_cases(
         file,
@@ -177,7 +177,7 @@ def column_and_parameter(text: str) -> tuple[str, str]:
 
 
 def written(benchmark: api.Benchmark, folder: Path) -> dict[str, Any]:
-    """What was written, as values."""
+    """Return folder, digest, notes, name and counts of a written benchmark."""
     return {"folder": str(folder), "digest": benchmark.digest, "notes": list(benchmark.notes())} | (
         {"name": benchmark.name} | benchmark.counts.model_dump()
     )
@@ -195,14 +195,14 @@ def audit(
     seed: int = 0,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """What a benchmark's numbers hide: its labels, its wording, its baselines, with evidence and what to do.
+    """Report faults of a benchmark that distort its numbers: in labels, wording and baselines, with evidence and remedy.
 
     Parameters
     ----------
     fail_on
-        Exit with 1 if this finding is made: a code, a part such as labels, or any.
+        Exit with 1 if the audit has this finding: a code, a part such as labels, or any.
     seed
-        Seed, recorded in the report.
+        Seed of the audit; the report records it.
     """
     wanted = api.checked_codes(fail_on)
     found = api.audit(benchmark, seed=seed, outputs=outputs)
@@ -224,23 +224,23 @@ def show(
     all_: bool = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Show what a benchmark or a run holds, one item of it, or what there is: attacks, guards, batch jobs, plugins.
+    """Show the content of a benchmark or a run, one item of it, or a list of attacks, guards, batch jobs or plugins.
 
-    A benchmark is read whole: every record, every id and every checksum is checked.
+    The command checks every record, id and checksum of a benchmark.
 
     Parameters
     ----------
     what
-        demo, a public benchmark by its name, a benchmark folder, a published JSON file, or a run folder. attacks: attacks, perturbations and
-        defences, with examples. guards: how each is told of a context, and what of its profile was checked. jobs: what is
-        out at batch interfaces, since when, until when, and what each may cost; nobody is called. plugins: parts that other
-        installed packages bring, and whether each can be loaded.
+        demo, the name of a public benchmark, a benchmark folder, a published JSON file, or a run folder. Or one of four
+        lists. attacks: attacks, perturbations and defences, with examples. guards: the profile of each guard. jobs:
+        unfinished batch jobs with start, end and maximum cost, from local records. plugins: parts from other installed
+        packages.
     names
-        An item's id, its beginning, or its place from 1: it is shown as a person would read it, of a run with verdict and
-        people's votes. Of attacks, a benchmark whose parameters the twins are of; of guards, those to be shown in full, or
-        TOML files of your own; of jobs, run folders or what holds them. Default for jobs: runs and replies, here.
+        An item's id, the beginning of it, or its number from 1; a run adds verdict and votes. With attacks: a benchmark,
+        for twins of its parameters. With guards: guards to show in full, or your own TOML files. With jobs: run folders,
+        or folders that hold them. Default for jobs: runs and replies in this folder.
     all_
-        Of jobs: also those that have ended, were refused or are lost.
+        With jobs: also list jobs that have ended, were refused or are lost.
     """
     if what == "jobs":
         list_jobs(names, ended=all_)
@@ -292,7 +292,7 @@ HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in
 
 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
-    """What is out at providers' batch interfaces."""
+    """List the batch jobs at providers."""
     found = api.batch_jobs(runs, ended=ended)
     if as_json():
         print_json({"jobs": [job.as_json() for job in found]})
@@ -326,17 +326,17 @@ def export(
     source
         A benchmark, a run folder, a folder of replies, or study.toml.
     to
-        Of a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant, or csv (to look at in a
-        spreadsheet, not to read back). Of a run: eee (Every Eval Ever), inspect, or paraphrases (those that a model made,
-        for people to read). Of replies: table (with their grades; .jsonl or .parquet). Of a study: ratings (a benchmark
-        folder). Default: the first of these.
+        Format. For a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant, or csv (for a
+        spreadsheet; casewise cannot read it back). For a run: eee (Every Eval Ever), inspect, or paraphrases (the texts
+        that a model made, for people to check). For replies: table (with grades; .jsonl or .parquet). For a study:
+        ratings (a benchmark folder). Default: the first format.
     out
         A new file or folder.
     join
-        Another benchmark over the same queries, such as an exported study: both become one folder. An item that was rated
-        in both is refused.
+        Another benchmark over the same queries, such as an exported study, to join into one folder. The command refuses
+        an item that was rated in both.
     about
-        For croissant: a TOML file with what a benchmark cannot know of itself.
+        With croissant: a TOML file with facts that the benchmark does not hold.
     """
     kind = api.kind_of_source(source)
     to = api.check_format(source, to)

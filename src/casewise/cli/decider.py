@@ -20,7 +20,7 @@ from casewise.options import Flat
 
 app = App(name="decider")
 
-DeciderArgument = Annotated[Path, Parameter(help="What casewise decider fit wrote.", name="DECIDER")]
+DeciderArgument = Annotated[Path, Parameter(help="A decider file of casewise decider fit.", name="DECIDER")]
 Fallback = Literal["refuse", "answer", "ask"]
 
 
@@ -45,11 +45,11 @@ def fit(
     run
         The judge's run folder.
     out
-        Where the decider goes.
+        File for the decider.
     on_average
-        Promise on average only, which takes fewer queries.
+        Promise on average only, without --level; needs fewer queries.
     elicit
-        Which of the run's elicitations.
+        The elicitation to use, if the run has several.
     html
         Write the page here too.
     markdown
@@ -75,7 +75,7 @@ def recommend(
     benchmark: BenchmarkOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Which judge to deploy, at which threshold, with what chance of each error, and what it cannot promise yet.
+    """Recommend a judge and a threshold to deploy, with the rate of each error and the limits that are not guaranteed yet.
 
     Without --ratio, one harm counts as one over-refusal. Promises and intervals hold for the best of all judges given.
 
@@ -84,7 +84,7 @@ def recommend(
     runs
         One or more run folders over the same benchmark.
     on_average
-        Promise on average only, which takes fewer queries; for one judge.
+        For one judge: promise on average only, without --level; needs fewer queries.
     """
     wanted = wanted or api.deciding.Wanted(ratio=1)
     if on_average:
@@ -116,11 +116,11 @@ def ask(
     Parameters
     ----------
     query
-        What the user asks.
+        The user's request.
     context
-        The circumstances: a text, JSON (group to parameter to statement), or a JSON file.
+        The context: a text, JSON (group to parameter to statement), or a JSON file.
     parameter
-        A parameter of the context, as recipient.type='a nurse'; may be repeated.
+        A parameter of the context, such as recipient.type='a nurse'; may be repeated.
     category
         The query's category, in the benchmark's words.
     messages
@@ -170,15 +170,15 @@ def monitor(
     Parameters
     ----------
     log
-        What casewise serve --capture wrote.
+        A log of casewise serve --capture.
     half_width
-        How exactly the share of wrong decisions is to be known.
+        Half-width of the interval for the share of wrong decisions; sets the number of requests to rate.
     material
         Write requests for people to rate here, as a benchmark; needs CASEWISE_CAPTURE_KEY.
     at_most
-        Requests to write at most.
+        Maximum number of requests to write.
     seed
-        Of the draw of requests.
+        Seed of the draw of requests.
     """
     found = api.deciding.monitor_decider(decider, log, half_width=half_width)
     if material is not None:

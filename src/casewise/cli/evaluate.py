@@ -90,16 +90,16 @@ def paper(
     elicitation: str | None = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """What a benchmark's paper reports, recomputed: CASE-Bench's tables and figures, or SafePyramid's scores.
+    """Recompute the numbers of a benchmark's paper: CASE-Bench's tables and figures, or SafePyramid's scores.
 
     Parameters
     ----------
     sources
-        Run folders over CASE-Bench: each is a marked row of Table 2 and Figure 5. Or only judges' output files of the
-        release (output_MODE.json): the release's numbers beside ours. None: the paper alone. Of SafePyramid: one run, judged
-        rule by rule, or a JSON Lines file with the id of each case and its violated_rules.
+        Run folders over CASE-Bench; each adds a marked row to Table 2 and Figure 5. Or output files of the release
+        (output_MODE.json), to compare the release's numbers with recomputed ones. Default: the paper's numbers only. For
+        SafePyramid: one run, judged rule by rule, or a JSON Lines file with id and violated_rules of each case.
     elicitation
-        Of an output file whose name does not say it: binary, score or probability.
+        Elicitation of an output file, if its name does not state it: binary, score or probability.
     """
     if sources and (sources[0].suffix == ".jsonl" or api.benchmark_judged(sources[0]) == "safepyramid"):
         rules(sources, benchmark=benchmark)
@@ -139,18 +139,18 @@ def rules(sources: list[Path], *, benchmark: str | None) -> None:
 
 @dataclass(frozen=True)
 class NumbersOptions:
-    """Which items count in the numbers, and how."""
+    """The items that count in the numbers, and the treatment of ties and unscored items."""
 
     labels: LabelsOption = "votes"
     ties: str = "half"
-    """What a tie under votes is worth: half, drop, safe or unsafe."""
+    """Treatment of a tie under votes: half, drop, safe or unsafe."""
     unscored: str = "miss"
-    """What an item without a verdict is worth: miss, exclude or published."""
+    """Treatment of an item without a verdict: miss (wrong), exclude or published."""
     benchmark: BenchmarkOption = None
     items: SubsetOption = None
 
     def options(self, **more: Any) -> api.ReportOptions:
-        """What these words name."""
+        """Return the options as the Python API takes them."""
         found = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
         return replace(found, **more)
 
@@ -182,20 +182,21 @@ def report(
     full: bool = False,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """How well judges agree with people: print the answer, and write the page.
+    """Report how often judges agree with people: print the main result and write a page.
 
     Parameters
     ----------
     runs
         One or more run folders over the same benchmark.
     margin
-        Agreement by which a judge may lie below one more person and be no worse.
+        Largest shortfall in agreement, compared with one more person, that still counts as no worse.
     with_replies
-        With a chatbot's replies to the worst disagreements, in the page behind a click.
+        Add a chatbot's replies to the worst disagreements to the page, hidden until a click.
     failures
-        Write every item that a judge decided otherwise than people, or not at all, to this CSV file, with your own ids and columns.
+        Write every item that a judge decided differently from people, or not at all, to this CSV file, with your own
+        ids and columns.
     full
-        Print the main tables too, not the answer alone.
+        Also print the main tables.
     """
     options = numbers.options(
         fit_thresholds=fit_thresholds, margin=margin, grader_labels=grader_labels, with_replies=with_replies
@@ -302,7 +303,7 @@ CI = options_group("In continuous integration", 8)
 
 @dataclass(frozen=True)
 class ContinuousIntegration:
-    """What a gate writes for continuous integration."""
+    """Output of a gate for continuous integration."""
 
     junit: Path | None = None
     """Write JUnit XML here, a test case a decision."""

@@ -48,20 +48,21 @@ from casewise.options import Flat
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What is asked of each item."""
+    """The calls for each item."""
 
     elicit: ElicitOption = None
     no_context: bool = False
     """Ask about the query alone, without its context."""
     omit: tuple[str, ...] = ()
-    """Leave out these parameters or groups of the context, with commas: an arm of its own. May be repeated."""
+    """Leave out these parameters or groups of the context, separated by commas. Each use is one more arm; may be
+    repeated."""
     ablate: str | None = None
     """Leave out, in turn, every set of groups (groups) or every parameter (parameters)."""
     arms: ArmsOption = None
     repeats: PositiveInt = 1
     """Number of times to ask each item."""
     retry_unscored: NonNegativeInt = 0
-    """How often to ask again if a reply gives no verdict, at most."""
+    """Maximum number of further calls if a reply gives no verdict."""
 
     def chosen_arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
         """The arms that these options name together."""
@@ -76,12 +77,12 @@ class PlanOptions:
 
 @dataclass(frozen=True)
 class AskingOptions:
-    """How a model is reached, and in what words it is asked."""
+    """Address, prompts and policy of a model."""
 
     base_url: BaseUrlOption = None
     live: Flat[api.LiveOptions] = field(default_factory=api.LiveOptions)
     policy: Path | None = None
-    """Your own policy, a text file, for a guard that takes one (guard:NAME@MODEL)."""
+    """A text file with your own policy, for a guard that takes one (guard:NAME@MODEL)."""
 
     def options(self, calls: Calls, local: api.LocalOptions, *, seed: int | None, needs_key: bool) -> api.LiveOptions:
         """All that a model needs to know."""
@@ -96,7 +97,7 @@ class AskingOptions:
 def run_options(
     source: str, benchmark: api.Benchmark, live: api.LiveOptions, *, items: Items, calls: Calls
 ) -> api.RunOptions:
-    """How a run over a benchmark, named `source`, is done."""
+    """Return the options of a run over a benchmark, named `source`."""
     return api.RunOptions(
         seed=items.seed or 0,
         limits=calls.limits,
@@ -110,7 +111,7 @@ def run_options(
 
 @dataclass(frozen=True)
 class HowOptions:
-    """Whether it is done, or only tried or reckoned."""
+    """Estimate, test or consent before a run."""
 
     dry_run: DryRunOption = False
     test_connection: bool = False
@@ -209,7 +210,7 @@ def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, b
 
 
 def print_before(before: Mapping[str, api.contexts.CallEstimate]) -> None:
-    """What models would take that make texts for the arms."""
+    """Print the estimated cost of models that make texts for the arms."""
     for name, one in before.items():
         print(f"before that, {name}: {one.n_calls:,} texts")
         print_cost(one)
@@ -222,7 +223,7 @@ def label_tokens(judge: api.Judge) -> dict[str, list[str]]:
 
 
 def print_probe(probe: api.Probe) -> None:
-    """What one call showed."""
+    """Print the result of one test call."""
     if as_json():
         print_json(probe.as_json())
         return
@@ -313,7 +314,7 @@ def judge_folders(judges: Sequence[str], holder: Path) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class Judging:
-    """What the options of `casewise judge` say, for any benchmark and judge."""
+    """The options of `casewise judge`, for any benchmark and judge."""
 
     plan: PlanOptions
     items: Items

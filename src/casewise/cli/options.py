@@ -1,4 +1,4 @@
-"""What several commands take: arguments, options, and the groups that help shows them in."""
+"""Arguments and options of several commands, and the groups that help shows them in."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ BENCHMARK = Parameter(name="BENCHMARK")
 BenchmarkArgument = Annotated[
     str, Parameter(help="demo, a name (casewise data list), a benchmark folder, or a published JSON file."), BENCHMARK
 ]
-BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, if it is no longer where the run found it.")]
+BenchmarkOption = Annotated[str | None, Parameter(help="The benchmark, if it has moved since the run.")]
 RunArgument = Annotated[Path, Parameter(help="A run folder.")]
 DatabaseOption = Annotated[
-    str | None, Parameter(help="A file (SQLite) or postgresql://…; else CASEWISE_DATABASE, else casewise.db here.")
+    str | None, Parameter(help="An SQLite file or postgresql://…. Default: CASEWISE_DATABASE, else casewise.db here.")
 ]
 SiteOption = Annotated[
-    str | None, Parameter(help="The web app's address in a browser (https:// behind TLS); else CASEWISE_SITE_URL.")
+    str | None, Parameter(help="The web app's address in a browser (https:// behind TLS). Default: CASEWISE_SITE_URL.")
 ]
 LabelsOption = Annotated[
     str,
@@ -54,26 +54,30 @@ LabelsOption = Annotated[
     ),
 ]
 OutputsOption = Annotated[
-    Path | None, Parameter(help="A folder with judges' output files of the release; else CASEWISE_OUTPUTS.")
+    Path | None, Parameter(help="A folder with the release's output files of judges. Default: CASEWISE_OUTPUTS.")
 ]
 SubsetOption = Annotated[
     str | None, Parameter(help="Only these items: clear, close, low-margin or hard (casewise audit).")
 ]
 ElicitOption = Annotated[
-    str | None, Parameter(help="What to ask for, with commas: binary, score, probability, scalar.")
+    str | None,
+    Parameter(help="Elicitations, separated by commas: binary, score, probability, scalar.", group=ASKED.group),
 ]
-ArmsOption = Annotated[str | None, Parameter(help="Arms by name, with spaces: 'full none without:recipient'.")]
+ArmsOption = Annotated[
+    str | None,
+    Parameter(help="Arms by name, separated by spaces: 'full none without:recipient'.", group=ASKED.group),
+]
 BaseUrlOption = Annotated[
     str | None, Parameter(help="Address of a chat-completions server, up to and with /v1.", group=MODEL.group)
 ]
-SeedOption = Annotated[int | None, Parameter(help="Seed of --sample; models that take a seed get it too.")]
+SeedOption = Annotated[int | None, Parameter(help="Seed of --sample, also passed to models that accept a seed.")]
 FormatOption = Annotated[
     str | None,
     Parameter(
         name="--format", help="Format to print: html, markdown, latex, text or json. Default: for this terminal."
     ),
 ]
-WithTextsOption = Annotated[bool, Parameter(help="Include the texts of a benchmark with terms.")]
+WithTextsOption = Annotated[bool, Parameter(help="Include the texts even if the benchmark has terms of use.")]
 GraderLabelsOption = Annotated[
     Path | None,
     Parameter(help="People's labels of some replies: an exported study of replies, or a file (item_id, label)."),
@@ -82,24 +86,24 @@ PhaseOption = Annotated[
     Literal["pilot", "main", "rehearsal", "preview"],
     Parameter(help="The round of the study: main or pilot.", show_choices=False),
 ]
-DryRunOption = Annotated[bool, Parameter(help="Print calls, tokens and cost, and call nobody.", group=HOW.group)]
+DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; call no model.", group=HOW.group)]
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Whether calls go over a batch interface."""
+    """The use of a provider's batch interface."""
 
     batch: bool = False
     """Use the provider's batch interface, at about half the price: submit, collect what is ready, and end. The same
     command collects the rest; see casewise show jobs."""
     wait: bool = False
-    """With --batch: wait until everything is answered."""
+    """With --batch: wait until all replies have arrived."""
 
     def options(self) -> api.BatchOptions | None:
-        """How calls go over a batch interface; None where they do not.
+        """Return the options of the batch interface, or None without --batch.
 
-        Raises ConfigurationError: there is nothing to wait for.
+        Raises ConfigurationError: --wait is given without --batch.
         """
         if self.wait and not self.batch:
             raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
@@ -108,7 +112,7 @@ class Batches:
 
 @dataclass(frozen=True)
 class Calls:
-    """What the calls of a run may take, and how they are made."""
+    """Limits, prices and client of the calls of a run."""
 
     limits: Annotated[api.Limits, MONEY] = field(default_factory=api.Limits)
     prices: Annotated[api.Prices | None, MONEY] = None
@@ -118,7 +122,7 @@ class Calls:
     def model(
         self, base_url: str | None, local: api.LocalOptions = api.LocalOptions(), *, needs_key: bool
     ) -> api.ModelOptions:
-        """How a model is reached."""
+        """Return the address, prices and client of a model."""
         client = replace(self.client, concurrency=self.limits.concurrency)
         batch = self.batches.options() is not None
         return api.ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
@@ -126,7 +130,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Items:
-    """Which items are asked about."""
+    """The items that are asked about."""
 
     selection: Annotated[api.Selection, ITEMS] = field(default_factory=api.Selection)
     items: SubsetOption = None

@@ -1,4 +1,4 @@
-"""`casewise power`: how many annotators or queries, and what so many can find."""
+"""`casewise power`: numbers of annotators or queries, and the effects that they can find."""
 
 from __future__ import annotations
 
@@ -30,55 +30,55 @@ class Effect:
     groups: int = 5
     """Number of conditions."""
     effect_size: float | None = None
-    """Cohen's f (w of a chi-square test); without it, the smallest one that --n can find."""
+    """Cohen's f, or w for a chi-square test. Default: the smallest effect that --n can find."""
     allowance: str | None = None
     """Declared extra annotators for each condition: a number, or a share such as 30%."""
     df: int | None = None
-    """Of a chi-square test on all ratings, in place of the analysis of variance: its degrees of freedom."""
+    """Degrees of freedom of a chi-square test on all ratings; replaces the analysis of variance."""
 
 
 @dataclass(frozen=True)
 class TwoRates:
-    """Two safe rates told apart."""
+    """A test of two safe rates."""
 
     p1: float | None = None
     """Safe rate of the first condition."""
     p2: float | None = None
-    """That of the second; without it, the nearest one that --n can find."""
+    """Safe rate of the second condition. Default: the nearest rate that --n can tell from --p1."""
     one_sided: bool = False
     """Test one direction only."""
     method: str = "arcsine"
-    """arcsine (Cohen's h) or normal (the z test's own)."""
+    """Approximation: arcsine (Cohen's h) or normal (of the z test)."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The test that is really used on a task: Kruskal-Wallis on 0/1 ratings, by simulation."""
+    """The test that a study uses on a task: Kruskal-Wallis on 0/1 ratings, by simulation."""
 
     rates: str | None = None
-    """A task's safe rate under each condition: 0.4,0.8,0.2,0.8,0.2"""
+    """Safe rate of a task under each condition, such as 0.4,0.8,0.2,0.8,0.2."""
     approximate: bool = False
-    """Reject by the chi-square p, not the exact."""
+    """Use the chi-square p instead of the exact p."""
     simulated: Annotated[int, Parameter(validator=Number(gte=100))] = 20_000
-    """Simulated tasks."""
+    """Number of simulated tasks."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """Two conditions of a study, planned from what queries and annotators varied in a pilot."""
+    """Two conditions of a study, planned from the variances of queries and annotators in a pilot."""
 
     from_: Path | None = None
     """The pilot: an exported study, CSV or Parquet."""
     conditions: str | None = None
-    """Its two conditions, as no_context:safe_revised."""
+    """Two conditions of the pilot, such as no_context:safe_revised."""
     difference: float = 0.05
-    """Of their safe rates, to be found."""
+    """Difference of their safe rates that the study should find."""
     queries: int | None = None
-    """Queries, if given: then the power they have."""
+    """Number of queries. With it, compute the power; without it, the number."""
     per_item: int | None = None
-    """Ratings of each item. Default: 21; with --people, 5."""
+    """Number of ratings of each item. Default: 21; with --people: 5."""
     per_annotator: int = 25
-    """Items of each annotator."""
+    """Number of items that each annotator rates."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Crowd:
     """A whole design on a simulated crowd."""
 
     design: Path | None = None
-    """TOML with [simulation.safe_rates], and [simulation] and [crowd] if wanted."""
+    """A TOML file with [simulation.safe_rates]; [simulation] and [crowd] are optional."""
     repeat: PositiveInt = 200
-    """Simulated studies: what each analysis of them is worth."""
+    """Number of simulated studies on which each analysis is tried."""
     ratings: Path | None = None
-    """Write the ratings of one simulated study here instead (.csv or .parquet)."""
+    """Instead, write the ratings of one simulated study to this file (.csv or .parquet)."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class SharedWork:
     """A rate known from people's labels of some items and a judge on all of them."""
 
     half_width: float | None = None
-    """To within how much a safe rate is to be known."""
+    """Half-width that the interval of the safe rate should have."""
     items: int = 900
-    """Items that the judge decides; people rate a random part."""
+    """Number of items that the judge decides; people rate a random part of them."""
     rate: float = 0.5
-    """About what the rate will be."""
+    """Expected safe rate."""
     correlation: float = 0.6
-    """Of the judge's value with people's label of an item."""
+    """Correlation of the judge's value with people's label of an item."""
 
 
 Question = api.power.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
@@ -132,9 +132,9 @@ def study(
     Parameters
     ----------
     n
-        Annotators in each condition, if they are given; of a chi-square test, all ratings.
+        Number of annotators in each condition; for a chi-square test, number of all ratings.
     seed
-        What is simulated is drawn from it.
+        Seed of the simulations.
     """
     if people.people is not None:
         show_answer(buys(people, effect, pilot, alpha=alpha, power=power, seed=seed), plot=plot, documents=documents)
@@ -187,7 +187,7 @@ def study(
 def buys(
     people: api.power.People, effect: Effect, pilot: Pilot, *, alpha: float, power: float, seed: int
 ) -> api.power.PowerAnswer:
-    """What a number of people can rate, and the smallest difference that this finds."""
+    """Return the number of items that people can rate, and the smallest difference that this finds."""
     ratings = None
     if pilot.from_ is not None:
         if pilot.conditions is None:
@@ -217,7 +217,7 @@ def set_in(question: Question) -> list[str]:
 
 
 def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOptions) -> None:
-    """What each analysis of a design is worth on a simulated crowd, or the ratings of one such study in a file."""
+    """Report each analysis of a design on a simulated crowd, or write the ratings of one such study to a file."""
     plan = api.simulation_plan(design)
     if crowd.ratings is not None:
         table = api.simulated_table(plan, seed=seed)
@@ -248,11 +248,11 @@ def judges(
     Parameters
     ----------
     difference
-        In accuracy; with --from, that of the runs if absent.
+        Difference in accuracy to find. Default with --from: the difference of the runs.
     from_
         Two run folders on one benchmark, as a pilot.
     n
-        Queries, if they are given.
+        Number of queries. With it, compute the power; without it, the number.
     """
     answer = api.power.judges(
         difference, from_ or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n

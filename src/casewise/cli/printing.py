@@ -254,7 +254,7 @@ class DocumentOptions:
     """Write every table as Parquet to this folder."""
     form: FormatOption = None
     out: Path | None = None
-    """Write it to this file instead of printing it, by its ending or by --format."""
+    """Write the document to this file instead of printing it. Its ending, or --format, sets the format."""
 
     def present(self, found: HasDocument, *, full: bool = True) -> None:
         """Print `found` (its answer alone unless `full`), or write it where `--out` says, and write what else was asked for."""

@@ -16,7 +16,7 @@ from casewise.errors import ConfigurationError, ExitCode
 
 app = App(name="prolific")
 
-IdOption = Annotated[str | None, Parameter(help="The study's id at Prolific, where `create` did not put it on record.")]
+IdOption = Annotated[str | None, Parameter(help="The study's id at Prolific, if `create` did not record it.")]
 
 
 @app.command
@@ -39,17 +39,17 @@ def create(
     Parameters
     ----------
     places
-        People; else as many as the estimate needs.
+        Number of places. Default: the number of people in the estimate.
     keep_out
-        pilot: that round's people are put into a participant group of --workspace, which is kept out. Or such a group's id.
+        Exclude a participant group: its id, or pilot, which puts the people of the pilot into a group of --workspace.
     again
-        Another one, where one was made or begun for this round.
+        Create another study, even if one was created or begun for this round.
     dry_run
-        Say how many people there pass the study's filters, and create nothing.
+        Print how many people at Prolific pass the study's filters; create nothing.
     workspace
-        The workspace's id there. Default: your account's.
+        The workspace's id at Prolific. Default: the workspace of your account.
     project
-        The project's id there. Default: the workspace's only one.
+        The project's id at Prolific. Default: the only project of the workspace.
     """
     if dry_run:
         many = api.prolific.eligible(study)
@@ -85,7 +85,7 @@ def publish(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Publish the study. From now on it costs money."""
+    """Publish the study at Prolific. From then on it costs money."""
     published = api.prolific.publish(study, phase=phase, prolific_study=prolific_study, database=database)
     say(f"{published} is published", published=published)
 
@@ -100,12 +100,12 @@ def places(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Set the number of places to what the round needs now.
+    """Set the number of places at Prolific to the number that the round needs now.
 
     Parameters
     ----------
     total
-        Places in all. Default: those taken, and as many as are needed.
+        Total number of places. Default: the places taken plus the people still needed.
     """
     if total is not None:
         name = api.prolific.set_places(total, study, phase=phase, prolific_study=prolific_study, database=database)
@@ -149,16 +149,17 @@ def reconcile(
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Compare Prolific's submissions with the people here, propose an action for each, and do it after your yes.
+    """Compare Prolific's submissions with the annotators in the database, and propose an action for each difference.
 
-    Nobody is ever rejected from here.
+    Each kind of action needs your confirmation. No action rejects a submission.
 
     Parameters
     ----------
     yes
-        Do all of it; `--no` lists only. Default: ask for each kind.
+        Do all actions without asking; `--no` only lists them. Default: ask for each kind.
     doubtful
-        Approve those too who skipped more than allowed, or rated nothing. Default: ask; not with --yes or --no.
+        Also approve, or never approve, people who skipped more than allowed or rated nothing. Default: ask; with
+        --yes or --no: leave them.
     """
     first: list[api.prolific.Reconciled] | None = None
     done: list[api.prolific.Done] = []

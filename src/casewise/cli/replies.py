@@ -1,4 +1,4 @@
-"""`casewise replies`: what a chatbot does, collected and graded."""
+"""`casewise replies`: a chatbot's replies, collected and graded."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from casewise import api
 from casewise.ask.layouts import ContextRole
 from casewise.cli.judge import print_before
 from casewise.cli.options import (
+    ASKED,
     ITEMS,
     MACHINE,
     MODEL,
@@ -47,29 +48,29 @@ from casewise.options import Flat
 
 app = App(name="replies")
 
-RepliesArgument = Annotated[Path, Parameter(help="A folder that casewise replies collect has made.")]
+RepliesArgument = Annotated[Path, Parameter(help="A folder of casewise replies collect.")]
 
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """How a chatbot is told of the circumstances, and how it replies."""
+    """The form in which a chatbot gets the context, and its sampling."""
 
     context_role: ContextRole = "system"
-    """The message that tells the chatbot of the context."""
+    """The message that gives the chatbot the context."""
     verified: bool = False
-    """Say that the circumstances have been verified, as judges are told."""
+    """Tell the chatbot, as judges are told, that the context has been verified."""
     system: Path | None = None
-    """Your own system prompt, a text file that holds {context}."""
+    """A text file with your own system prompt, which holds {context}."""
     sampling: Flat[Sampling] = field(default_factory=Sampling)
 
     def chat(self) -> api.replying.Chat:
-        """How the context reaches the chatbot."""
+        """Return the form in which the context reaches the chatbot."""
         return api.replying.chat_with(role=self.context_role, verified=self.verified, system=self.system)
 
 
 @dataclass(frozen=True)
 class AskedChatbot:
-    """Which replies are collected, of whom, and how the models are reached that take part in it."""
+    """A chatbot, the items that it replies to, and the options of the models involved."""
 
     benchmark: api.Benchmark
     name: str
@@ -85,7 +86,7 @@ class AskedChatbot:
         return api.replying.chat_model(self.name, self.reached)
 
     def tell_estimate(self, options: api.replying.CollectOptions) -> None:
-        """Say what replies would take, and texts that models make before."""
+        """Print the estimated cost of replies, and of texts that models make before."""
         whole, selection = (self.benchmark, self.loaded), self.selection
         estimate = api.replying.collecting_estimate(
             *whole, chat=self.chat, arms=self.arms, repeats=self.repeats, selection=selection, options=options
@@ -129,30 +130,30 @@ def collect(
     chat: Annotated[ChatOptions, MODEL] = ChatOptions(),
     base_url: BaseUrlOption = None,
     arms: ArmsOption = None,
-    repeats: PositiveInt = 1,
-    retry_unanswered: NonNegativeInt = 0,
+    repeats: Annotated[PositiveInt, Parameter(group=ASKED.group)] = 1,
+    retry_unanswered: Annotated[NonNegativeInt, Parameter(group=ASKED.group)] = 0,
     items: Annotated[Items, ITEMS] = Items(),
     calls: Flat[Calls] = Calls(),
     local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Send every query as a user would, in its context, and keep the replies. The same command resumes it.
+    """Send every query in its context to a chatbot, as a user would, and store the replies. The same command resumes.
 
-    Replies may hold what nobody should spread: the folder is readable by you alone.
+    Replies may be harmful. Only you can read the folder.
 
     Parameters
     ----------
     model
-        The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...; with --from, who replied.
+        The chatbot: openai/MODEL, vllm/MODEL, hf:PATH, ...; with --from, the name of the chatbot.
     from_
-        Replies that were collected elsewhere, or exported: a .jsonl or .parquet file with the columns item_id and text.
+        Import these replies instead: a .jsonl or .parquet file with the columns item_id and text.
     out
         Run folder, new or to resume. Default: replies/BENCHMARK-MODEL.
     repeats
-        How often to send each item.
+        Number of times to send each item.
     retry_unanswered
-        How often to ask again if no reply comes, at most.
+        Maximum number of further calls if no reply comes.
     """
     found = api.load(benchmark)
     folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
@@ -211,23 +212,23 @@ def grade(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Grade every reply: answers, partly answers, or refuses. Another grader needs no new replies.
+    """Grade every stored reply: answers, partly answers, or refuses.
 
     Parameters
     ----------
     replies
-        A folder that casewise replies collect has made; none with --check.
+        A folder of casewise replies collect; none with --check.
     grader
-        Who grades: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, keywords (a
-        weak baseline). May be repeated.
+        The grader: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, keywords
+        (a weak baseline). May be repeated.
     rubric
-        For rubric: graders: strict, lenient, or a TOML file of your own.
+        Rubric of rubric:MODEL: strict, lenient, or a TOML file of your own.
     check
-        Try the graders on a labelled file instead: prompt, response, label (CSV or JSONL).
+        Instead, test the graders on a labelled file: prompt, response, label (CSV or JSONL).
     retry_ungraded
-        How often to ask again if no grade comes, at most.
+        Maximum number of further calls if no grade comes.
     discard_replies
-        Once all are graded, remove the replies' texts; grades and digests stay.
+        Delete the texts of the replies once all are graded; keep grades and digests.
     """
     made = [
         api.replying.as_grader(name, rubric=rubric, options=calls.model(base_url, local, needs_key=not dry_run))
@@ -267,7 +268,7 @@ def grade(
 
 
 def tell_grading(name: str, summary: api.replying.GradeSummary, replies: Path) -> None:
-    """What came of grading, in a line or two."""
+    """Print the result of grading, in a line or two."""
     print(f"{name}: {done_of(summary, 'graded')}")
     note_problems(summary)
     note_unfinished(summary, replies)
@@ -315,7 +316,7 @@ def tell_estimate(estimate: api.contexts.CallEstimate, whom: str) -> None:
 
 
 def tell_checks(found: list[api.replying.GraderCheck]) -> None:
-    """How often each grader says what people say, and of which replies it does not."""
+    """Print how often each grader agrees with people, by the outcome of a reply."""
     if as_json():
         print_json([one.as_json() for one in found])
         return

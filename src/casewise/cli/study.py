@@ -62,21 +62,21 @@ def rehearse(
     Parameters
     ----------
     url
-        Where `casewise serve` answers on the same database; else one is started.
+        Address of `casewise serve` on the same database. Default: start one.
     annotators
-        Simulated people in the first wave.
+        Number of simulated people in the first wave.
     careless
-        Share who press at random.
+        Share of people who answer at random.
     dropout
-        Share who leave in the middle.
+        Share of people who leave before the end.
     at_once
-        How many are on the pages at once.
+        Number of people on the pages at the same time.
     lease
-        Seconds until slots of those who left re-open.
+        Seconds until the slots of people who left open again.
     until_full
         Send more people until every item has its ratings.
     seed
-        Of the simulated people.
+        Seed of the simulated people.
     """
     from casewise.web.load_test import RehearsalOptions, rehearse_study  # an extra
 
@@ -142,7 +142,7 @@ def report(
 ) -> None:
     """Analyse a study's ratings: print the main tables; write the page, tables and figures.
 
-    An exported study is analysed as it was frozen; an option that differs is a departure, and the report says so.
+    An exported study is analysed by its frozen plan. The report lists each option that differs as a departure.
 
     Parameters
     ----------
@@ -150,32 +150,32 @@ def report(
         CSV or Parquet (item, query, category, condition, annotator, verdict), a table of vote strings, a benchmark folder,
         demo, or a published JSON file.
     out
-        Folder for the page, tables and figures: a new one, or that of an earlier report of the same study.
+        Folder for the page, tables and figures: a new one, or one with an earlier report of the same study.
     contrast
-        A planned contrast FIRST:SECOND, once for each. Default: first against each.
+        A planned contrast FIRST:SECOND; may be repeated. Default: the first condition with each other one.
     category
-        Show this category query by query, once for each.
+        Show this category query by query; may be repeated.
     flow
         CSV of people at each step: step, condition (or all), people.
     margin
-        Largest difference that would not matter (TOST). Default: as frozen, else 0.05.
+        Largest difference that counts as equivalent (TOST). Default: as frozen, else 0.05.
     alpha
-        Level of the tests. Default: as the study froze it, else 0.05.
+        Level of the tests. Default: as frozen, else 0.05.
     correction
-        holm, bonferroni, benjamini-hochberg or none. Default: as frozen, else holm.
+        Correction for several tests: holm, bonferroni, benjamini-hochberg or none. Default: as frozen, else holm.
     labels
-        votes, published or intended. Default: as frozen, else votes.
+        Label policy: votes, published or intended. Default: as frozen, else votes.
     ties
-        half, drop, safe or unsafe. Default: as frozen, else half.
+        Treatment of ties: half, drop, safe or unsafe. Default: as frozen, else half.
     exclude
-        Whose ratings to leave out: failed_checks or nobody. Default: as frozen.
+        Annotators to exclude: failed_checks or nobody. Default: as frozen.
     judge
-        A run over all items, once for each: rates with its help where people rated a random part, and how it does on
-        generated and revised contexts.
+        A run over all items; may be repeated. Adds rates with the judge's help where people rated a random part, and
+        the judge's results on generated and revised contexts.
     crossed
-        Annotators may rate under several conditions.
+        Each annotator may rate under several conditions.
     seed
-        For the bootstrap and the shuffles.
+        Seed of the bootstrap and of the permutations.
     """
     wanted = api.choose_options(
         alpha=alpha,
@@ -220,27 +220,29 @@ def init(
     Parameters
     ----------
     benchmark
-        demo, casebench, a benchmark folder, a published JSON file; with --question reply, replies.
+        demo, casebench, a benchmark folder or a published JSON file; with --question reply, a folder of replies.
     preset
-        paper, paper-rest (what was never released), prolific, lab or experts. Default: lab; experts for replies.
+        paper, paper-rest (the items that the paper did not release), prolific, lab or experts. Default: lab; for
+        replies: experts.
     people
-        How many people you have: each item gets as many ratings as they can give. Default: the preset's number of ratings.
+        Number of people you have. Each item gets as many ratings as they can give. Default: the preset's number of
+        ratings.
     question
-        What people are asked: request (should a chatbot respond?) or reply (what does the reply do?).
+        The question to people: request (should a chatbot respond?) or reply (does the reply answer or refuse?).
     sample
-        With --question reply: how many replies to draw at random.
+        With --question reply: number of replies to draw at random.
     seed
-        Of that draw.
+        With --question reply: seed of the draw.
     to
         The file to write.
     name
-        The study's name; else the benchmark's.
+        The study's name. Default: the benchmark's name.
     researcher
-        Whom annotators write to.
+        The person whom annotators can write to.
     institution
-        Where they are.
+        The researcher's institution.
     email
-        Their address.
+        The researcher's e-mail address.
     """
     given = {"researcher": researcher, "institution": institution, "email": email}
     contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
@@ -279,15 +281,15 @@ def init(
 
 @app.command
 def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Path | None = None) -> None:
-    """Validate a study and print its needs and costs. --freeze fixes the design.
+    """Validate a study; print its ratings, people, time and cost. --freeze fixes the design.
 
     Parameters
     ----------
     freeze
-        Fix contrasts, exclusions, stopping and label policy: reports mark every later departure.
+        Fix contrasts, exclusions, stopping and label policy. Reports list every later departure.
     deposit
-        With --freeze: also write a package for a registry to this new folder, or file that ends in .zip: preregistration
-        text, frozen plan, consent and texts, codebook, analysis.
+        With --freeze: also write a preregistration package to this new folder or .zip file. It holds preregistration
+        text, frozen plan, consent and texts, codebook and analysis.
     """
     if deposit is not None and not freeze:
         raise ConfigurationError("--deposit goes with --freeze: it is the frozen plan that is deposited")
@@ -328,11 +330,11 @@ def open_round(
     Parameters
     ----------
     pilot
-        A small round with a box for remarks; its people are kept out of the main study.
+        Open a small round with a box for remarks. Its people cannot take part in the main study.
     queries
-        Of the pilot: queries, each in all conditions.
+        With --pilot: number of queries, each in all conditions.
     per_item
-        Of the pilot: ratings of each item.
+        With --pilot: number of ratings of each item.
     """
     where: dict[str, Any] = {"database": database, "site_url": site_url}
     if pilot:
@@ -393,13 +395,13 @@ def set_state(
     Parameters
     ----------
     state
-        paused: nobody new begins, and whoever has a batch may finish. open: people are let in again. closed: the study is
-        over; whoever has a batch may finish, and whoever is in the quiz is paid.
+        paused: nobody can begin, and people who have a batch may finish. open: people can begin again. closed: the
+        study is over; people who have a batch may finish, and people in the quiz are paid.
     amend
-        With open: go on with more ratings of each item, as study.toml has it now. This is the reason, and stands in every
-        report.
+        With open: continue with more ratings of each item, as set in study.toml. The text is the reason; every report
+        prints it.
     yes
-        Amend without asking.
+        Amend without asking for confirmation.
     """
     if amend is not None:
         if state != "open":
@@ -438,24 +440,24 @@ def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | Non
 
 @dataclass(frozen=True)
 class AtProlific:
-    """What is done about one annotator there. Nobody is rejected."""
+    """Actions at Prolific for one annotator. No action rejects a submission."""
 
     message: str | None = None
-    """Write this to them."""
+    """Send this message to the annotator."""
     bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None
     """Pay this amount in the study's currency; never twice by accident."""
     again: bool = False
-    """With --bonus: even if one was begun before."""
+    """With --bonus: pay even if a bonus was begun before."""
     settle: Literal["paid", "not-paid"] | None = None
-    """What became of a bonus in doubt, as you saw it there: one that was not paid can be paid then."""
+    """State whether a bonus in doubt was paid, as Prolific shows it. If it was not, it can be paid again."""
     payment: str | None = None
-    """With --settle: its id there, where several are in doubt."""
+    """With --settle: the payment's id at Prolific, if several are in doubt."""
     ask_return: str | None = None
-    """Ask them to return their submission; the person reads this reason, and may decline."""
+    """Ask the annotator to return the submission, for this reason. The annotator reads it and may decline."""
 
     @property
     def wishes(self) -> dict[str, object]:
-        """Of the options that each do something, what was given."""
+        """Return the value of each option that is an action."""
         return {
             "--message": self.message,
             "--bonus": self.bonus,
@@ -495,19 +497,19 @@ def person(
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
-    """Exclude or include one annotator, delete their data, or write to them or pay them at Prolific.
+    """Exclude or include one annotator, delete their data, or message or pay them at Prolific.
 
     Parameters
     ----------
     number
         The annotator's number in the study; with --forget also the recruiter's id of the person.
     leave_out
-        Leave out their ratings for this reason, which is kept, so name nobody in it: the slots re-open, and reports come
-        with and without.
+        Exclude the annotator for this reason. The reason is stored, so name nobody in it. The slots open again, and
+        reports give results with and without these ratings.
     take_in
-        Take in again somebody who was left out, for this reason; what has no room any more stays apart.
+        Include an excluded annotator again, for this reason. Ratings whose slots are filled by now stay excluded.
     forget
-        Delete what is known about them; until the stated date their ratings as well.
+        Delete the data about the annotator; until the date stated in the study, the ratings as well.
     """
     wishes = {"--leave-out": leave_out, "--take-in": take_in, "--forget": forget or None, **at_prolific.wishes}
     if sum(wish is not None for wish in wishes.values()) != 1:

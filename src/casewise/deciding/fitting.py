@@ -41,19 +41,19 @@ from casewise.storage.benchmark import Benchmark
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What of a run a decider is fitted on, and how."""
+    """The part of a run that a decider is fitted on, and the method."""
 
     elicitation: Hidden[Elicitation | None] = None
-    """Which of the run's elicitations; by default the only one."""
+    """The elicitation to use; by default the only one of the run."""
     arm: str | None = None
-    """Which of the run's arms; default: the whole context."""
+    """The arm to use. Default: the whole context."""
     labels: Hidden[LabelPolicy] = VOTES
     method: Annotated[str | None, Parameter(name="--calibrate")] = None
-    """platt or isotonic; default: the better on held-out queries."""
+    """Calibration: platt or isotonic. Default: the better of the two on held-out queries."""
     prompts: str | None = None
-    """The prompts' file, where the run was judged with one's own."""
+    """The file of prompts, if the run used your own."""
     base_url: str | None = None
-    """Address of the model's server; default: where the run asked it."""
+    """Address of the model's server. Default: the address of the run."""
     refuse_unmeasured: bool = False
     """Refuse requests of a kind that was not measured."""
     seed: Hidden[int] = 0

@@ -116,7 +116,7 @@ class RetryPolicy:
     """Exponential backoff with full jitter (each wait is uniform between half of its ceiling and the ceiling)."""
 
     retries: int = 6
-    """Further tries of a call that fails."""
+    """Maximum number of further attempts if a call fails."""
     first_wait_s: Hidden[float] = 0.5
     longest_wait_s: Hidden[float] = 30.0
 

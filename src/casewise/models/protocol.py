@@ -51,7 +51,7 @@ class Sampling:
     temperature: float | None = 0.0
     """Sampling temperature of the replies."""
     max_tokens: int = 1024
-    """Most tokens of a reply, with its reasoning."""
+    """Maximum number of tokens of a reply, including its reasoning."""
     seed: Hidden[int | None] = None
 
     def __post_init__(self) -> None:

@@ -432,13 +432,13 @@ class People:
     """A number of people, and what each of them does."""
 
     people: int | None = None
-    """People who pass the quiz and rate, in all conditions together."""
+    """Number of people who pass the quiz and rate, in all conditions together."""
     seconds_per_page: float = 20.0
-    """Median seconds for one page."""
+    """Median time for one page, in seconds."""
     minutes_before: float = 6.0
-    """Median minutes for consent, tutorial and quiz."""
+    """Median time for consent, tutorial and quiz, in minutes."""
     per_hour: float = 16.0
-    """Pay for an hour, in your currency, fees left out."""
+    """Pay per hour in your currency, without fees."""
     items: Hidden[int | None] = None
     """How many items there are in all; None: as many as people can rate."""
 
@@ -607,14 +607,14 @@ TITLE, AXIS = "Two judges on the same queries", "Queries"
 
 @dataclass(frozen=True)
 class AssumedJudges:
-    """What is taken for granted of two judges."""
+    """Assumptions about two judges."""
 
     discordance: float = 0.15
     """Without --from: share of items on which only one judge is right."""
     items_per_query: int = 2
-    """Without --from: items of a query."""
+    """Without --from: number of items of a query."""
     correlation: float = 0.0
-    """Without --from: of the difference on two items of a query."""
+    """Without --from: correlation of the difference between two items of a query."""
 
 
 def judges_answer(

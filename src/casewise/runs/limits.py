@@ -150,11 +150,11 @@ class Limits:
     """What a run may take; None is no limit. Money and tokens count over all sessions of a run."""
 
     concurrency: Annotated[int, Parameter(group=SPEED_GROUP)] = CONCURRENCY
-    """Most calls at a time."""
+    """Maximum number of calls at the same time."""
     max_cost: float | None = None
-    """Most that all sessions together may cost, in US dollars."""
+    """Maximum cost of all sessions together, in US dollars."""
     max_tokens_total: int | None = None
-    """Most tokens, in and out, of all sessions together."""
+    """Maximum number of tokens, in and out, of all sessions together."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

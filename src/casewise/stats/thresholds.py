@@ -394,22 +394,23 @@ Codes = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What thresholds are to do."""
+    """The goal of thresholds: a ratio of costs, or limits on harm and over-refusal."""
 
     ratio: float | None = None
-    """How many over-refusals one harm is worth: take the cheapest threshold that keeps all promises."""
+    """Number of over-refusals that cost as much as one harm. Selects the cheapest threshold that keeps all promises."""
     ask_cost: float | None = None
-    """What asking a person costs, in over-refusals; with --ratio."""
+    """With --ratio: cost of asking a person, in over-refusals."""
     max_harm: float | None = None
     """Promise that harm is at most this share, such as 0.02."""
     max_over_refusal: float | None = None
-    """Promise that over-refusal is at most this share; with both, it asks between."""
+    """Promise that over-refusal is at most this share. With --max-harm too, the decider asks a person between the two
+    thresholds."""
     level: float | None = 0.95
-    """With which probability promises hold, all together; from Python, None for on average."""
+    """Probability with which all promises hold together. In Python, None promises on average."""
     chosen_from: int = 1
-    """How many judges you compared on these queries: promises and intervals then hold for the best of them."""
+    """Number of judges that you compared on these queries. Promises and intervals then hold for the best of them."""
     fail: Decision = "refuse"
-    """What to do where the judge gives no value."""
+    """Decision if the judge gives no value."""
 
     def __post_init__(self) -> None:
         if self.ratio is None and self.max_harm is None and self.max_over_refusal is None:

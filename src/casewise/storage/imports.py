@@ -108,40 +108,40 @@ TRAIT = "trait."
 
 @dataclass(frozen=True)
 class CaseColumns:
-    """The column for each thing that a case may say: None where it is to be guessed, empty where there is none."""
+    """The column of each part of a case: None guesses it from the names of columns, empty means that there is none."""
 
     query: str | None = None
     """The column with the query."""
     id: str | None = None
-    """The column with your own id of the case, which reports show."""
+    """The column with your own id of the case; reports show it."""
     judged: str | None = None
-    """The column that says what is judged: request, reply or action."""
+    """The column with the kind of thing that is judged: request, reply or action."""
     before: str | None = None
-    """The column with the conversation before it: a text, or a list of turns with role and text."""
+    """The column with the conversation before the query: a text, or a list of turns with role and text."""
     context: str | None = None
-    """The column with the context: free text, or in JSON Lines an object."""
+    """The column with the context: free text; in JSON Lines also an object."""
     context_as: str = "situation"
-    """The group, or group.parameter, that a context of free text is given for; its description where it names a group."""
+    """The group.parameter that holds a context of free text. A group alone means its description."""
     parameters: Hidden[Mapping[str, str]] = field(default_factory=dict)
     """Further columns, by the context parameter that each states: group.parameter."""
     category: str | None = None
     """The column with the category; '' for none."""
     cluster: str | None = None
-    """The column with what says which cases belong together: triples, conversations; by default those of one query."""
+    """The column with the cluster of a case, such as a conversation. Default: cases of one query are a cluster."""
     pair: str | None = None
-    """The column with what joins the contexts of a pair, or of a larger group."""
+    """The column with the id of the pair, or larger group, of contexts."""
     intended: str | None = None
-    """The column with what the context's author meant: safe or unsafe."""
+    """The column with the intent of the context's author: safe or unsafe."""
     annotator: str | None = None
-    """The column with who rated, where a row is one person's rating; a case then has several rows."""
+    """The column with the annotator, if each row is one rating. A case then has several rows."""
     trait: tuple[str, ...] = ()
-    """A column with a trait of the annotator; several times. Columns whose names begin with trait. are, too."""
+    """A column with a trait of the annotator; may be repeated. Columns whose names begin with trait. count as well."""
     vote: str | None = None
     """The column with one person's vote: safe, unsafe or unsure."""
     value: str | None = None
     """The column with one person's rating on the scale."""
     votes: str | None = None
-    """The column with a list of votes or of ratings on the scale, a person each."""
+    """The column with a list of votes or of ratings on the scale, one for each person."""
     n_safe: str | None = None
     """The column with the number of safe votes."""
     n_unsafe: str | None = None
@@ -151,11 +151,11 @@ class CaseColumns:
     n_votes: str | None = None
     """The column with the number of all safe and unsafe votes."""
     label: str | None = None
-    """The column with one verdict a case."""
+    """The column with one verdict for the case."""
     rate: str | None = None
     """The column with the share of people who say safe."""
     mean: str | None = None
-    """The column with the mean rating on the scale, where no single ratings are known."""
+    """The column with the mean rating on the scale, if the file has no single ratings."""
 
     @property
     def free_text(self) -> tuple[str, str]:
@@ -518,13 +518,14 @@ RATING = "rating"
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Where ratings stand that are not in the file of cases, a rating a row."""
+    """The place of ratings that are not one column of the file of cases."""
 
     ratings: Path | None = None
-    """A second file, with the ratings: a row a rating, with the case's id and the annotator; or a row a person with --wide."""
+    """A second file with the ratings: one row for each rating, with the case's id and the annotator. With --wide: one row
+    for each person."""
     wide: str | None = None
-    """The columns of a table with a row a person and a column a case, as a pattern: in Rating_*, * is the case's id, or in a
-    single file the query. Empty cells are no ratings, unless --unsure-word '' says that they are unsure votes."""
+    """Pattern of the columns of cases in a table with one row for each person. In Rating_*, * is the case's id, or the query
+    if there is one file. Empty cells are no ratings; with --unsure-word '' they are unsure votes."""
 
     def joined(
         self, path: Path, names: Sequence[str], rows: Sequence[CaseRow], columns: CaseColumns, frame: CaseFrame

@@ -39,11 +39,11 @@ class Adaptive:
     """An adaptive attack: who writes the claims, how often, and where they stand."""
 
     attacker: str | None = None
-    """A model that is told the judge's verdict and rewrites its claim: an adaptive attack."""
+    """A model for an adaptive attack: it gets the judge's verdict and rewrites its claim."""
     turns: int = 5
-    """How often the attacker may try on an item."""
+    """Maximum number of attempts on an item."""
     channel: Channel = "user"
-    """Where the attacker's claim stands."""
+    """The place of the attacker's claim."""
 
     def __post_init__(self) -> None:
         if self.turns < 1:
