@@ -116,6 +116,8 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
 
     assert found.wanted.chosen_from == 1
     assert "learnt from the benchmark's own people" in found.left_out["linear (probability)"]
+    printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").stdout.split())
+    assert "no decider can be made of linear (probability)" in printed
     with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):
         casewise.recommend("runs/linear", benchmark="bank")
 
@@ -186,6 +188,7 @@ def test_that_none_is_good_enough_is_said_as_strongly_as_it_is_shown(candidates,
         (None, "takes a better judge or another threshold: its rate is 4.0 %"),
         (90, "may be within reach of these queries: its rate is 4.0 %. Ask for it with --max-harm 0.05."),
         (250, "takes about 150 more queries, if its rate stays at 4.0 %"),
+        (101, "takes about 1 more query, if its rate stays at 4.0 %"),
     ],
 )
 def test_what_a_promise_takes_is_said_of_the_rate_now(at_this_rate, sentence):

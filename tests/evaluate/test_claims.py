@@ -103,7 +103,7 @@ DECIDER = {
     " costs more than ": "the interval of what the best judge saves lies below 0 for this alternative",
     "If the difference stays as it is, about ": "the saving is above 0 and its interval holds 0",
     " takes a better judge or another threshold: ": "the error's held-out rate is not below the limit",
-    " more queries, if its rate stays at ": "so many carry the promise at the held-out rate, and these queries do not",
+    ", if its rate stays at ": "so many carry the promise at the held-out rate, and these queries do not",
     " may be within reach of these queries: ": "these queries are as many as carry the promise at the held-out rate",
     "On held-out queries no item was answered or refused against its label.": "no decision was",
     "Traffic differs from the benchmark in ": "Holm's p over all tests is below .05",

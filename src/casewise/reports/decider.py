@@ -280,7 +280,8 @@ def recommendation_page(found: Recommendation) -> Document:
     return Document(
         f"Which judge to deploy on {benchmark.name}",
         f"{len(found.candidates)} {'judges' if several else 'judge'}, {file.benchmark.n_items:,} items of "
-        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}",
+        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}"
+        + (f"; no decider can be made of {listed(list(found.left_out))}" if found.left_out else ""),
         benchmark.notes(),
         (
             Section("answer", "The recommendation", tuple(recommended(found)), first=True),
@@ -350,7 +351,7 @@ def shortfalls(found: Recommendation) -> Iterator[str]:
         elif not one.beaten:
             yield f"{found.best.name} is not told apart in cost from {one.name} {saved}."
             if one.more_queries:
-                yield f"If the difference stays as it is, about {one.more_queries:,} more queries would show it."
+                yield f"If the difference stays as it is, about {more_queries(one.more_queries)} would show it."
 
 
 def rivals_table(found: Recommendation) -> Table:
@@ -373,13 +374,18 @@ def promises(found: Recommendation) -> Iterator[Prose]:
             yield Prose(need_words(need, word))
 
 
+def more_queries(number: int) -> str:
+    """Return a number of further queries in words, as the singular for one."""
+    return f"{number:,} more {'query' if number == 1 else 'queries'}"
+
+
 def need_words(need: Need, word: str) -> str:
     """What a promise would take, in a sentence."""
     promise = f"{word} of at most {100 * need.promise.at_most:g} %"
     if need.more_queries is None:
         return f"{promise} takes a better judge or another threshold: its rate is {percent(need.rate)}, averaged over queries."
     if need.more_queries:
-        return f"{promise} takes about {need.more_queries:,} more queries, if its rate stays at {percent(need.rate)}."
+        return f"{promise} takes about {more_queries(need.more_queries)}, if its rate stays at {percent(need.rate)}."
     option = f"--max-{need.promise.kind.replace('_', '-')} {need.promise.at_most:g}"
     return (
         f"{promise} may be within reach of these queries: its rate is {percent(need.rate)}. Ask for it with {option}."

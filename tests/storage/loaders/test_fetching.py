@@ -15,7 +15,7 @@ from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.files import cache_folder
 from casewise.storage.loaders import registry
 from casewise.storage.loaders.casebench import CASEBENCH
-from casewise.storage.loaders.fetching import place, recorded
+from casewise.storage.loaders.fetching import fetched_file, place, recorded
 
 RELEASE = written("release.json", FILES["casebench"]["CASEBench_data.json"])
 
@@ -255,3 +255,7 @@ def test_the_release_is_pinned_as_its_design_says():
     assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
     assert place(CASEBENCH, data).name == "casebench-49bc10879c53.json"
     assert place(CASEBENCH, CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
+    with pytest.raises(
+        DataError, match=r"a part of casebench is not here yet; run: casewise data fetch casebench --prompts"
+    ):
+        fetched_file(CASEBENCH, CASEBENCH.extra[0])

@@ -46,8 +46,8 @@ def fetched_file(loader: Loader, file: SourceFile) -> Path:
     """One file of a benchmark, as `fetched` gives all."""
     path = place(loader, file)
     if not path.is_file():
-        option = " --prompts" if file in loader.extra else ""
-        raise DataError(path, None, f"{loader.name} is not here yet; run: {loader.command}{option}")
+        title, option = (f"a part of {loader.name}", " --prompts") if file in loader.extra else (loader.name, "")
+        raise DataError(path, None, f"{title} is not here yet; run: {loader.command}{option}")
     return check(path, file.sha256 or checksum_of_first_fetch(path))
 
 
