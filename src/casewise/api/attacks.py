@@ -376,7 +376,7 @@ def robustness(
 
 
 class Required(RequiredRobustness, ForCI):
-    """Whether a judge keeps to bounds under every attack."""
+    """A check of a judge against bounds under every attack."""
 
     laid_out = staticmethod(required_page)
 

@@ -211,7 +211,7 @@ def as_benchmark(given: Source) -> Benchmark:
 
 
 def source_of(given: Source, loaded: Benchmark) -> str:
-    """What finds the benchmark again: the name, or the absolute path."""
+    """Return the text that finds the benchmark again: its name, or its absolute path."""
     if isinstance(given, Benchmark):
         return loaded.name
     return str(given) if given == "demo" or named_benchmark(given) else writable(str(Path(given).resolve()))
@@ -226,12 +226,12 @@ class PublicBenchmark:
     size: str
     judged: str
     labels_by: str | None
-    """Who labelled it; None where its file says so."""
+    """The source of the labels; None if the benchmark's file states it."""
     licence: str
     source: str
     fetched: bool
     pinned: bool
-    """Whether the checksum of every file is known before it is fetched."""
+    """True if the checksum of every file is known before it is fetched."""
 
 
 def public_benchmarks() -> list[PublicBenchmark]:
@@ -335,14 +335,14 @@ def output_files(outputs: Outputs) -> list[Path]:
 
 @dataclass(frozen=True)
 class RunAt:
-    """Where a run lies, and the benchmark that it is over."""
+    """The folder of a run, and its benchmark."""
 
     path: Path
     benchmark: Benchmark = field(repr=False)
 
 
 def folders_of(runs: Sequence[RunAt | str | Path]) -> list[Path]:
-    """Where these runs lie."""
+    """Return the folders of these runs."""
     return [run.path if isinstance(run, RunAt) else Path(run) for run in runs]
 
 

@@ -65,7 +65,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class WantedContexts:
-    """What contexts a draft is to have: for which categories and intents, and what each states."""
+    """The contexts that a draft needs: their categories, intents and parameters."""
 
     intents: Sequence[str] = ("safe", "unsafe")
     taxonomy: str | Path | None = None
@@ -153,7 +153,7 @@ def no_leave_needed(_what: str, _to: str | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Writing(CallingOptions):
-    """How contexts are written by a model; money and tokens count over all that was ever generated for the draft."""
+    """Options of writing contexts with a model. Limits on money and tokens count over all calls for the draft."""
 
     intents: Sequence[str] = ("safe", "unsafe")
     which: str = "missing"
@@ -165,7 +165,7 @@ class Writing(CallingOptions):
     base_url: str | None = None
     """The address of a compatible endpoint."""
     prices: Prices | None = None
-    """What tokens cost, where no public list says so."""
+    """Prices of tokens, if no public list states them."""
 
     def options(self, prices: Prices | None, parameters: ParameterSet) -> GenerationOptions:
         """The same, with what the model costs and contexts are to state."""
@@ -215,7 +215,7 @@ def generate(
 def estimate_generating(
     draft: str, model: str, *, writing: Writing = Writing(), database: str | None = None
 ) -> CallEstimate:
-    """What generating would take if every first attempt succeeded. Nobody is called, and no key is needed."""
+    """Estimate the calls of `generate` if every first attempt succeeds. Calls no model and needs no key."""
     writer = loaded(model, writing.base_url, writing.prices, needs_key=False, batch=writing.batch is not None)
     with draft_named(draft, database) as (store, found):
         return estimate_generation(store, found, writer.model, writing.options(writer.prices, found.parameters))
@@ -223,7 +223,7 @@ def estimate_generating(
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderOptions(OpinionOptions):
-    """How a model is reached and asked for its opinion of contexts, and where that goes."""
+    """Options of asking a model for its opinion of contexts, and the folder of its opinions."""
 
     out: Path | None = None
     """The run folder of its opinions, new or to go on with; by default `runs/DRAFT-opinions-MODEL`."""
@@ -231,7 +231,7 @@ class ReaderOptions(OpinionOptions):
     """The address of a compatible endpoint."""
 
     def folder(self, draft: str, model: str) -> Path:
-        """Where its opinions go."""
+        """Return the run folder of the model's opinions."""
         return self.out or default_folder(f"{draft}-opinions-{model}")
 
 
@@ -250,7 +250,7 @@ def ask(
     watch: Watch | None = None,
     leave: Leave = no_leave_needed,
 ) -> OpinionSummary:
-    """Ask a model for its opinion of every context; reviewers see what it finds, under its name.
+    """Ask a model for its opinion of every context; reviewers see its findings, under its name.
 
     The same call again asks about what is left, or has other words by then.
 
@@ -278,7 +278,7 @@ def ask(
 def estimate_asking(
     draft: str, model: str, *, reading: ReaderOptions = ReaderOptions(), database: str | None = None
 ) -> CallEstimate:
-    """What asking about every context would take, as if none were asked about. Nobody is called."""
+    """Estimate the calls of `ask` about every context, as if none had been made. Calls no model."""
     reader = loaded(model, reading.base_url, reading.prices, needs_key=False, batch=reading.batch is not None)
     with draft_named(draft, database) as (store, found):
         return estimate_opinions(store, found, reader.model, replace(reading, prices=reader.prices))
@@ -299,7 +299,7 @@ def draft_named(name: str, database: str | None) -> Iterator[tuple[Database, Dra
 
 
 def status(draft: str, *, database: str | None = None) -> ReviewStatistics:
-    """Where each context stands, how well the reviewers agree, and how much they changed."""
+    """Return the state of each context, the agreement of the reviewers, and the amount that they changed."""
     with opened(database) as store, store.read() as connection:
         return review_statistics(connection, find_draft(connection, draft))
 

@@ -58,11 +58,11 @@ class Fit(Displayed):
 
     @cached_property
     def document(self) -> Document:
-        """What it does, what it was measured to cost, what is promised, and what it gets wrong."""
+        """A page with the decider's rule, measured errors, promises and worst decisions."""
         return decider_page(self.fitting)
 
     def as_json(self) -> dict[str, Any]:
-        """What its file says; a threshold without an end is the text `Infinity` or `-Infinity`, as there."""
+        """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
         said: dict[str, Any] = from_json(self.found.model_dump_json(exclude_none=True))
         return said
 
@@ -84,7 +84,7 @@ def fit_decider(
     Parameters
     ----------
     wanted
-        What its thresholds are to do: a ratio of costs, promises, what asking a person costs.
+        The goal of the thresholds: a ratio of costs, promises, the cost of asking a person.
     judge
         The judge itself, where it is a function or an object that no name finds again.
 
@@ -111,13 +111,13 @@ def fit_decider(
 
 
 class Recommendation(DisplayedNumbers[RecommendationNumbers]):
-    """Which of several judges to deploy, and whether any is good enough."""
+    """A recommendation of one of several judges to deploy, or of none."""
 
     laid_out = staticmethod(recommendation_page)
 
     @property
     def good_enough(self) -> bool:
-        """Whether one carries the promises and is shown to cost less than whatever needs no judge."""
+        """True if the best judge keeps the promises and is shown to cost less than every rule without a judge."""
         return self.found.good_enough
 
     @property
@@ -132,7 +132,7 @@ def recommend(
     benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
 ) -> Recommendation:
-    """Which judge to deploy, at which threshold, with what chance of each error, and what it cannot promise yet.
+    """Recommend a judge and a threshold to deploy, with the rate of each error and the limits that are not guaranteed yet.
 
     Promises and intervals are made for the best of as many judges as the runs hold, so that they hold for whichever is
     chosen.
@@ -140,7 +140,7 @@ def recommend(
     Parameters
     ----------
     wanted
-        What errors cost, and what is to be promised; by default one harm is as bad as one over-refusal.
+        The cost of errors and the promises; by default one harm is as bad as one over-refusal.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def verdict_of(profile: GuardProfile) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Monitored(Displayed):
-    """A decider's traffic held against its benchmark."""
+    """A decider's traffic compared with its benchmark."""
 
     found: Monitoring
     decider: FittedDecider
@@ -231,7 +231,7 @@ class Monitored(Displayed):
 
     @cached_property
     def document(self) -> Document:
-        """Whether it has moved, what was not measured, and what people should rate next."""
+        """A page with tests for a change of traffic, requests that were not measured, and requests to rate next."""
         return monitoring_page(self.found, self.decider, half_width=self.half_width)
 
     def as_json(self) -> dict[str, Any]:
@@ -247,7 +247,7 @@ class Monitored(Displayed):
 
 
 def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Monitored:
-    """Has a decider's traffic moved from its benchmark, and which requests should people rate next?
+    """Test whether a decider's traffic differs from its benchmark, and select requests for people to rate next.
 
     Raises
     ------

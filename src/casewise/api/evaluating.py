@@ -98,7 +98,7 @@ __all__ = [
 
 
 class Displayed(ABC):
-    """What has a document, and so every face that a document has."""
+    """A result with a document, and so with every format of a document."""
 
     laid_out: ClassVar[staticmethod[..., Document]]
     """Makes the document of it: a function of `reporting`, as a static method."""
@@ -133,7 +133,7 @@ class Displayed(ABC):
 
 
 class Numbers(Protocol):
-    """What was found, as far as it says itself as JSON."""
+    """Numbers with a JSON form."""
 
     def as_json(self) -> dict[str, Any]: ...
 
@@ -143,7 +143,7 @@ N = TypeVar("N", bound=Numbers)
 
 @dataclass(frozen=True, repr=False)
 class DisplayedNumbers(Displayed, Generic[N]):
-    """What was found in a room below, displayed: it is what is laid out, and its numbers are the JSON."""
+    """Numbers with a document that is made from them."""
 
     found: N
 
@@ -245,7 +245,7 @@ class ComparisonReport(ComparisonNumbers, Displayed):
 
 
 class SaysDoesReport(SaysDoesNumbers, Displayed):
-    """What models say against what they do."""
+    """A comparison of models' verdicts with their replies."""
 
     laid_out = staticmethod(says_does_page)
 
@@ -319,12 +319,12 @@ class ForCI(Displayed):
     @property
     @abstractmethod
     def exit_code(self) -> ExitCode:
-        """What the command ends with."""
+        """The exit code of the command."""
 
     @property
     @abstractmethod
     def suite(self) -> tuple[str, tuple[Said, ...]]:
-        """What is gated, and each decision that it rests on."""
+        """The subject of the gate, and each decision that it rests on."""
 
     def to_junit(self) -> str:
         """JUnit XML, a test case a decision, for a continuous integration that shows such files."""
@@ -351,7 +351,7 @@ class ForCI(Displayed):
 
 
 class Gated(ForCI, DisplayedNumbers[GateReport]):
-    """A run held against another: may it pass?"""
+    """A gate's decision about a run compared with a baseline."""
 
     laid_out = staticmethod(gate_page)
 
@@ -362,7 +362,7 @@ class Gated(ForCI, DisplayedNumbers[GateReport]):
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the command ends with."""
+        """The exit code of the command."""
         return self.found.exit_code
 
     @property
@@ -603,7 +603,7 @@ def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
 
 
 class Audited(DisplayedNumbers[Audit]):
-    """What an audit of a benchmark found."""
+    """The findings of an audit of a benchmark."""
 
     laid_out = staticmethod(audit_page)
 

@@ -77,7 +77,7 @@ class Look(Displayed):
 
 
 def look_at(benchmark: Source, item: str | None = None) -> Look:
-    """What a benchmark holds, or one item of it.
+    """Return the content of a benchmark, or one item of it.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def look_at(benchmark: Source, item: str | None = None) -> Look:
 
 
 def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Look:
-    """What a run holds, or one item with its judgements: context, query, reply, verdict, people's votes.
+    """Return the content of a run, or one item with its judgements: context, query, reply, verdict, people's votes.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def view(*runs: RunAt | str | Path, benchmark: Source | None = None, labels: str
 
 
 HERE = ("runs", "replies")
-"""Where commands put their runs unless they are told otherwise."""
+"""The default folders of runs."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class JobAtProvider:
 
     @property
     def stands(self) -> str:
-        """How it stands, in words."""
+        """The state of the job, in words."""
         job = self.job
         if job.stands in ("intended", "uploaded"):
             return "no answer yet: looked for"
@@ -188,7 +188,7 @@ class JobAtProvider:
         return job.stands
 
     def cells(self, now: datetime) -> list[str]:
-        """It as a row of a table."""
+        """Return the job as a row of a table."""
         told = self.job.intended
         cost = "unknown" if told.cost_at_most_usd is None else f"${told.cost_at_most_usd:.4f}"
         left = "" if self.job.expires is None else in_hours((self.job.expires - now).total_seconds())
@@ -205,7 +205,7 @@ class JobAtProvider:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """It as plain JSON values; times in UTC, what it may cost at most, and how many requests are done as far as was seen."""
+        """Return the job as plain JSON values: times in UTC, maximum cost, and requests done when it was last seen."""
         job, told = self.job, self.job.intended
         return {
             "run": str(self.run),
@@ -271,7 +271,7 @@ FORMATS: dict[Kind, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Handed:
-    """What was written, and what to say with it."""
+    """The path of an export, and notes on it."""
 
     path: Path
     notes: tuple[str, ...] = ()
@@ -360,7 +360,7 @@ def as_inspect(
 
 
 def kind_of_source(source: str | Path) -> Kind:
-    """What there is to export at `source`."""
+    """Return the kind of thing at `source`: a benchmark, a run, replies or a study."""
     if source == "demo" or named_benchmark(source) is not None:  # these are found first
         return "benchmark"
     if Path(source).suffix == ".toml":
@@ -397,12 +397,12 @@ def check_format(source: str | Path, to: str | None) -> str:
 
 
 def is_run(source: str | Path) -> bool:
-    """Whether a run lies at `source`."""
+    """Return True if `source` is a run folder."""
     return (Path(source) / RUN).is_file()
 
 
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:
-    """Whether the texts of a run's benchmark are not to be handed on unless somebody says so: it is gated, or the release."""
+    """Return True if texts of a run's benchmark need consent before export: it is gated, or the release."""
     return restricted(load_benchmark(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))
 
 

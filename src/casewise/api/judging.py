@@ -180,7 +180,7 @@ def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
 def messages(
     query: str, context: ShownContext, *, elicitation: Elicitation = "binary", prompts: str = "casewise"
 ) -> list[dict[str, str]]:
-    """What a model is asked about a query in a context, as chat messages: for a client of your own.
+    """Return the chat messages that ask a model about a query in a context, for a client of your own.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def messages(
 
 
 def read_reply(text: str, *, elicitation: Elicitation = "binary", strict: bool = False) -> Scored | Unscored:
-    """What a model's reply comes to; without a verdict it is `Unscored`, with the reason. `strict` takes JSON only.
+    """Read a model's reply. Without a verdict the result is `Unscored`, with the reason. `strict` reads JSON only.
 
     Raises
     ------
@@ -228,27 +228,27 @@ AnyJudge = str | Judge | Callable[..., Any]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is done, and what it asks besides elicitations, arms and repeats."""
+    """Options of a run, except elicitations, arms and repeats."""
 
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
     selection: Selection = field(default_factory=Selection)
-    """Which items to ask about."""
+    """The items to ask about."""
     retry_unscored: int = 0
-    """How often to ask again at most where a reply gave no verdict."""
+    """Maximum number of further calls if a reply gives no verdict."""
     live: LiveOptions = field(default_factory=LiveOptions)
-    """How a model is reached and asked."""
+    """Address, prompts and sampling of a model."""
     batch: BatchOptions | None = None
-    """How the calls go over a batch interface; None where they are made from this process."""
+    """Options of the provider's batch interface; None makes the calls from this process."""
     watch: Watch | None = None
-    """Who is told of the progress, and who may stop the run."""
+    """A callback for progress, which can also stop the run."""
     command: str | None = None
     benchmark_source: str | None = None
-    """What finds the benchmark again, where it is given as an object."""
+    """The name or path that finds the benchmark again, if it is given as an object."""
 
     @property
     def reaching(self) -> LiveOptions:
-        """How a model is reached, over its batch interface where that is wanted."""
+        """The options of a model, with its batch interface if `batch` is set."""
         return replace(self.live, model=replace(self.live.model, batch=True)) if self.batch else self.live
 
     def at(self, base_url: str | None) -> RunOptions:
@@ -299,13 +299,13 @@ async def made_and_judged(
 
 
 def making_by(options: RunOptions, judge: Judge) -> MakingOptions:
-    """How models are reached that make texts for the arms of a run by this judge."""
+    """Return the options of models that make texts for the arms of a run by this judge."""
     asked = judge.model.name if judge.model else ""
     return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
 
 
 def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | None = None) -> tuple[str, ...]:
-    """Whom texts are sent to besides the judge: models that take part in what arms show, and a second reader.
+    """Return the receivers of texts other than the judge: models that take part in what arms show, and a second reader.
 
     Raises
     ------
@@ -368,7 +368,7 @@ def judge(
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One judge's run over one benchmark: what it asks, and the folder that it goes to."""
+    """One judge's planned run over one benchmark, with its folder."""
 
     folder: Path
     benchmark: Benchmark
@@ -441,7 +441,7 @@ def judge_several(
 
 
 def spent_in(folder: Path) -> Spend:
-    """What the calls of a run took so far, and those that are out may take; nothing where there is no run yet."""
+    """Return the spend of a run so far, plus the maximum of calls under way; zero if there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
     return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out + unknown_spend(folder)
 
@@ -455,7 +455,7 @@ def planned(
     repeats: int,
     options: RunOptions,
 ) -> Plan:
-    """What a run would ask.
+    """Return the plan of a run.
 
     Raises
     ------
@@ -492,7 +492,7 @@ def estimate(
     repeats: int = 1,
     options: RunOptions = RunOptions(),
 ) -> RunEstimate:
-    """What such a run would take: calls, tokens, cost. Nobody is called."""
+    """Estimate calls, tokens and cost of a run. Calls no model."""
     loaded = as_benchmark(benchmark)
     found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
     plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
@@ -500,7 +500,7 @@ def estimate(
 
 
 def try_connection(judge: Judge) -> Probe:
-    """Make one call to a judge's model, and say what its endpoint can do.
+    """Make one call to a judge's model, and return the abilities of its endpoint.
 
     Raises
     ------

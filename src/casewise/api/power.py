@@ -1,4 +1,4 @@
-"""How many annotators or queries, and what so many can find: conditions, safe rates, two judges."""
+"""Numbers of annotators or queries, and the effects that they can find: conditions, safe rates, two judges."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ BonusCheck = Callable[[Connection, Round, str], None]
 
 
 def talked(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
-    """What came of talking to Prolific."""
+    """Return the result of calls to Prolific."""
 
     async def talk() -> T:
         async with client() as prolific:
@@ -132,7 +132,7 @@ def create(
 def made_once(
     there: StudyRound, what: str, make: Callable[[ProlificClient], Awaitable[str]], *, again: bool = False
 ) -> str:
-    """What is made for a round there, its id: on record before it is, and once, unless `again`."""
+    """Make one thing for a round at Prolific and return its id. It is recorded first, and made once unless `again`."""
 
     def keep(state: str, made: str = "") -> None:
         with there.store.write() as connection:
@@ -235,7 +235,7 @@ def reconcile(
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one line; `refused` are the words of why not."""
+    """The outcome of one line; `refused` is the reason if Prolific refused the action."""
 
     line: Reconciled
     refused: str = ""
@@ -283,7 +283,7 @@ def carry_out_one(line: Reconciled, study: str | Path, *, phase: str, database: 
 
 
 def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
-    """How many more people the round needs; who is in the tutorial or the quiz has a place there already."""
+    """Return how many more people the round needs. People in the tutorial or the quiz already have a place."""
     state = round_state(connection, study.id)
     if state == "paused":
         raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study set open")
@@ -292,7 +292,7 @@ def needed_now(connection: Connection, study: Round, *, now: datetime) -> int:
 
 
 def eligible(study: str | Path) -> int:
-    """How many people there pass the design's filters, but for those to be chosen by hand; 0 for fewer than 25."""
+    """Return how many people at Prolific pass the design's filters, except filters to choose by hand; 0 if under 25."""
     filters = filters_of(read_plan(Path(study)).design)
     return talked(lambda prolific: prolific.eligible(filters))
 

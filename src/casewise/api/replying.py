@@ -122,7 +122,7 @@ def collect(
     base_url: str | None = None,
     options: CollectOptions = CollectOptions(),
 ) -> Replies:
-    """Send every query of `benchmark` to a chatbot as a user would, in its context, and keep what it replies.
+    """Send every query of `benchmark` in its context to a chatbot, as a user would, and store the replies.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def collecting_estimate(
     selection: Selection = Selection(),
     options: CollectOptions = CollectOptions(),
 ) -> CallEstimate:
-    """What collecting would take: calls, tokens, cost. Nobody is called."""
+    """Estimate calls, tokens and cost of collecting. Calls no model."""
     loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
     plan = replace(plan, made=MadeTexts(planning=True))
     return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
@@ -193,13 +193,13 @@ def before_collecting(
     selection: Selection = Selection(),
     options: CollectOptions = CollectOptions(),
 ) -> dict[str, CallEstimate]:
-    """What the models would take that make texts for the arms, by maker. Nobody is called."""
+    """Estimate the calls of models that make texts for the arms, by model. Calls no model."""
     loaded, plan, found = prepared(benchmark, model, arms, 1, selection, options.batch is not None)
     return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))
 
 
 def making_for(options: CollectOptions, loaded: LoadedModel) -> MakingOptions:
-    """How the models are asked that make texts for the arms of a collection."""
+    """Return the options of models that make texts for the arms of a collection."""
     return MakingOptions(options.makers, loaded.model.name, options.limits, options.watch, options.command)
 
 
@@ -211,7 +211,7 @@ def prepared(
     selection: Selection,
     batch: bool,
 ) -> tuple[LoadedModel, Plan, Benchmark]:
-    """The model, what it is sent, and of which benchmark."""
+    """Return the model, the plan and the benchmark of a collection."""
     found = as_benchmark(benchmark)
     loaded = model if isinstance(model, LoadedModel) else chat_model(model, ModelOptions(batch=batch))
     return loaded, chat_plan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
@@ -282,7 +282,7 @@ def grade(
 
 
 def grading_estimate(replies: str | Path, grader: Grader, *, benchmark: Source | None = None) -> CallEstimate:
-    """What grading would take. Nobody is called."""
+    """Estimate the calls of grading. Calls no model."""
     return estimate_grading(Path(replies), collected_benchmark(replies, benchmark), grader)
 
 
@@ -294,7 +294,7 @@ def compare_says_does(
     labels: str = "votes",
     options: ReportOptions | None = None,
 ) -> SaysDoesReport:
-    """What models say against what they do, item by item, beside what people find right.
+    """Compare models' verdicts with their replies, item by item, and with people's labels.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ class GraderCheck:
 
 
 def check_estimate(file: str | Path, grader: Grader) -> CallEstimate:
-    """What `check_grader` would take. Nobody is called."""
+    """Estimate the calls of `check_grader`. Calls no model."""
     return estimate_pairs(read_labelled_pairs(Path(file)), grader)
 
 
@@ -387,7 +387,7 @@ def import_table(file: str | Path, benchmark: Source, *, model: str, out: str | 
 
 
 def discard(replies: Replies | str | Path) -> int:
-    """Remove the texts of replies for good; grades, grounds and digests stay. How many went.
+    """Remove the texts of replies for good; grades, grounds and digests stay. Return the number removed.
 
     Raises
     ------

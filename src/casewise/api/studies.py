@@ -1,4 +1,4 @@
-"""Studies: planned, opened, watched, exported, forgotten. What people recruited by it are asked is in `casewise.web`."""
+"""Studies: planned, opened, watched, exported, forgotten. The pages that annotators see are in `casewise.web`."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def init(
 
 
 def check(study: str | Path) -> StudyPlan:
-    """Validate a study: what it needs and costs stands in the plan's `estimate`."""
+    """Validate a study. The plan's `estimate` holds its needs and costs."""
     return read_plan(Path(study))
 
 
@@ -209,12 +209,12 @@ class StudyRound:
 
     @property
     def url(self) -> str:
-        """Where people arrive."""
+        """The address at which people arrive."""
         return f"{self.settings.site_url}/study/{self.round.id}"
 
     @property
     def vault(self) -> Vault:
-        """What opens the recruiter's names of people."""
+        """The key to the recruiter's ids of people."""
         return Vault(self.settings.secret_key)
 
 
@@ -263,7 +263,7 @@ def invite(
 
 @dataclass(frozen=True)
 class RoundStatus:
-    """How far a round is."""
+    """The progress of a round."""
 
     round: Round
     state: RoundState
@@ -271,12 +271,12 @@ class RoundStatus:
 
     @property
     def overview(self) -> Overview:
-        """How far each condition is."""
+        """The progress of each condition."""
         return self.monitor.overview
 
 
 def status(study: str | Path, *, phase: str = "main", database: str | None = None) -> RoundStatus:
-    """How far each condition is. What has lapsed or is to be forgotten by now, is."""
+    """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
     with study_round(study, phase, database=database) as there:
         now = datetime.now(UTC)
         with there.store.write() as connection:
@@ -290,7 +290,7 @@ def status(study: str | Path, *, phase: str = "main", database: str | None = Non
 def amending(
     study: str | Path, *, why: str, phase: str = "main", database: str | None = None
 ) -> Iterator[tuple[Amendment, Callable[[], None]]]:
-    """What the changed `study.toml` means for the round that runs, and what has it go on so.
+    """Yield the effect of the changed `study.toml` on the running round, and a function that applies it.
 
     Raises
     ------

@@ -58,7 +58,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("serve:doctor", "Show what is installed, configured and reachable."),
     },
 }
-"""Every command by what it is for: where its function or its `App` is, and its line on the page of all commands.
+"""Every command by its purpose: the place of its function or its `App`, and its line on the page of all commands.
 A new one is a function in `cli/` and a line here; its own help is its docstring."""
 
 EVERYWHERE = Group("With every command", sort_key=99)
@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def problem(error: Exception) -> str:
-    """What is wrong with what was typed, or with what was found."""
+    """Return the message of an error in the command line or in the data."""
     if isinstance(error, MissingArgumentError) and error.argument:
         return f"{error.argument.name} is missing; casewise COMMAND --help says what it is"
     if isinstance(error, RepeatArgumentError):

@@ -1,4 +1,4 @@
-"""How help reads: options in groups, names to the left, plain words for what a value is."""
+"""The layout of help: options in groups, names to the left, plain words for the types of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 VALUES = {"INT": "N", "FLOAT": "X", "PATH": "FILE", "STR": "TEXT", "CHOICE": "WORD"}
-"""What a value is called: cyclopts' word for its type, and ours."""
+"""The word for the type of a value: cyclopts' word, and ours."""
 
 WIDEST_NAME = 30
 """Columns for an option's names at most."""
@@ -55,13 +55,13 @@ class Help(PlainFormatter):
 
 
 def names_of(entry: HelpEntry) -> str:
-    """An option's names with what its value is."""
+    """Return an option's names with the word for its value."""
     value = entry.metavar and VALUES.get(entry.metavar.removesuffix("..."), entry.metavar)
     return ", ".join(evolve(entry, metavar=value).display_labels_with_metavar)
 
 
 def description_of(entry: HelpEntry, console: Console) -> str:
-    """What an option is for, the words that it takes, and what holds without it."""
+    """Return an option's help, the words that it takes, and its default."""
     with console.capture() as capture:
         console.print(entry.description or "", end="", highlight=False, markup=False, soft_wrap=True)
     parts = [" ".join(capture.get().split())]

@@ -1,4 +1,4 @@
-"""How commands speak: results to stdout, everything else to stderr."""
+"""The output of commands: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tell_pending(progress: api.RunProgress, run: Path | None = None) -> None:
 
 
 def done_of(progress: api.RunProgress, usable: str) -> str:
-    """What a run holds, and what this session took."""
+    """Return a line with the content of a run and the calls of this session."""
     held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
     return (
@@ -70,11 +70,11 @@ def print_json(value: Any) -> None:
 
 
 FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
-"""What a command has said so far where it is to be one JSON document; None where it is to be lines."""
+"""The output of a command so far, if it is to be one JSON document; None if it is to be lines."""
 
 
 def as_json() -> bool:
-    """Whether one JSON document is wanted on stdout, and nothing else."""
+    """Return True if stdout is to hold one JSON document and nothing else."""
     return FACTS.get() is not None
 
 
@@ -118,7 +118,7 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 
 def say_files(target: Path) -> None:
-    """With --json: every file of what was written, its size and its digest."""
+    """With --json: add every written file, its size and its digest."""
     if (said := FACTS.get()) is None:
         return
     under = target if target.is_dir() else target.parent
@@ -144,7 +144,7 @@ def note_first(lines: Sequence[str]) -> None:
 
 
 def confirmed(question: str) -> bool:
-    """Whether the person at the terminal says yes; Ctrl-C ends the command, which polars would keep from it until Enter."""
+    """Return True if the person at the terminal says yes. Ctrl-C ends the command at once, in spite of polars."""
     signal.siginterrupt(signal.SIGINT, True)
     while True:
         sys.stderr.write(f"{question} [y/N]: ")
@@ -177,7 +177,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def print_estimate(plan: api.studies.StudyPlan) -> None:
-    """What `study check` says."""
+    """Print the result of `study check`."""
     found, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
     print(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
@@ -206,7 +206,7 @@ def print_overview(seen: api.studies.Overview) -> None:
 
 
 def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
-    """How fast a round goes, until when, what it costs, and how people came how far."""
+    """Print the speed, end and cost of a round, and the people at each step."""
     ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
     print(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
     if found.median_minutes_before is not None:
@@ -240,7 +240,7 @@ class HasDocument(Protocol):
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """What becomes of a document."""
+    """The files and formats of a document."""
 
     html: Path | None = None
     """Write the page here too."""
@@ -272,7 +272,7 @@ class DocumentOptions:
 
     @property
     def wants_json(self) -> bool:
-        """Whether the numbers are wanted rather than the document. Raises ConfigurationError: both are."""
+        """True if the output is the numbers as JSON. Raises ConfigurationError: another format is named too."""
         if as_json() and self.form not in (None, "json"):
             raise ConfigurationError(f"--json and --format {self.form} are two wishes; give one")
         by_ending = self.form is None and self.out is not None and self.out.suffix == ".json"
@@ -315,12 +315,12 @@ SHORTEST_LABEL = 12
 
 
 def command_line() -> str:
-    """What was typed."""
+    """Return the command line."""
     return shlex.join(["casewise", *sys.argv[1:]])
 
 
 def print_cost(estimate: api.contexts.CallEstimate) -> None:
-    """What calls would take."""
+    """Print the estimated tokens and cost of calls."""
     told = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
     say(f"about {told} (a rough estimate)", **asdict(estimate))
     if estimate.cost_usd is None:
@@ -367,7 +367,7 @@ def watching(label: str) -> Iterator[api.Watch]:
 
 
 def bar_for(console: Console) -> Progress:
-    """How far a run is, in one line whose numbers all fit 80 columns: the bar itself is for wider terminals."""
+    """Return the progress of a run in one line. The numbers fit 80 columns; the bar is for wider terminals."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (

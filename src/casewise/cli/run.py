@@ -114,7 +114,7 @@ GATE = """\
 # [[gate]]                              # as casewise gate; baseline may be a judge of this file; repeat for more gates"""
 
 COLUMN, WIDTH = 40, 118
-"""Where comments begin, and the longest line."""
+"""The column at which comments begin, and the length of the longest line."""
 
 
 def init(
@@ -271,7 +271,7 @@ class RunFile:
 
     @cached_property
     def judging(self) -> dict[str, Any]:
-        """What the keys above the tables say, as the parameters of `casewise judge`."""
+        """The keys above the tables, as the parameters of `casewise judge`."""
         keys = judge_keys()
         if stray := [key for key in self.top if key not in keys and key in report_keys() | gate_keys()]:
             table = "[report]" if stray[0] in report_keys() else "[[gate]]"

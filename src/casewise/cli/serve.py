@@ -107,7 +107,7 @@ class AppOptions:
     workers: PositiveInt = 1
     """Processes; more than one needs PostgreSQL."""
     log_format: Literal["text", "json"] = "text"
-    """What the server says of itself."""
+    """Format of the server's log."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ NAMED = {"app": "the web app", "decider": "a decider", "runs": "runs", "study": 
 
 
 def kind_of(what: tuple[Path, ...]) -> str:
-    """What is to be served.
+    """Return the kind of thing to serve.
 
     Raises ConfigurationError: one thing at a time is served, but for runs.
     """
