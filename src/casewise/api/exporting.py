@@ -92,7 +92,7 @@ def look_at(benchmark: Source, item: str | None = None) -> Look:
     Examples
     --------
     >>> look_at("demo").document.sections[0].heading
-    'What it holds'
+    'Contents'
     """
     found = as_benchmark(benchmark)
     if item is None:
