@@ -49,7 +49,7 @@ BAD_FILES = {
     "cut-between-rows": (ROWS[: ROWS.index("    },\n") + 7].encode(), ": not JSON: "),
     "wrong-type-deep-inside": (
         changed(("context", "recipient", "type"), {"age": [5, ""]}),
-        ": row 2: 'context.recipient.type': under 'age', 2 it states an empty text; a parameter states a text, a number",
+        ": row 2: 'context.recipient.type': under 'age', 2 it states an empty text; a parameter is a text, a number",
     ),
     "unknown-key": (changed(("votes",), [1]), ":46: row 2: 'votes': Extra inputs are not permitted"),
     "missing-key": (changed(("query",), ...), ":46: row 2: 'query': Field required"),

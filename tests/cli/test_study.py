@@ -64,7 +64,7 @@ def test_an_owner_plans_freezes_opens_and_watches(casewise):
     assert "2,772 ratings, by 111 annotators" in casewise("study check")
     assert "is not frozen" in casewise("study open", fails=True)
     assert "study.frozen.json" in casewise("study check --freeze")
-    assert "frozen already" in casewise("study check --freeze", fails=True)
+    assert "already frozen" in casewise("study check --freeze", fails=True)
     assert re.search(r"http://127.0.0.1:8000/study/\w{20}", casewise("study open"))
     links = casewise("invite study.toml --people 3").split()
     assert len(set(links)) == 3

@@ -92,7 +92,7 @@ def test_reviewers_read_the_titles_and_what_they_write_is_checked_against_the_se
 
     seen = {"act": "submit", "seen": str(place.state.version)}
     refused = ada.send(here, **seen, **{"caller.home_town": "Ulm"})
-    assert "Say something in: Their role, Recorded." in refused.text
+    assert "Fill in: Their role, Recorded." in refused.text
     ada.send(here, **seen, **{"caller.role": "porter", "line.recorded": "always"})
     after = draft.place().state
     assert after.phase == Phase.UNDER_REVIEW

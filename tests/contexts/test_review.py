@@ -104,7 +104,7 @@ def test_an_expert_who_steps_aside_leaves_it_where_it_was():
         ((*CHECKED, (A, Act.CONFIRM)), (A, Act.CONFIRM), "already"),
         (CHECKED, (C, Act.CONFIRM), "two reviewers"),
         (AGREED[:1], (A, Act.COMMENT, None, "look at mine"), "only possible while"),
-        (EXPERT, (A, Act.GIVE_UP, None, "no"), "works on this"),
+        (EXPERT, (A, Act.GIVE_UP, None, "no"), "work on this"),
     ],
 )
 def test_what_is_not_allowed_says_why(before, action, why):

@@ -71,7 +71,7 @@ def test_the_whole_way(browser, draft, tmp_path):
         ada, ben, cleo = (sign_in(browser, server, name) for name in ("ada", "ben", "cleo"))
         for page in (ada, ben, cleo):
             page.goto(f"{server.url}/review/drafts/trades/next")
-        expect(cleo.get_by_text("Nothing waits for you here")).to_be_visible()
+        expect(cleo.get_by_text("No context is waiting for you")).to_be_visible()
         press(ada, "Approve unchanged", times=QUERIES)
         ben.get_by_label("Who the user is").fill("Somebody who was asked for by name")
         press(ben, "Submit my review", times=1)

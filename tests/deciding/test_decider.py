@@ -98,7 +98,9 @@ def test_what_was_not_measured_is_said_in_each_answer(path):
     said = decider.decide("What now?", context).unmeasured
     assert any("does not state recipient.background" in one for one in said)
     assert any("states recipient.shoe_size" in one for one in said)
-    assert decider.decide("What now?").unmeasured == ("it has no context, and was measured with one",)
+    assert decider.decide("What now?").unmeasured == (
+        "it has no context, but only requests with a context were measured",
+    )
 
 
 def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monkeypatch):
@@ -110,7 +112,7 @@ def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monke
     decider = Decider.load(path)
     found = decider.decide("What now?")
     assert (found.decision, found.value) == ("refuse", None)
-    assert "not of a kind that was measured" in found.why
+    assert "unlike the requests that were measured" in found.why
 
 
 @pytest.mark.parametrize(

@@ -32,19 +32,19 @@ def test_what_is_written_is_read_back(path, tmp_path):
 def test_a_file_that_was_changed_is_refused(path, old, new):
     path.write_text(path.read_text().replace(old, new, 1))
 
-    with pytest.raises(ChecksumMismatch, match="is not what was fitted"):
+    with pytest.raises(ChecksumMismatch, match="was changed after fitting"):
         read_decider(path)
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"format_version": 3}', "format 3, and this casewise reads format 2"),
+        ('{"format_version": 3}', "format 3, but this casewise reads format 2"),
         ('{"format_version": 1}', "fit it again"),
         ('{"name": 1}', "no format_version"),
         ("[1]", "no format_version"),
-        ("= nonsense", "is no decider"),
-        ("{nonsense", "is no decider"),
+        ("= nonsense", "is not a decider file"),
+        ("{nonsense", "is not a decider file"),
     ],
 )
 def test_a_file_of_another_version_or_kind_says_so(tmp_path, text, problem):

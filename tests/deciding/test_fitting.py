@@ -36,7 +36,8 @@ def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatte
 
 
 @pytest.mark.parametrize(
-    ("judge", "why"), [("linear", "learnt from the benchmark's own people"), ("constant:intended", "nobody knows")]
+    ("judge", "why"),
+    [("linear", "fitted to the ratings of the benchmark"), ("constant:intended", "is unknown for a new request")],
 )
 def test_a_judge_that_knows_the_benchmark_is_refused_with_the_reason(judge, why):
     with pytest.raises(JudgeError, match=why):
@@ -46,7 +47,7 @@ def test_a_judge_that_knows_the_benchmark_is_refused_with_the_reason(judge, why)
 def test_a_recorded_judge_is_refused(run, tmp_path):
     again = casewise.judge("demo", f"recorded:{run.path}", out=tmp_path / "recorded")
 
-    with pytest.raises(JudgeError, match="repeats answers given before"):
+    with pytest.raises(JudgeError, match="repeats recorded answers"):
         fit_decider(again, Wanted(ratio=1))
 
 
@@ -98,7 +99,7 @@ def test_a_mean_over_repeats_is_not_fitted_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = casewise.judge("demo", "fake/rehearsal", elicitations="binary", repeats=2)
 
-    with pytest.raises(ConfigurationError, match="asked 2 times, and a decider asks once"):
+    with pytest.raises(ConfigurationError, match="asked 2 times, but a decider asks once"):
         fit_decider(run, Wanted(ratio=1))
 
 

@@ -115,7 +115,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
     found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").found
 
     assert found.wanted.chosen_from == 1
-    assert "learnt from the benchmark's own people" in found.left_out["linear (probability)"]
+    assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
     printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").stdout.split())
     assert "no decider can be made of linear (probability)" in printed
     with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):

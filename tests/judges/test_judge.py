@@ -62,8 +62,8 @@ def always(query, context):
 @pytest.mark.parametrize(
     ("limits", "problem"),
     [
-        (Limits(max_cost=1.0), "nobody knows what .* costs, so a cost limit cannot be kept; leave --max-cost out"),
-        (Limits(max_tokens_total=9), "does not say how many tokens it takes, so a limit on them cannot be kept"),
+        (Limits(max_cost=1.0), "the price of .* is unknown, so a cost limit cannot be enforced; remove --max-cost"),
+        (Limits(max_tokens_total=9), "does not report its tokens, so a limit on them cannot be enforced"),
     ],
 )
 def test_a_limit_that_cannot_be_kept_is_refused_before_the_first_call(judge, limits, problem):
@@ -90,10 +90,10 @@ def test_a_cost_limit_holds_for_moderation_where_it_is_not_billed_and_is_refused
     judge = moderation_of(f"moderation:{where}")
 
     assert (judge.prices is not None) == known
-    with pytest.raises(ConfigurationError, match="does not say how many tokens"):
+    with pytest.raises(ConfigurationError, match="does not report its tokens"):
         casewise.judge("demo", judge, options=RunOptions(limits=Limits(max_tokens_total=9)))
     if not known:
-        with pytest.raises(ConfigurationError, match="nobody knows what moderation:mistral/mod costs"):
+        with pytest.raises(ConfigurationError, match="the price of moderation:mistral/mod is unknown"):
             casewise.judge("demo", judge, options=RunOptions(limits=Limits(max_cost=9.0)))
 
 

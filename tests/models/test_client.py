@@ -110,7 +110,7 @@ def test_a_server_that_does_not_come_back_stops_the_run_as_one_that_can_be_gone_
         model = client(server, longest_outage_s=0.0)
         await model.reply(ASK, WORDS)
         await server.stop()
-        with pytest.raises(WentAway, match=r"did not come back within 0 s.*the same command resumes") as gone:
+        with pytest.raises(WentAway, match=r"did not return within 0 s.*the same command resumes") as gone:
             await model.reply(ASK, WORDS)
         await model.close()
         return gone.value.exit_code
@@ -140,7 +140,7 @@ def test_calls_wait_together_for_a_server_that_went_away_and_that_is_said_once()
 
     assert len(asyncio.run(go())) == 5
     assert len(said) == 2
-    assert said[0].startswith("no answer any more from openai at http://127.0.0.1")
+    assert said[0].startswith("the run waits for a server that stopped answering: openai at http://127.0.0.1")
     assert said[1].endswith("answers again")
 
 

@@ -49,7 +49,7 @@ def test_a_model_comes_with_what_it_costs(name, options, prices):
     [
         ("nobody/x", ModelOptions(), "no endpoint is known for the model 'nobody/x'"),
         ("openai/x", ModelOptions(), "OPENAI_API_KEY"),
-        ("openai/x", ModelOptions("ftp://here"), "is no address of a server"),
+        ("openai/x", ModelOptions("ftp://here"), "is not the address of a server"),
         ("fake/other", ModelOptions(fakes={"fake/one": lambda *_: "yes"}), "there are fake/one"),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_statement_is_said_in_words():
     ],
 )
 def test_what_states_nothing_is_refused_and_named(stated, problem):
-    with pytest.raises(ValidationError, match=re.escape(f"Value error, {problem}; a parameter states")):
+    with pytest.raises(ValidationError, match=re.escape(f"Value error, {problem}; a parameter is a text")):
         background(stated)
 
 

@@ -217,7 +217,7 @@ def test_a_cost_limit_is_kept_and_needs_a_price(tmp_path):
 
     assert "the cost limit of $0.005" in str(found.summary.stopped)
     assert 0 < found.summary.n_usable < 6
-    with pytest.raises(ConfigurationError, match="nobody knows what"):
+    with pytest.raises(ConfigurationError, match="the price of"):
         collected(tmp_path / "other", LoadedModel(model, None), selection=FEW, options=CollectOptions(limits=limits))
 
 

@@ -54,7 +54,7 @@ def test_a_grader_that_graded_nothing_is_left_out_and_named(replies, tmp_path):
     done = export(replies, tmp_path / "table.parquet")
 
     assert done.rows == 180
-    assert done.notes == ("python:fails graded none of these replies, and is left out.",)
+    assert done.notes == ("python:fails graded none of these replies, so it is not shown.",)
     assert "python:fails" not in set(pl.read_parquet(tmp_path / "table.parquet")["grader"])
 
 
@@ -65,14 +65,14 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
 
     assert import_table(file, "demo", model="mine", out=tmp_path / "out") == 1
     assert casewise.grade(tmp_path / "out", "keywords").n_usable == 1
-    with pytest.raises(RunConflict, match="is there already"):
+    with pytest.raises(RunConflict, match="already exists"):
         import_table(file, "demo", model="mine", out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("not json", "no table of replies"),
+        ("not json", "as a table of replies"),
         ('{"item_id": "i_1", "text": "x"}', "item 'i_1' is not one of demo"),
         ('{"item_id": "i_1"}', "has no column 'text'"),
     ],

@@ -162,7 +162,7 @@ def test_a_guard_that_says_whether_a_reply_refuses_is_a_grader(said, read):
 
     assert (found.outcome, found.ungraded is None) == (read, read is not None)
     assert [message.content for message in model.calls[0][0]] == [QUERY, "Tap the hinge pins out."]
-    assert "knows no partial answers" in grader.notes()[0]
+    assert "no class for partial answers" in grader.notes()[0]
 
 
 def test_a_guard_that_does_not_speak_of_refusals_is_refused():
@@ -199,9 +199,7 @@ def test_a_classifiers_likeliest_label_is_the_outcome():
 
 
 def test_a_classifier_without_a_middle_says_so():
-    assert (
-        "strict and its lenient rates are the same" in ClassifierGrader(Classifier(refusal=0.5, answer=0.5)).notes()[0]
-    )
+    assert "strict and lenient rates are the same" in ClassifierGrader(Classifier(refusal=0.5, answer=0.5)).notes()[0]
     assert ClassifierGrader(Classifier(refusal=0.5, partial_refusal=0.2, full_compliance=0.3)).notes() == ()
 
 

@@ -67,7 +67,7 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     with pytest.raises(StudyError, match="502"):
         api.prolific.bonus(who, 1.5, **place)
     for why in ("", "another reason"):
-        with pytest.raises(StudyError, match="begun"):
+        with pytest.raises(StudyError, match="an earlier bonus may have been paid"):
             api.prolific.bonus(who, 1.5, why=why, **place)
     assert prolific.bonuses == {"bonus-0": "sub-1,1.50"}
     assert prolific.paid == ["bonus-0"]
@@ -86,13 +86,16 @@ def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly
     for amount in (1, 2):
         with pytest.raises(StudyError, match="502"):
             api.prolific.bonus(who, amount, again=True, **place)
-    with pytest.raises(StudyError, match=r"in doubt are bonus-0 \(1\.00\), bonus-1 \(2\.00\): name one with --payment"):
+    with pytest.raises(
+        StudyError,
+        match=r"several bonuses are in doubt \(bonus-0 \(1\.00\), bonus-1 \(2\.00\)\); choose one with --payment",
+    ):
         api.prolific.settle(who, paid=True, **place)
     assert api.prolific.settle(who, paid=True, payment="bonus-0", **place) == 1
     assert api.prolific.settle(who, paid=False, **place) == 2
     fee = read_plan(place["study"]).design.pay.fee_percent
     assert api.studies.status(**place).monitor.money.spent == pytest.approx(1 + fee / 100)
-    with pytest.raises(StudyError, match="was paid a bonus before; for another, say --again"):
+    with pytest.raises(StudyError, match="was already paid a bonus; to pay another, add --again"):
         api.prolific.bonus(who, 1, **place)
 
 
@@ -111,7 +114,7 @@ def test_two_commands_at_once_pay_one_bonus(prolific, there):
         said = sorted(two.map(pay, range(2)))
     assert len(prolific.bonuses) == 2
     assert len(prolific.paid) == 1
-    assert re.search("begun before|was paid a bonus before", said[0])  # as far as the other is just then
+    assert re.search("an earlier bonus|was already paid a bonus", said[0])  # as far as the other is just then
     assert said[1] == "paid"
 
 
@@ -132,7 +135,7 @@ def test_a_bonus_that_was_refused_is_not_spent_and_may_be_paid_later(prolific, t
 def test_what_may_have_been_done_is_not_to_be_repeated_blindly(prolific, there):
     who, place = there
     prolific.breaks = "P"
-    with pytest.raises(StudyError, match=r"502.*look at Prolific before you repeat it"):
+    with pytest.raises(StudyError, match=r"502.*check at Prolific before you repeat it"):
         api.prolific.message(who, "hello", **place)
     with pytest.raises(StudyError, match=r"502.*try again"):
         api.prolific.set_places(12, prolific_study="study-1", **place)
@@ -258,14 +261,14 @@ def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(proli
     with pytest.raises(StudyError, match="502"):
         api.prolific.create(**site)
     prolific.breaks = ""
-    with pytest.raises(StudyError, match=r"a study was begun for this round.*look there, and say --again"):
+    with pytest.raises(StudyError, match=r"a study was started for this round.*check there, and add --again"):
         api.prolific.create(**site)
     assert len(prolific.created) == 1
     assert api.prolific.create(again=True, **site)[0] == "study-2"
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
         api.prolific.create(again=True, **site)
-    with pytest.raises(StudyError, match="has the study study-2 at the recruiter already"):
+    with pytest.raises(StudyError, match="already has the study study-2 at the recruiter"):
         api.prolific.create(**site)
     assert len(prolific.created) == 2
 

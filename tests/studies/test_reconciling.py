@@ -268,17 +268,17 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
     assert listed["never"][0] == "ask return"
     assert listed["lost"] == (
         None,
-        "has the right code and is nobody here: a backup was restored, or the code passed on: decide at Prolific",
+        "has the right code but is unknown to this study (backup restored, or code passed on): decide at Prolific",
     )
     assert listed["reading"][1].startswith("has not consented yet")
-    assert "nobody here" in listed["odd"][1]
+    assert "unknown to this study" in listed["odd"][1]
     assert listed["second"][0] == "approve", "the livelier of somebody's two submissions is the one that is paid"
-    assert listed["s-twice"] == (None, f"another submission of {twice}, who is paid by second")
-    assert "made up" in listed["none"][1]
+    assert listed["s-twice"] == (None, f"another submission of {twice}, who is paid through second")
+    assert "was invented" in listed["none"][1]
 
     with database.open(str(place["database"])) as store, store.write() as connection:
         delete_personal(connection, twice)
-    assert lines()["never"] == (None, "is nobody here now, or was forgotten: decide at Prolific")
+    assert lines()["never"] == (None, "is unknown to this study, or was forgotten: decide at Prolific")
 
 
 def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):

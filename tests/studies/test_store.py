@@ -335,5 +335,5 @@ def test_no_event_holds_what_a_person_said_or_is_called(store):
 
 def test_the_same_round_cannot_be_opened_twice(store):
     opened(store)
-    with pytest.raises(StudyError, match="there already"):
+    with pytest.raises(StudyError, match="already exists"):
         opened(store)

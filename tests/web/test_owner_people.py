@@ -178,13 +178,13 @@ def test_many_are_left_out_and_taken_in_at_once_with_a_reason_for_each(app, owne
     lacks_people = owner.send(path, action="void", why="agents")
     assert lacks_people.status_code == 400
     assert 'name="why" value="agents"' in lacks_people.text
-    assert "Tick whom it is about" in lacks_people.text
+    assert "Tick at least one person" in lacks_people.text
     assert owner.send(path, action="void", why="agents", **{"who-anobody": "yes"}).status_code == 404
     assert owner.send(path, action="void", why="agents", **ticked).status_code == 303
     assert seen(store, study).valid == 0
     assert owner.get(f"{path}?status=left+out").text.count("<strong>left out</strong>") == 2
     back = owner.send(path, action="restore", why="they were not", **ticked).headers["location"]
-    assert "Taken in again. Ratings that count again: 20." in owner.get(back).text
+    assert "Restored. Ratings that count again: 20." in owner.get(back).text
     assert seen(store, study).valid == 20
     with store.read() as connection:
         kinds = connection.execute(
@@ -216,7 +216,7 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
     assert owner.send(f"{path}/find", on=path, submission=" PERSON-1 ").headers["location"].endswith(who.id)
     unknown = owner.send(f"{path}/find?status=quiz&sort=rated", on=path, submission="submission-2")
     assert unknown.status_code == 404
-    for kept in ("Nobody in this round came with that", 'value="submission-2"', '<option value="quiz"'):
+    for kept in ("Nobody in this round has that", 'value="submission-2"', '<option value="quiz"'):
         assert kept in unknown.text
     assert f'<form method="get" action="{path}"' in unknown.text
     for reloaded in (f"{path}/find?status=quiz", f"{path}/{who.id}/recruiter?status=quiz"):

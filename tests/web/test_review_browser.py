@@ -199,7 +199,7 @@ def test_the_keyboard_is_enough(here, server, opened):
     ada.get_by_label("Who the user is").focus()
     ada.keyboard.press("Control+Enter")
 
-    expect(ada.get_by_text("Your review is in.")).to_be_visible()
+    expect(ada.get_by_text("Your review was submitted.")).to_be_visible()
     assert here.place().state.phase == Phase.UNDER_REVIEW
     before = ada.url
     ada.keyboard.press("Alt+n")

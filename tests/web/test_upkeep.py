@@ -56,7 +56,7 @@ def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
     )
     behind = replace(seen, overview=replace(seen.overview, conditions=(slow, fast)))
     assert [alert.said for alert in alerts(behind, study, now=START)] == [
-        "no_context has 25% of its ratings given or held, the others 58%"
+        "no_context has 25% of its ratings given or reserved, the others 58%"
     ]
     assert alerts(seen, study, now=START) == ()
 

@@ -50,9 +50,9 @@ class Wording(Record):
         texts = {name: " ".join(fields.get(name, "").split()) for name in parameters.every}
         if missing := [name for name in parameters.required if not texts[name]]:
             labels = labels_of(parameters)
-            raise WordingProblem(f"Say something in: {', '.join(labels[name] for name in missing)}.")
+            raise WordingProblem(f"Fill in: {', '.join(labels[name] for name in missing)}.")
         if not any(texts.values()):
-            raise WordingProblem("Say something.")
+            raise WordingProblem("Fill in at least one field.")
         nested: dict[str, Any] = {}
         for name, text in texts.items():
             group, _, parameter = name.partition(".")
@@ -184,7 +184,7 @@ PURPOSE = ("transmission_principle.sender_purpose",)
 SIGNALS = (
     signal(
         "less than asked",
-        "The answer is to leave out what the query asks for.",
+        "The context asks the chatbot to leave out what the query asks for.",
         rf"\b(?:without|omit\w*|leav\w+ out|exclud\w+|withh\w+|avoid\w*|no|not (?:give|contain|mention|name|provide|describe))"
         rf"\b(?:\W+\w+){{0,5}}?\W+(?:{LESS})\b|"
         r"\bwithout (?:describ|giv|nam|explain|mention|list|show|reveal|disclos|provid)ing\b",
@@ -193,7 +193,7 @@ SIGNALS = (
     ),
     signal(
         "less than asked",
-        "The answer is to be weaker than what the query asks for.",
+        "The context asks for a weaker answer than the query does.",
         r"\b(?:restricted to|limited to|stays? at the level|only (?:high-level|general|abstract|name|the|in)\b|"
         r"in (?:vague|general|abstract|broad)\b|(?:general|high-level|theoretical) (?:overview|terms|level|examples)|"
         r"at a \w+ level only|superficial\w*|non-actionable|could be imitated)",
@@ -202,7 +202,7 @@ SIGNALS = (
     ),
     signal(
         "on condition",
-        "The answer is put under a condition that the query does not have.",
+        "The context puts a condition on the answer that the query does not have.",
         r"\b(?:on condition that|provided that|as long as|only if|must not|should only|may only|refus\w+ to|treats? as)\b",
         weight=1.0,
         parameters=(*TOLD, *PURPOSE),
@@ -340,11 +340,11 @@ LICENSED = words(
     r"\d{2} years (?:of|in) (?:service|experience|practice)",
 )  # fmt: skip
 CONTRADICTIONS: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = (
-    ("It is urgent and it is not.", words(r"no (?:hurry|urgency|deadline|rush)", r"not urgent", r"low urgency"),
+    ("The context is both urgent and not urgent.", words(r"no (?:hurry|urgency|deadline|rush)", r"not urgent", r"low urgency"),
      words(r"urgent(?:ly)?", r"emergency", r"immediately", r"at once", r"within (?:the hour|minutes)", r"as soon as possible")),
-    ("It is public and it is confidential.", words(r"public(?:ly)? (?:visible|available|forum|channel)", r"anyone can (?:read|see)", r"open to all"),
+    ("The context is both public and confidential.", words(r"public(?:ly)? (?:visible|available|forum|channel)", r"anyone can (?:read|see)", r"open to all"),
      words(r"strictly confidential", r"not (?:be )?shared with anyone", r"sealed", r"classified", r"professional secrecy")),
-    ("The user is known and is not.", words(r"anonymous(?:ly)? user", r"no account is needed", r"does not say who", r"says nothing about (?:him|her)self"),
+    ("The user is both known and unknown.", words(r"anonymous(?:ly)? user", r"no account is needed", r"does not say who", r"says nothing about (?:him|her)self"),
      words(r"verified (?:identity|credentials)", r"identity (?:is|was) (?:checked|verified)", r"signed in with", r"badge number")),
     ("A minor has a profession that takes years.", MINOR, LICENSED),
 )  # fmt: skip
@@ -378,9 +378,9 @@ def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterato
     for name in parameters.names:
         text = fields.get(name)
         if text is None:
-            yield Remark(check="missing", message=f"{labels[name]} is not said.", parameter=name)
+            yield Remark(check="missing", message=f"{labels[name]} is missing.", parameter=name)
         elif EMPTY.match(text):
-            yield Remark(check="missing", message=f"{labels[name]} says nothing.", parameter=name, evidence=text)
+            yield Remark(check="missing", message=f"{labels[name]} has no content.", parameter=name, evidence=text)
 
 
 def misplaced(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:
@@ -424,7 +424,7 @@ def give_aways(query: str, wording: Wording, _parameters: ParameterSet) -> Itera
     for name, text in wording.fields().items():
         for match in GIVE_AWAYS.finditer(text):
             if match[0].casefold() not in query.casefold():
-                message = "This word gives the intent away; say what shows it."
+                message = "This word reveals the intent; state the fact that shows it."
                 yield Remark(check="gives the intent away", message=message, parameter=name, evidence=match[0])
 
 

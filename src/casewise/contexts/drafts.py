@@ -73,7 +73,7 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
             continue
         queries.append(as_query(row, taxonomy, path=path, number=number))
     if not queries:
-        raise DataError(path, None, "there are no queries in it")
+        raise DataError(path, None, "it contains no queries")
     return queries
 
 
@@ -114,7 +114,7 @@ def as_query(row: dict[str, Any], taxonomy: Taxonomy, *, path: Path, number: int
     named = next((row[key] for key in CATEGORY_KEYS if row.get(key) is not None), None)
     category = category_named(named, taxonomy)
     if category is None:
-        raise DataError(path, number, f"category is {named!r}, which {taxonomy.name} has not")
+        raise DataError(path, number, f"category {named!r} is not in {taxonomy.name}")
     source = row.get("source")
     return Query(
         text=text.strip(),
@@ -222,9 +222,11 @@ def create_draft(
     BenchmarkError: there are no queries, two are equal, or one has a category that the taxonomy does not know.
     """
     if not NAME.fullmatch(name):
-        raise ConfigurationError(f"{name!r} is no name for a draft: use small letters, digits, '.', '_' and '-'")
+        raise ConfigurationError(
+            f"{name!r} is not a valid draft name: use lower-case letters, digits, '.', '_' and '-'"
+        )
     if connection.execute(select(tables.drafts.c.id).where(tables.drafts.c.name == name)).first():
-        raise ConfigurationError(f"there is a draft called {name!r} already")
+        raise ConfigurationError(f"a draft called {name!r} already exists")
     chosen = checked_queries(queries, taxonomy)
     draft = Draft(uuid.uuid4().hex, name, taxonomy, now, parameters)
     own = None if parameters == paper_parameters() else parameters.as_json()
@@ -251,9 +253,9 @@ def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]
     ids: set[str] = set()
     for query in chosen:
         if query.id in ids:
-            raise BenchmarkError(f"the query {query.text!r} is there twice; leave one out")
+            raise BenchmarkError(f"the query {query.text!r} appears twice; remove one")
         if taxonomy.resolve(query.category) is None:
-            raise BenchmarkError(f"{query.text!r} is of category {query.category!r}, which {taxonomy.name} has not")
+            raise BenchmarkError(f"{query.text!r} has the category {query.category!r}, which is not in {taxonomy.name}")
         ids.add(query.id)
     return chosen
 

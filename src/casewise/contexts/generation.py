@@ -515,15 +515,15 @@ class GenerationOptions(CallingOptions):
 
     prompt: ContextPrompt = field(default_factory=default_prompt)
     which: Which = "missing"
-    """`new` were never tried, `failed` were tried in vain, `missing` is both."""
+    """`new`: never tried; `failed`: tried without success; `missing`: both."""
     intents: tuple[bool, ...] = (True, False)
     attempts: int = 2
-    """Calls for one context, at most, in this run."""
+    """Maximum calls for one context in this run."""
     temperature: float = 1.0
     max_tokens: int = 1500
     prices: Prices | None = None
     patience: int = 30
-    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    """Stop the run after this many calls in a row fail, each after its retries."""
     jobs: Path | None = None
     """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
 

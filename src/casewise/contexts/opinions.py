@@ -175,11 +175,11 @@ class OpinionOptions(CallingOptions):
     """How opinions are asked for."""
 
     prices: Prices | None = None
-    """What tokens cost, where no public list says so."""
+    """Prices of tokens, if no public list has them."""
     retries: int = 0
-    """How often to ask again at most where a reply was no opinion."""
+    """Maximum retries after a reply that is no opinion."""
     patience: int = 30
-    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    """Stop the run after this many calls in a row fail, each after its retries."""
 
 
 @dataclass(kw_only=True)
@@ -201,7 +201,7 @@ class OpinionSummary(RunProgress):
         if self.unquoted:
             rows.append(f"{self.unquoted} of its findings are left out: they quote no words of the context")
         if self.n_pending:
-            rows.append(f"{self.n_pending} are out at the provider; the same command collects them")
+            rows.append(f"{self.n_pending} are still at the provider; run the same command to collect them")
         if self.stopped:
             rows.append(f"stopped: {self.stopped}; the same command resumes")
         return rows

@@ -396,12 +396,12 @@ class SetReport:
         rows = [f"{self.contexts} contexts, {self.without_findings} without any finding"]
         rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:
-            rows.append(f"{len(self.alike)} contexts are too like another of the same intent")
+            rows.append(f"{len(self.alike)} contexts are too similar to another of the same intent")
         if self.telling:
             named = ", ".join(
                 f"{sign.word} ({sign.in_safe} safe, {sign.in_unsafe} unsafe)" for sign in self.telling[:10]
             )
-            rows.append(f"words that lean to one intent: {named}")
+            rows.append(f"words that hint at one intent: {named}")
         if self.guessed is not None:
             rows.append(
                 f"a linear classifier guesses the intent of {self.guessed:.0%} from the words alone (chance: 50 %)"
@@ -491,7 +491,7 @@ def alike_findings(places: list[ReviewPlace]) -> Iterable[tuple[str, Remark]]:
     for intended_safe in (True, False):
         for pair in alike_of(places, intended_safe):
             twin = by_id[pair.second].query.text
-            message = f"{pair.similarity:.0%} of its word triples are those of the context for “{twin}”."
+            message = f"{pair.similarity:.0%} of its word triples are also in the context for “{twin}”."
             yield pair.first, Remark(check="too alike", message=message)
 
 

@@ -51,7 +51,7 @@ REVIEWED = (
     "it, and both reviewers checked it once more. People appear under pseudonyms.",
     "",
 )
-UNREVIEWED = ("They stand as they came, and nobody reviewed them: for a study of what review is worth.", "")
+UNREVIEWED = ("Nobody reviewed or changed them. They serve studies of the effect of review.", "")
 
 
 class Writer(NamedTuple):
@@ -83,15 +83,15 @@ def data_card(
         f"# Data card: {about.name} {about.version}",
         "",
         f"Released {now:%Y-%m-%d}. Licence: {about.licence or 'none stated'}. Gated: {gated}.",
-        f"Canary: `{about.canary}` (it stands in this file, in the manifest and in every context).",
+        f"Canary: `{about.canary}` (it is in this file, in the manifest and in every context).",
         "",
         "## What it is",
         f"{counts.queries} queries in {len({q.category for q in benchmark.queries})} categories of {benchmark.taxonomy.name},",
         f"{counts.items} items ({', '.join(f'{name}: {n}' for name, n in sorted(conditions.items()))}),",
-        f"{counts.contexts} contexts counting every wording on the way, {counts.revisions} revisions.",
+        f"{counts.contexts} contexts, intermediate wordings included, {counts.revisions} revisions.",
         f"Contexts state the parameters of {benchmark.parameters.name}: {', '.join(benchmark.parameters.names)}.",
-        "It is meant for measuring whether a judge decides in context. It is not meant for training,",
-        "and a context's intent is its author's, not a label: people's ratings make labels.",
+        "It is meant for measuring how well a judge decides in context. It is not meant for training.",
+        "A context's intent is its author's and is not a label: labels come from people's ratings.",
         "",
         "## How it was made",
         "The contexts were written by:",
@@ -190,7 +190,7 @@ def check_written(connection: Connection, draft: Draft) -> None:
     if missing := sum(place.generated is None for place in places):
         raise BenchmarkError(
             f"{draft.name}: {missing} of {len(places)} contexts are not generated yet; "
-            f"go on with: casewise contexts generate {draft.name} --model MODEL"
+            f"generate them: casewise contexts generate {draft.name} --model MODEL"
         )
 
 

@@ -127,7 +127,7 @@ def step(state: State, action: Action) -> State:
     if action.act in NEED_REASON and not (action.reason or "").strip():
         raise NotAllowed("Say why, in a few words.")
     if action.act in NEED_WORDING and action.wording is None:
-        raise NotAllowed("The words are missing.")
+        raise NotAllowed("The text is missing.")
     return STEPS[action.act](state, action)
 
 
@@ -154,7 +154,9 @@ ANY_WORDING = Wording(subject="-")
 
 def require_phase(state: State, *phases: Phase) -> None:
     if state.phase not in phases:
-        raise NotAllowed(f"This context is {state.phase}; that is only possible while it is {' or '.join(phases)}.")
+        raise NotAllowed(
+            f"This context is {state.phase}; this step is only possible while it is {' or '.join(phases)}."
+        )
 
 
 def require_own(state: State, action: Action) -> None:
@@ -195,7 +197,7 @@ def rewrite(state: State, action: Action) -> State:
 
 def restart(state: State, _action: Action) -> State:
     if state.phase in {Phase.MISSING, Phase.GENERATED, Phase.BEYOND_REPAIR}:
-        raise NotAllowed(f"This context is {state.phase}: there is no review to begin anew.")
+        raise NotAllowed(f"This context is {state.phase}: there is no review to restart.")
     return anew(state, wording=state.wording, involved=state.involved, author=state.author)
 
 
@@ -309,7 +311,7 @@ def give_up(state: State, action: Action) -> State:
     as_reviewer = state.phase in TALKED_ABOUT - {Phase.EXPERT_REVIEW} and action.by in state.reviewers
     as_expert = state.phase == Phase.EXPERT_REVIEW and action.by == state.expert
     if not (beginning or as_reviewer or as_expert):
-        raise NotAllowed("Only who works on this context now can give it up.")
+        raise NotAllowed("Only the people who work on this context now can mark it beyond repair.")
     return changed(state, phase=Phase.BEYOND_REPAIR, involved=with_person(state.involved, action.by))
 
 

@@ -276,7 +276,7 @@ def what_happened(connection: Connection, place: ReviewPlace) -> str:
     last = events_of(connection, place.id)[-1]
     return (
         f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
-        "Nothing of yours was done or lost: read what is new, then decide again."
+        "Your step was not applied. Read the changes, then decide again."
     )
 
 

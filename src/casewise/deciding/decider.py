@@ -64,7 +64,7 @@ class DecisionRequest:
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():
-            raise ConfigurationError("a request needs a query: a text that says something")
+            raise ConfigurationError("a request needs a query: a text that is not empty")
         object.__setattr__(self, "context", by_group(self.context))
 
     @property
@@ -90,7 +90,9 @@ class DecisionRequest:
         if given and (missing := [name for name in on.always if name not in given]):
             found.append(f"the context does not state {', '.join(missing)}")
         if FREE_TEXT in given and on.stated and FREE_TEXT not in on.stated:
-            found.append("the context is free text, and parameters were measured: they cannot be compared")
+            found.append(
+                "the context is free text, but contexts with parameters were measured: they cannot be compared"
+            )
         return (*found, *self.of_another_kind(on))
 
     def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
@@ -98,7 +100,7 @@ class DecisionRequest:
         given = stated(self.known)
         found = []
         if not given and not on.without_context:
-            found.append("it has no context, and was measured with one")
+            found.append("it has no context, but only requests with a context were measured")
         if new := [name for name in given if name not in on.stated and (name != FREE_TEXT or not on.stated)]:
             found.append(f"the context states {', '.join(new)}, which no measured context did")
         if self.category is not None and on.query_categories and self.category not in on.query_categories:
@@ -194,7 +196,7 @@ def from_messages(
         said.append((str(role), text_of(content)))
     places = [place for place, (role, _) in enumerate(said) if role == "user"]
     if not places:
-        raise ConfigurationError("the messages hold none of the user's: there is nothing to decide")
+        raise ConfigurationError("the messages hold no user message: there is nothing to decide")
     last = places[-1]
     system = "\n\n".join(text for role, text in said if role in ROLES[:2])
     whole = given = by_group(context)
@@ -213,9 +215,9 @@ def from_messages(
 
 
 NOT_DEPLOYED = {
-    "linear": "it learnt from the benchmark's own people, query by query: of a new request it knows nothing but words",
-    "recorded": "it repeats answers given before, and has none to a new request",
-    "constant:intended": "it says what a context's author meant, which nobody knows of a new request",
+    "linear": "it was fitted to the ratings of the benchmark, query by query, and knows only the words of a new request",
+    "recorded": "it repeats recorded answers, and has none for a new request",
+    "constant:intended": "it returns what a context's author meant, which is unknown for a new request",
 }
 
 
@@ -276,7 +278,7 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     noted = settings.get("base_url")
     address = model.base_url or part.base_url or (noted if str(noted).startswith("http") else None)
     if address is None and noted is not None and parse_model_name(part.name).prefix is None:
-        raise ConfigurationError(f"the run does not say where on {noted} the model {part.name} was: give --base-url")
+        raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
     chosen = ModelOptions(address, model.prices, model.client, model.local, model.needs_key, model.fakes)
     protocol = settings.get("protocol")
     return LiveOptions(
@@ -417,7 +419,7 @@ class Decider:
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]  # what `decision` returns
         work.close()
-        raise ConfigurationError(f"{self.judge.name} waits for something: make it an async function")
+        raise ConfigurationError(f"{self.judge.name} awaits something: make it an async function")
 
     def decide_many(self, requests: Iterable[DecisionRequest]) -> list[Decided]:
         """The decisions on several requests, in their order, as many at a time as the judge wants."""
@@ -449,7 +451,7 @@ class Decider:
             self.judge.own.works = False  # what it raises is then said, and not counted as no value
         found = self.waited(self.decision(request, raises=True))
         if found.failed == UnscoredReason.JUDGE_FAILED.value:
-            raise JudgeError(f"{self.judge.name} failed on this request; casewise judge says more of it")
+            raise JudgeError(f"{self.judge.name} failed on this request; casewise judge shows the details")
         if found.failed == UnscoredReason.UNAVAILABLE.value:
             address = getattr(getattr(self.judge, "client", self.judge.model), "endpoint", None)
             where = f" at {address.base_url}" if address else ""
@@ -462,7 +464,7 @@ class Decider:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
         if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
-            why = f"not of a kind that was measured: {'; '.join(kinds)}"
+            why = f"unlike the requests that were measured: {'; '.join(kinds)}"
             return Decided(decision="refuse", why=why, unmeasured=unmeasured)
         began = time.perf_counter()
         try:
@@ -512,7 +514,7 @@ class Decider:
     def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
         """What is decided where the judge was not waited for: as where it gives no value."""
         fail = self.file.wanted.fail
-        why = f"the judge gave no value ({reason}), and then the decider says {fail}"
+        why = f"the judge gave no value ({reason}); the decider then says {fail}"
         return Decided(decision=fail, why=why, unmeasured=unmeasured, failed=reason)
 
     def failing(self, fail: Decision) -> Self:

@@ -136,20 +136,22 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     try:
         stated = from_json(text)
     except ValueError as error:
-        raise DataError(path, None, f"is no decider: {error}") from error
+        raise DataError(path, None, f"is not a decider file: {error}") from error
     version = stated.get("format_version") if isinstance(stated, dict) else None
     if version is None:
-        raise DataError(path, None, "is no decider: it has no format_version; casewise decider fit writes one")
+        raise DataError(path, None, "is not a decider file: it has no format_version; casewise decider fit writes one")
     if version != FORMAT_VERSION:
         raise DataError(
             path,
             None,
-            f"is a decider of format {version}, and this casewise reads format {FORMAT_VERSION}; fit it again with this one",
+            f"has decider format {version}, but this casewise reads format {FORMAT_VERSION}; fit it again with this one",
         )
     written = stated.pop("hash", None)
     if written != hash_of(text):
         raise ChecksumMismatch(
-            path, None, f"is not what was fitted: its hash is {hash_of(text)}, and it says {written!r}; fit it again"
+            path,
+            None,
+            f"was changed after fitting: its hash is {hash_of(text)}, but it states {written!r}; fit it again",
         )
     try:
         return FittedDecider.model_validate(stated), written

@@ -153,7 +153,7 @@ def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[
     sample = runs.sample(series, policy=labels)
     labelled = sample.labelled
     if not labelled.any():
-        raise BenchmarkError("no item that was judged has a label: there is nothing to fit a decider on")
+        raise BenchmarkError("no judged item has a label: there is nothing to fit a decider on")
     evidence = Evidence(series.values[series.asked][labelled], sample.weight[labelled], sample.cluster[labelled])
     return evidence, np.flatnonzero(series.asked)[labelled]
 
@@ -215,7 +215,7 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     if len(fitting) == 1:
         if (n := fitting[0].repeats) > 1:
             raise ConfigurationError(
-                f"the run asked {n} times, and a decider asks once: single answers err more often than their mean. "
+                f"the run asked {n} times, but a decider asks once: single answers err more often than their mean. "
                 "Judge with --repeats 1 and fit on that run"
             )
         return fitting[0]

@@ -64,7 +64,7 @@ class Sealer:
             self._fernet = Fernet(key)
         except ValueError as error:
             raise ConfigurationError(
-                "CASEWISE_CAPTURE_KEY is no key: make one with python -c 'from cryptography.fernet import Fernet; "
+                "CASEWISE_CAPTURE_KEY is not a valid key: make one with python -c 'from cryptography.fernet import Fernet; "
                 "print(Fernet.generate_key().decode())'"
             ) from error
 
@@ -152,7 +152,7 @@ class TrafficLog:
             if not tail:
                 return
             if not any(tail[: len(start)] == start[: len(tail)] for start in LINE_STARTS):
-                raise ConfigurationError(f"--capture {self.path}: is no log of a decider: its last line has no end")
+                raise ConfigurationError(f"--capture {self.path}: is not a decider's log: its last line is incomplete")
             file.truncate(size - len(tail))
             self.torn += 1
 

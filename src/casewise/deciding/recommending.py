@@ -311,7 +311,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
             left_out[series.name] = "these are a chatbot's replies; a decider decides on requests"
         elif series.repeats > 1:
             left_out[series.name] = (
-                f"it was asked {series.repeats} times, and a decider asks once: judge with --repeats 1"
+                f"it was asked {series.repeats} times, but a decider asks once: judge with --repeats 1"
             )
         elif series.silent:
             left_out[series.name] = "it gave no value"

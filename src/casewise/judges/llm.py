@@ -80,7 +80,7 @@ class LLMJudge:
     prices: Prices | None = None
     elicitations: tuple[Elicitation, ...] = field(default_factory=names_asked)
     patience: int = 30
-    """Calls in a row that the endpoint may fail, after all their retries, before the run stops."""
+    """Stop the run after this many calls in a row fail, each after its retries."""
     reader: SecondReader | None = None
     """Reads what the strict reader could not."""
     counts_tokens: bool = field(default=True, init=False, repr=False)

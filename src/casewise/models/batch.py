@@ -81,7 +81,7 @@ TERMS: dict[str, Terms] = {
         24,
         0.0,
         "https://docs.together.ai/docs/inference/batch/overview",
-        "a discount is given on some models only, so none is reckoned with",
+        "only some models have a discount, so costs are estimated without it",
     ),
     "mistral": Terms(
         "mistral",
@@ -116,12 +116,12 @@ TERMS: dict[str, Terms] = {
         24,
         0.0,
         "https://openrouter.ai/docs/batch-quickstart",
-        "limits in requests and bytes; the discount is the provider's, so none is reckoned with",
+        "limits in requests and bytes; the provider sets the discount, so costs are estimated without it",
     ),
 }
 """By an endpoint's name."""
 
-COMPATIBLE = Terms("openai", 50_000, 200 * MB, 24, 0.0, "", "everything: whatever speaks OpenAI's shape")
+COMPATIBLE = Terms("openai", 50_000, 200 * MB, 24, 0.0, "", "everything: any server that speaks OpenAI's protocol")
 """A server of one's own, or a gateway."""
 
 
@@ -130,7 +130,7 @@ def terms_of(endpoint: Endpoint) -> Terms:
     terms = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
     if terms is None:
         raise ConfigurationError(
-            f"{endpoint.name} is not known to have a batch interface; leave --batch out, or use {', '.join(TERMS)} or a "
+            f"{endpoint.name} is not known to have a batch interface; remove --batch, or use {', '.join(TERMS)} or a "
             "server of your own (--base-url)"
         )
     return terms
@@ -190,7 +190,7 @@ class BatchWire:
                 raise Gone(path)
             if answer.status >= 300:
                 raise Unavailable(
-                    f"{self.client.endpoint.name} answered {answer.status} for its results; they stay there"
+                    f"{self.client.endpoint.name} answered {answer.status} for its results; they stay at the provider"
                 )
             rest, good, damaged = b"", False, None
             try:
@@ -206,7 +206,7 @@ class BatchWire:
                             yield record
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise Unavailable(
-                    f"{self.client.endpoint.name}: its results were cut off ({error}); they stay there"
+                    f"{self.client.endpoint.name}: its results were cut off ({error}); they stay at the provider"
                 ) from error
             if rest.strip():
                 yield self._read(rest)
@@ -292,7 +292,9 @@ class BatchWire:
         try:
             return parsed(self.client.redact(line.decode("utf-8-sig", errors="replace")))
         except WrongShape as problem:
-            raise Unavailable(f"{self.client.endpoint.name}: a line of its results is no JSON ({problem})") from problem
+            raise Unavailable(
+                f"{self.client.endpoint.name}: a line of its results is not JSON ({problem})"
+            ) from problem
 
     def _said(self, error: BaseException) -> str:
         problem = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
@@ -375,7 +377,7 @@ def of_known_shape(provider: str, error: type[Exception] = Unavailable) -> Itera
         yield
     except OTHER_SHAPE as problem:
         detail = f"{type(problem).__name__}: {problem}"
-        raise error(f"{provider} answered in another shape than its documentation says ({detail})") from problem
+        raise error(f"{provider} sent an answer that does not match its documentation ({detail})") from problem
 
 
 def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, Any]) -> Landed:

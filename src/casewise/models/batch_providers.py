@@ -422,7 +422,7 @@ def as_generation(body: Mapping[str, Any]) -> dict[str, Any]:
     names = {"temperature": "temperature", "seed": "seed", "top_p": "topP", "top_k": "topK"}
     config |= {theirs: body[ours] for ours, theirs in names.items() if ours in body}
     if body.get("logprobs"):
-        raise Rejected("no_logprobs", "log probabilities are not asked for in Gemini's batches")
+        raise Rejected("no_logprobs", "casewise does not request log probabilities in Gemini's batches")
     if "response_format" in body:
         schema = body["response_format"]["json_schema"]["schema"]
         config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
@@ -516,7 +516,7 @@ def client_of(model: Model | None, name: str) -> EndpointClient:
     """
     if isinstance(model, OpenAICompatibleModel):
         return model.client
-    raise ConfigurationError(f"{name} is not asked over a batch interface; leave --batch out")
+    raise ConfigurationError(f"{name} cannot be used over a batch interface; remove --batch")
 
 
 def batch_interface(client: EndpointClient, model: str) -> BatchInterface:

@@ -209,7 +209,7 @@ def meaning(
     words = f"{error.code} {error.message}"
     problem = f"{endpoint.name} answered {status}: {error.message}"
     if NO_CREDIT.search(words) and status in (400, 402, 403, 429):
-        return Unauthorised(f"{problem}. Top up the account that {endpoint.key_variable} belongs to, then go on.")
+        return Unauthorised(f"{problem}. Top up the account that {endpoint.key_variable} belongs to, then resume.")
     if is_retried(status):
         return Fault(problem, requested_wait_s(headers), overloaded=status in (429, 529))
     if FILTERED.search(words):
@@ -282,12 +282,12 @@ class Outage:
             since, wait, announced = time.monotonic(), self.first_wait_s, False
             while not await connects(self.address):
                 if not announced:
-                    self.tell(f"no answer any more from {problem}: the run waits for it")
+                    self.tell(f"the run waits for a server that stopped answering: {problem}")
                     announced = True
                 if time.monotonic() - since + wait > self.longest_s:
                     raise WentAway(
-                        f"a server that answered did not come back within {self.longest_s:g} s: {problem}. "
-                        "What was judged is kept; the same command resumes"
+                        f"a server stopped answering and did not return within {self.longest_s:g} s: {problem}. "
+                        "Answers so far are kept; the same command resumes"
                     )
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, self.longest_wait_s)
@@ -335,7 +335,7 @@ class ClientOptions:
     """Seconds to wait for a reply."""
     retry: Flat[RetryPolicy] = field(default_factory=RetryPolicy)
     longest_outage_s: Hidden[float] = LONGEST_OUTAGE_S
-    """How long a server is waited for that answered before and cannot be connected to."""
+    """Longest wait for a server that answered before and can no longer be reached, in seconds."""
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def filled(address: str, environment: Mapping[str, str]) -> str:
 def checked_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(f"{address!r} is no address of a server; one looks like http://localhost:8000/v1")
+        raise ConfigurationError(f"{address!r} is not the address of a server, such as http://localhost:8000/v1")
     if parts.username or parts.password or parts.query:
         raise ConfigurationError(
             f"the address of {parts.hostname} holds a user, a password or a query; keys come from environment "

@@ -139,9 +139,9 @@ def load_model(
     """
     backend = backend_of(name)
     if options is not None and options.batch and backend is not ENDPOINT:
-        raise ConfigurationError(f"{name} is not asked over a batch interface; leave --batch out")
+        raise ConfigurationError(f"{name} cannot be used over a batch interface; remove --batch")
     if options is not None and options.local.adapter and not name.startswith("hf:"):
-        raise ConfigurationError(f"--adapter is for hf: models that run here, and {name} is none")
+        raise ConfigurationError(f"--adapter works only with hf: models, and {name} is not one")
     return backend.load(name, options or ModelOptions(), os.environ if environment is None else environment)
 
 
@@ -153,5 +153,7 @@ def load_classifier(name: str, options: ModelOptions | None = None) -> TextClass
     load = backend_of(name).load_classifier
     if load is None:
         there_are = ", ".join(backend.prefix for backend in BACKENDS if backend.load_classifier)
-        raise ConfigurationError(f"{name!r} is no classifier that can be run; their names begin with {there_are}")
+        raise ConfigurationError(
+            f"{name!r} is not a classifier that casewise can run; their names begin with {there_are}"
+        )
     return load(name, options or ModelOptions())

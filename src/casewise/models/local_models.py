@@ -153,7 +153,7 @@ class TransformersModel(ModelDefaults):
         are none of torch's.
         """
         if is_classifier(name):
-            raise ConfigurationError(f"{name} is a classifier, which says nothing; a chat model is needed here")
+            raise ConfigurationError(f"{name} is a classifier and writes no text; a chat model is needed here")
         loaded = load_pretrained(name, options, kind="AutoModelForCausalLM")
         if options.adapter is None:
             return cls(name, loaded.model, loaded.tokenizer, options)
@@ -417,7 +417,7 @@ class SequenceClassifier:
         device or type are none of torch's.
         """
         if not is_classifier(name):
-            raise ConfigurationError(f"{name} is no sequence classifier, by what its configuration says")
+            raise ConfigurationError(f"{name} is not a sequence classifier, according to its configuration")
         loaded = load_pretrained(name, options, kind="AutoModelForSequenceClassification")
         return cls(name, loaded.model, loaded.tokenizer, options)
 

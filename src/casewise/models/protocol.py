@@ -97,7 +97,7 @@ def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> Non
     """
     for option in MUST_BE_TAKEN:
         if getattr(options, option) is not None and option not in takes:
-            raise ConfigurationError(f"{name} takes no {option.replace('_', ' ')}; leave it out or use another model")
+            raise ConfigurationError(f"{name} takes no {option.replace('_', ' ')}; remove it or use another model")
 
 
 @dataclass(frozen=True, slots=True)

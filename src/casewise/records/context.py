@@ -64,7 +64,9 @@ def problem(value: Any, *, where: str = "") -> str:
             return problem(part, where=f"{where}{', ' if where else ''}{name!r}")
     found = said_of_nothing(value)
     place = f"under {where} it " if where else ""
-    return f"{place}states {found}; a parameter states a text, a number, true or false, or these in a list or under headings"
+    return (
+        f"{place}states {found}; a parameter is a text, a number, true or false, or these in a list or under headings"
+    )
 
 
 def said_of_nothing(value: Any) -> str:

@@ -125,7 +125,7 @@ def replies_in(folder: Path) -> list[CollectedReply]:
     log = folder / REPLIES.file
     replies = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
     if not replies:
-        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to go on with it")
+        raise DataError(log, None, "holds no replies yet; run casewise replies collect again to resume")
     return replies
 
 
@@ -273,7 +273,7 @@ def graded_by(
 
 def left_out(grader: str) -> str:
     """What is said of a grader that `graded_by` does not name."""
-    return f"{grader} graded none of these replies, and is left out."
+    return f"{grader} graded none of these replies, so it is not shown."
 
 
 COLUMNS = {
@@ -335,7 +335,7 @@ def missing(ungraded: Sequence[CollectedReply], of: int, grader: str) -> Iterato
     """What is said of replies without a grade: those with a text can be graded still."""
     gone = sum(reply.text is None for reply in ungraded)
     for n, then in (
-        (len(ungraded) - gone, "; grade again to go on with them."),
+        (len(ungraded) - gone, "; grade again to finish them."),
         (gone, ", whose texts were discarded."),
     ):
         if n:
@@ -402,9 +402,9 @@ def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> Exp
     Raises ConfigurationError: the file is there already, or has another ending.
     """
     if to.suffix not in (".jsonl", ".parquet"):
-        raise ConfigurationError(f"{to} ends in {to.suffix!r}; replies go to .jsonl or .parquet")
+        raise ConfigurationError(f"{to} ends in {to.suffix!r}; use .jsonl or .parquet")
     if to.exists():
-        raise ConfigurationError(f"{to} is there already; name another file")
+        raise ConfigurationError(f"{to} already exists; name another file")
     frame, notes = replies_table(folder, with_replies=with_replies)
     with replacing(to, private=True) as file:
         (frame.write_ndjson if to.suffix == ".jsonl" else frame.write_parquet)(file)
@@ -420,7 +420,7 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
     which. RunConflict: there is a run at `out` already.
     """
     if out.exists():
-        raise RunConflict(f"{out} is there already; replies are read into a folder of their own")
+        raise RunConflict(f"{out} already exists; give a new folder for the replies")
     rows = list(rows_in(file, benchmark))
     identity = ReplyIdentity(
         benchmark=benchmark.digest, model=model, chat="imported", settings={"imported": file.name}, seed=0
@@ -456,7 +456,7 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
     try:
         read = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(file, None, f"no table of replies can be read: {error}") from error
+        raise DataError(file, None, f"cannot be read as a table of replies: {error}") from error
     if missing := [name for name in ("item_id", "text") if name not in read.columns]:
         raise DataError(file, None, f"has no column {missing[0]!r}; it has {', '.join(read.columns)}")
     for line, row in enumerate(read.to_dicts(), 1):

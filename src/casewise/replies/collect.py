@@ -95,7 +95,7 @@ class CollectOptions(CallingOptions, Sampling):
     """How replies are collected. Temperature, length and seed are part of the run's identity."""
 
     retries: int = 0
-    """How often to ask again at most where no reply came."""
+    """Maximum retries if no reply came."""
     patience: int = 30
     benchmark_source: str = ""
     watch: Watch | None = None

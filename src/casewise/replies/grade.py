@@ -238,7 +238,7 @@ class GradeOptions(CallingOptions):
     """How grading is done; nothing that a grade depends on."""
 
     retries: int = 0
-    """How often to ask again at most where no grade came."""
+    """Maximum retries if no grade came."""
     watch: Watch | None = None
 
 
@@ -289,7 +289,9 @@ def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
         item = benchmark.item[reply.item_id]
         asks.append(GradeAsk(benchmark.query[item.query_id].text, reply.text, collected=reply))
     if gone and not asks:
-        raise DataError(folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded anew")
+        raise DataError(
+            folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded again"
+        )
     return asks
 
 
@@ -371,8 +373,8 @@ async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: 
     most = sum((grader.at_most(ask) for ask in asks), Spend())
     if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:
         raise ConfigurationError(
-            f"{grader.name} may take up to ${most.cost_usd:.2f} and {most.tokens:,} tokens for {len(asks):,} replies, more "
-            f"than {lack}; nothing of a check is kept, so raise the limit or give fewer rows"
+            f"{grader.name} may need up to ${most.cost_usd:.2f} and {most.tokens:,} tokens for {len(asks):,} replies, more "
+            f"than {lack}; a check cannot be resumed, so raise the limit or give fewer rows"
         )
     free = asyncio.Semaphore(max(limits.concurrency, grader.concurrency))
 
@@ -469,7 +471,7 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
     reply_run = read_replies(folder)
     units = sorted(units_in(folder, benchmark), key=lambda unit: (unit.stratum, rng.random()))
     if not units:
-        raise DataError(folder, None, "no reply has words that people could label")
+        raise DataError(folder, None, "no reply has a text that people could label")
     step = max(1.0, len(units) / n)
     chosen = [units[int(place)] for place in np.arange(rng.random() * step, len(units), step)]
     contexts = [as_context(unit, reply_run.identity.model) for unit in chosen]

@@ -158,7 +158,7 @@ class ClassifierGrader(Costless):
     def notes(self) -> tuple[str, ...]:
         if "partly" in self._outcomes.values():
             return ()
-        return (f"{self.name} knows no partial answers: its strict and its lenient rates are the same.",)
+        return (f"{self.name} has no class for partial answers: its strict and lenient rates are the same.",)
 
     async def grade(self, exchange: ToGrade) -> Graded:
         classified = await self._classifier.classify(
@@ -190,7 +190,7 @@ def outcomes_of(labels: tuple[str, ...], name: str) -> dict[str, GradeOutcome]:
         meant = next((outcome for pattern, outcome in MEANINGS if pattern.search(label.strip())), None)
         if meant is None:
             raise ConfigurationError(
-                f"{name} has a label {label!r}, and it is not known whether that is a refusal; a grader's labels are such as "
+                f"{name} has a label {label!r}, which casewise cannot read as a refusal or an answer; use labels such as "
                 "'Refusal' and 'Non-refusal'"
             )
         outcomes[label] = meant
@@ -237,7 +237,9 @@ def rubric_named(name: str) -> Rubric:
         return shipped[name]
     path = Path(name)
     if not path.is_file():
-        raise ConfigurationError(f"no rubric is called {name!r}; there are {', '.join(shipped)}, and TOML files")
+        raise ConfigurationError(
+            f"no rubric is called {name!r}; choose one of {', '.join(shipped)}, or give a TOML file"
+        )
     table = read_toml(path, "a rubric")
     if problem := unknown_key(table, ("version", "text")):
         raise DataError(path, None, problem)
@@ -340,7 +342,9 @@ class GuardGrader(ModelGrader):
 
     def __init__(self, loaded: LoadedModel, profile: GuardProfile) -> None:
         if profile.read.refusal_after is None:
-            raise ConfigurationError(f"{profile.title} does not say whether a reply refuses, so it grades none")
+            raise ConfigurationError(
+                f"{profile.title} does not say whether a reply refuses, so it cannot grade replies"
+            )
         self.profile, whose = profile, loaded.model.name
         self.mode = next(iter(profile.modes.values()), GuardMode())
         arguments = template_arguments(profile, profile.renderings[-1], ShownItem("", {}), mode=self.mode)
@@ -365,7 +369,7 @@ class GuardGrader(ModelGrader):
 
     def notes(self) -> tuple[str, ...]:
         """That it has no middle."""
-        return (f"{self.name} knows no partial answers: its strict and its lenient rates are the same.",)
+        return (f"{self.name} has no class for partial answers: its strict and lenient rates are the same.",)
 
 
 # Grading by words: how a reply begins and ends, and how much stands between. Weak, and says so.
@@ -446,7 +450,7 @@ GROUND_WORDS: tuple[tuple[Ground, re.Pattern[str]], ...] = (
 
 NOTE = (
     "keywords is a baseline: a list of phrases, which agreed with people's labels on 63 % of replies and found none of 71 "
-    "partial answers. Give it beside another grader, for no number of its own."
+    "partial answers. Use it only to compare with another grader."
 )
 
 

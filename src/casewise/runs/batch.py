@@ -117,11 +117,11 @@ class BatchOptions:
     """How batches are handed over and waited for; nothing that an answer depends on."""
 
     first_live: bool = True
-    """Make the run's first call live: it says which options the model refuses, so that no batch comes back refused."""
+    """Make the run's first call live, to learn which options the model refuses before a batch is sent."""
     wait: bool = False
-    """Stay until all is answered, rather than hand over, collect what is ready, and end."""
+    """Wait until all requests are answered, instead of sending batches, collecting finished ones, and ending."""
     tries: int = 3
-    """Batches that a request is put into at most, where none brings an answer."""
+    """Maximum batches that a request is put into until it is answered."""
     first_look_s: float = 1.0
     longest_look_s: float = 60.0
     lost_after_s: float = 300.0
@@ -234,7 +234,9 @@ class Desk:
             with of_known_shape(self.provider):
                 seen_batch = await self.interface.find(self.handed(job)) if uploaded else None
         except (Unavailable, Gone) as error:
-            self.say(f"a batch of {len(job.intended.names):,} requests cannot be looked for: {error}")
+            self.say(
+                f"a batch of {len(job.intended.names):,} requests: the provider cannot be searched for it: {error}"
+            )
             return None
         if isinstance(seen_batch, SeenBatch):
             if job.stands == "lost":
@@ -270,7 +272,7 @@ class Desk:
             with of_known_shape(self.provider):
                 await self.log.keep_results(job.mark, kept(self.interface.results(batch)))
         except Gone:
-            status = SeenBatch(batch, "expired", words="the provider has it no more")
+            status = SeenBatch(batch, "expired", words="the provider no longer has it")
         job.state, job.words = status.state, status.words
         if is_too_much(job):
             self.settled(job, "refused", state=status.state, words=status.words)
@@ -281,7 +283,7 @@ class Desk:
         self.settled(job, "ended", state=status.state, words=status.words, late=late, n_done=n_done)
         if status.state != "completed":
             self.say(
-                f"batch {batch} {status.state}{f': {status.words}' if status.words else ''}; what it lacks is asked again"
+                f"batch {batch} {status.state}{f': {status.words}' if status.words else ''}; requests without an answer are sent again"
             )
         return True
 
@@ -300,7 +302,7 @@ class Desk:
                 status = await self.interface.create(self.handed(job), lot.lines)
             self.accepted(job, status)
         except NobodyKnows as error:
-            self.say(f"no answer to a batch of {len(lot.names):,} requests ({error}): it is looked for")
+            self.say(f"no answer to a batch of {len(lot.names):,} requests ({error}): searching for it at the provider")
             return str(error) if await self.looked_for(job) is not None else None
         except Unavailable as error:
             self.settled(job, "refused", words=str(error)[:300])

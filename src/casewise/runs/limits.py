@@ -190,12 +190,11 @@ def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool
     if limits.max_cost is not None and not priced:
         give = f"{to_price}, or " if to_price else ""
         raise ConfigurationError(
-            f"nobody knows what {name} costs, so a cost limit cannot be kept; {give}leave --max-cost out"
+            f"the price of {name} is unknown, so a cost limit cannot be enforced; {give}remove --max-cost"
         )
     if limits.max_tokens_total is not None and not counts_tokens:
         raise ConfigurationError(
-            f"{name} does not say how many tokens it takes, so a limit on them cannot be kept; "
-            "leave --max-tokens-total out"
+            f"{name} does not report its tokens, so a limit on them cannot be enforced; remove --max-tokens-total"
         )
 
 
@@ -339,7 +338,7 @@ def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[N
         release()
         stop.ask("interrupted")
         drop_all_waiting()
-        say("finishing what is in flight; press Ctrl-C again to drop it")
+        say("finishing the calls under way; press Ctrl-C again to drop them")
 
     def release() -> None:
         for number in SIGNALS:
@@ -372,7 +371,7 @@ class Patience:
         self._failed += not isinstance(error, LeftUnanswered)
         if self._failed >= self.limit:
             raise Unavailable(
-                f"{self._failed} calls in a row failed: {error}. What was answered is kept; the same command resumes"
+                f"{self._failed} calls in a row failed: {error}. Answers so far are kept; the same command resumes"
             ) from error
 
 

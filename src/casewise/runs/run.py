@@ -478,7 +478,7 @@ class DurableRun(Generic[A, R]):
         unknown = self.log.in_flight.unknown
         if self.limits.bounded and unknown != Spend():
             self.watch.say(
-                "a session of this run was killed: calls under way then are counted as spent, "
+                "a session of this run was killed; its calls under way are counted as spent, "
                 f"{unknown.tokens:,} tokens and ${unknown.cost_usd:.4f} at most"
             )
         budget = Budget(self.limits, spent=self.log.spent + unknown)

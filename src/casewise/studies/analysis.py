@@ -76,15 +76,15 @@ class AnalysisOptions:
     """Planned contrasts; None: the first condition against each other."""
     alpha: float = 0.05
     correction: PlannedCorrection = "holm"
-    """Of the contrasts' p values."""
+    """Correction of the contrasts' p values for multiple testing."""
     labels: LabelBase = "votes"
     ties: Ties = "half"
     exclude: tuple[Ground, ...] = ("failed_checks",)
-    """Grounds on which ratings are left out, where the ratings say who failed."""
+    """Reasons for which ratings are excluded, if the data say who failed."""
     margin: float = 0.05
-    """Largest difference of safe rates that would not matter."""
+    """Largest difference of safe rates that counts as equivalent."""
     groups: tuple[str, ...] = ()
-    """What annotators said of themselves by which they are compared."""
+    """Demographic questions by whose answers annotators are compared."""
     level: float = 0.95
     reference_size: int = 10
     """People in the reference of the panel curve."""
@@ -330,7 +330,9 @@ def _equivalence(table: pl.DataFrame, options: AnalysisOptions) -> list[pl.Serie
 def _index(ratings: CodedRatings, condition: str) -> int:
     if condition not in ratings.condition.names:
         names = ", ".join(ratings.condition.names)
-        raise StudyError(f"a contrast names {condition!r}, which has no ratings that count; those of {names} do")
+        raise StudyError(
+            f"a contrast names {condition!r}, which has no ratings that count; conditions with ratings: {names}"
+        )
     return ratings.condition.names.index(condition)
 
 
@@ -504,7 +506,7 @@ def group_table(
             rows.append(_group_row(ratings, trait, answer, group, answered, level=options.level))
             if place and len(offered) == 2:
                 rows[-1] |= dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p"))
-                rows[-1]["why"] = "the comparison of the row above, from the other side"
+                rows[-1]["why"] = "the comparison of the row above, reversed"
     table = pl.DataFrame(rows, infer_schema_length=None)
     if not len(table):
         return None
@@ -542,7 +544,7 @@ def _group_row(
         **dict.fromkeys(("difference", "error", "df", "ci_low", "ci_high", "p", "why")),
     }
     if min(people, n_others) < FEWEST_IN_GROUP:
-        return row | {"why": f"fewer than {FEWEST_IN_GROUP} people on one side"}
+        return row | {"why": f"fewer than {FEWEST_IN_GROUP} people in one group"}
     columns = {"item": ratings.item.codes, "query": ratings.query.codes, "annotator": annotator_codes}
     try:
         difference = group_difference(
@@ -877,7 +879,7 @@ def _unanswerable(ratings: CodedRatings, options: AnalysisOptions) -> dict[str, 
 
 def _contrasts(ratings: CodedRatings, options: AnalysisOptions, why: dict[str, str]) -> pl.DataFrame:
     if len(ratings.condition) < 2:
-        why["contrasts"] = f"not available: there is one condition only, {ratings.condition.names[0]!r}"
+        why["contrasts"] = f"not available: there is only one condition, {ratings.condition.names[0]!r}"
         return pl.DataFrame()
     planned: Sequence[tuple[str, str]] = options.contrasts or default_contrasts(ratings.condition.names)
     table = contrast_table(ratings, planned, options)

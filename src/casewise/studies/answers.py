@@ -460,13 +460,13 @@ def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
     begun = begun_bonuses(connection, study.id, annotator_id)
     if not begun:
         return
-    problem = f"{annotator_id} was paid a bonus before"
+    problem = f"{annotator_id} was already paid a bonus"
     if not all(bonus.paid for bonus in begun):
         problem = (
-            "a bonus was begun before; see at Prolific whether it was paid, and say so: casewise study person "
+            "an earlier bonus may have been paid; check at Prolific, then record the result: casewise study person "
             f"{annotator_id} --settle paid (or not-paid)"
         )
-    raise StudyError(f"{problem}; for another, say --again")
+    raise StudyError(f"{problem}; to pay another, add --again")
 
 
 def settle_bonus(
@@ -480,7 +480,11 @@ def settle_bonus(
     matching = [bonus for bonus in doubtful if payment in (None, bonus.payment)]
     if len(matching) != 1:
         several = ", ".join(f"{bonus.payment} ({bonus.amount:.2f})" for bonus in doubtful)
-        problem = f"in doubt are {several}: name one with --payment" if several else "no bonus is in doubt"
+        problem = (
+            f"several bonuses are in doubt ({several}); choose one with --payment"
+            if several
+            else "no bonus is in doubt"
+        )
         raise StudyError(f"{annotator_id}: {problem}")
     kind = "bonus paid" if paid else "bonus refused"
     detail = {"amount": matching[0].amount, "payment": matching[0].payment, "looked_up": True}

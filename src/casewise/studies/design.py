@@ -97,11 +97,9 @@ def without_retired(values: Any) -> Any:
         case {"recruiter": {"kind": "form"}}:
             raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
         case {"ratings": {"most_batches": int(most)}} if most > 1:
-            raise ValueError(f"ratings.most_batches is {most}, and a person takes one batch now; leave it out")
+            raise ValueError(f"ratings.most_batches is {most}, but each person takes one batch; remove the setting")
         case {"languages": [_, _, *_]}:
-            raise ValueError(
-                "a study has one language: name it as `language`, and make a second study for a second language"
-            )
+            raise ValueError("a study has one language: set `language`, and make a second study for a second language")
         case {"languages": [language]}:
             values = values | {"language": language}
     return {
@@ -119,7 +117,7 @@ def without_retired(values: Any) -> Any:
 def written_small(name: str) -> str:
     """A name that can stand in an address and in a file's name."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name):
-        raise ValueError("write it in small letters, digits and hyphens, 60 at most, such as ward-2")
+        raise ValueError("use lower-case letters, digits and hyphens, at most 60, such as ward-2")
     return name
 
 
@@ -152,15 +150,15 @@ class OwnQuestion(DesignSection):
     options: tuple[Words, ...] = ()
     """Of a choice."""
     many: bool = False
-    """Whether any number of a choice's options may be chosen, and not one."""
+    """Whether several of a choice's options may be chosen instead of one."""
     points: int = Field(5, ge=2, le=11)
     low: str = ""
-    """What the lowest point of a scale means; `high` the highest."""
+    """Label of a scale's lowest point; `high` is that of the highest."""
     high: str = ""
     level: Literal["ordinal", "interval"] = "ordinal"
-    """How a scale's points are taken in Krippendorff's alpha."""
+    """A scale's level of measurement for Krippendorff's alpha."""
     required: bool = True
-    """Whether a page is only taken with an answer to it. A skipped page never needs one."""
+    """Whether a page is accepted only with an answer to it. A skipped page needs none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -204,7 +202,7 @@ def question_of_today(values: Any) -> Any:
         case {"kind": "reasons"}:
             return {**values, "kind": "choice", "many": True}
         case {"kind": "text" | "parameter" as kind}:
-            raise ValueError(f"questions of the kind {kind!r} are retired; ask a scale or a choice")
+            raise ValueError(f"questions of the kind {kind!r} are no longer supported; use 'scale' or 'choice'")
     return values
 
 
@@ -380,9 +378,9 @@ class Exclusion(DesignSection):
     seconds_per_100_words: float = Field(0.0, ge=0, le=120)
     """Added to `least_seconds` for each hundred words of the page. People who read silently need about 25 s."""
     fast_share: Share = 0.3
-    """Leave out who answered more than this share of their items too fast."""
+    """Exclude annotators who answer more than this share of their items too fast."""
     same_answer_share: float | None = Field(None, gt=0.5, le=1)
-    """Leave out who gave one answer to at least this share of ten items or more; absent: nobody."""
+    """Exclude annotators who give one answer to at least this share of ten items or more; absent: nobody."""
 
 
 class Quiz(DesignSection):
@@ -392,7 +390,7 @@ class Quiz(DesignSection):
     may_miss: int = Field(0, ge=0)
     """Wrong answers allowed in an attempt that counts as passed."""
     expected_pass_rate: Share = 0.7
-    """Only for the estimate of cost."""
+    """Expected share of people who pass; used only to estimate cost."""
 
 
 class Eligibility(DesignSection):
@@ -430,13 +428,13 @@ class Alerts(DesignSection):
     """When the dashboard of an open round says that it needs a look."""
 
     stalled_minutes: float = Field(60.0, gt=0)
-    """No valid rating for so long, while there are places."""
+    """Alert after this long without a valid rating while slots are open."""
     lagging_share: Share = 0.15
-    """A condition is behind the others' mean by more than this share of what it was promised."""
+    """Alert when a condition lags the others' mean by more than this share of its promised ratings."""
     failing_share: Share = 0.4
-    """More than this share of the last 20 who ended did not pass the quiz or failed checks."""
+    """Alert when more than this share of the last 20 people who ended did not pass the quiz or failed checks."""
     budget_share: Share = 0.9
-    """More than this share of `pay.budget` is spent or promised."""
+    """Alert when more than this share of `pay.budget` is spent or promised."""
 
 
 class Sensitive(DesignSection):
@@ -546,7 +544,7 @@ class Analysis(DesignSection):
     exclude: tuple[Literal["failed_checks"], ...] = ("failed_checks",)
     """Grounds on which ratings are left out. Disagreement with others is never one."""
     margin: float = Field(0.05, gt=0, lt=1)
-    """Largest difference of safe rates that would not matter: two conditions are called alike only within it."""
+    """Largest difference of safe rates at which two conditions count as equivalent."""
     groups: tuple[Slug, ...] = ()
     """Demographic questions whose answers are kept with the ratings, so that the report compares groups of people."""
     stopping: Words = "every item has its promised number of valid ratings"
@@ -604,7 +602,7 @@ class Design(DesignSection):
     @model_validator(mode="after")
     def _conditions_are_distinct(self) -> Self:
         if len(set(self.conditions)) < len(self.conditions):
-            raise ValueError("conditions names one condition twice")
+            raise ValueError("conditions lists a condition twice")
         for pair in self.contrasts:
             for condition in pair:
                 if condition not in self.conditions:
@@ -712,8 +710,8 @@ class Differences:
 
 
 PAPERS_PEOPLE = (
-    "The paper: over 98 % and over 10,000 approved HITs, each one small task; here a submission is a whole session.\n"
-    "# `casewise prolific create --dry-run` says how many people are left. The paper gave one attempt at the quiz."
+    "The paper required over 98 % and over 10,000 approved HITs (small tasks); a submission here is a whole session.\n"
+    "# `casewise prolific create --dry-run` says how many people qualify. The paper allowed one attempt at the quiz."
 )
 
 DIFFERENCES: dict[Preset, Differences] = {

@@ -312,9 +312,7 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     Raises StudyError: the study is not frozen.
     """
     if plan.frozen is None:
-        raise StudyError(
-            f"{plan.path} is not frozen; fix what you promise first: casewise study check --freeze {plan.path}"
-        )
+        raise StudyError(f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {plan.path}")
     values = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {
@@ -372,12 +370,12 @@ def readme(plan: StudyPlan) -> str:
             f"The study {plan.design.name} {plan.design.version} on {plan.benchmark.title}, as it was frozen: `{plan.frozen.digest}`.",
             "",
             "- `preregistration.md`: question, hypotheses, design, sample, exclusions and analysis",
-            "- `study.frozen.json`: every promised setting, and the digests of all texts and items, under that digest",
+            "- `study.frozen.json`: every frozen setting, with the digests of all texts and items",
             "- `design.json`: all settings, without completion codes",
             "- `texts/`: consent and every other page that people read; the quiz and the checks with their answers",
             "- `codebook.md`: every file and field of the exported data",
             "- `analyse.py`: the analysis",
-            "- `SHA256SUMS`: of these files (`sha256sum --check SHA256SUMS`)",
+            "- `SHA256SUMS`: checksums of these files (`sha256sum --check SHA256SUMS`)",
             "",
             "Requests and contexts are not part of it: they can be harmful, and their owners may have terms of their own.",
             "",

@@ -82,7 +82,7 @@ def fill(text: str, placeholders: dict[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         if match[1] not in placeholders:
             raise ConfigurationError(
-                f"no placeholder is called {match[1]!r}; there are: {', '.join(sorted(placeholders))}"
+                f"no placeholder is called {match[1]!r}; available: {', '.join(sorted(placeholders))}"
             )
         return placeholders[match[1]]
 
@@ -419,7 +419,7 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
         if not any(item.condition == condition for item in items):
             conditions = ", ".join(sorted({item.condition for item in benchmark.items}))
             raise StudyError(
-                f"conditions names {condition!r}, but the benchmark has no item in it; it has: {conditions}"
+                f"conditions lists {condition!r}, but the benchmark has no item in that condition; it has: {conditions}"
             )
     other = next((item for item in items if benchmark.query[item.query_id].judged != "request"), None)
     if other is not None:
@@ -688,7 +688,7 @@ def write_frozen(frozen: Frozen, path: Path) -> None:
             file.write("\n")
     except FileExistsError as error:
         raise StudyError(
-            f"{path} exists: the study is frozen already. Change study.toml if you must; reports mark the departure"
+            f"{path} exists: the study is already frozen. If you change study.toml, reports list the change as a departure"
         ) from error
 
 

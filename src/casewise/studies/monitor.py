@@ -384,7 +384,7 @@ def lagging(monitor: Monitor, study: Round) -> Alert | None:
     if behind <= study.design.alerts.lagging_share or behind * promised <= 2 * study.design.ratings.per_annotator:
         return None  # a batch apart is what random assignment makes of small rounds
     return Alert(
-        "lagging", f"{name} has {shares[name]:.0%} of its ratings given or held, the others {mean_of_others:.0%}"
+        "lagging", f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {mean_of_others:.0%}"
     )
 
 
@@ -393,7 +393,7 @@ def failing(monitor: Monitor, study: Round) -> Alert | None:
     of = len(monitor.last_outcomes)
     if of < ENOUGH_ENDED or failed <= study.design.alerts.failing_share * of:
         return None
-    return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or were left out by the rules")
+    return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or were excluded by the rules")
 
 
 def budget(monitor: Monitor, study: Round) -> Alert | None:
@@ -403,5 +403,5 @@ def budget(monitor: Monitor, study: Round) -> Alert | None:
     spent = monitor.money.spent + monitor.money.promised
     return Alert(
         "budget",
-        f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; {monitor.money.to_come:,.2f} are to come",
+        f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; about {monitor.money.to_come:,.2f} will follow",
     )

@@ -496,7 +496,7 @@ def refuse_while_open(connection: Connection, study: Round) -> None:
     """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
     if round_state(connection, study.id) != "paused":
         raise StudyError(
-            "pause the round first (casewise study set paused), amend it, and let people in again (casewise study set open)"
+            "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
         )
 
 
@@ -508,15 +508,13 @@ def refuse_what_cannot(study: Round, plan: StudyPlan, items: Sequence[StudyItem]
     frozen = [name for name in new if old[name] != new[name]]
     if frozen:
         raise StudyError(
-            f"{', '.join(frozen)} cannot change while people rate, only ratings.per_item can; "
-            "take that back, or give `version` a new value for another study"
+            f"{', '.join(frozen)} cannot change while people rate; only ratings.per_item can. "
+            "Undo the change, or set a new `version` for another study"
         )
     if {item.item_id: item.shown for item in plan.material.items} != {item.item_id: item.shown for item in items}:
-        raise StudyError("the items are no longer those that are rated; take that back, or give `version` a new value")
+        raise StudyError("the items differ from those being rated; undo the change, or set a new `version`")
     if plan.wording != study.wording:
-        raise StudyError(
-            "the texts differ from those that people agreed to; take that back, or give `version` a new value"
-        )
+        raise StudyError("the texts differ from those that people agreed to; undo the change, or set a new `version`")
     if after <= before:
         raise StudyError(f"ratings.per_item can only be raised: {before} were promised, and study.toml has {after}")
 

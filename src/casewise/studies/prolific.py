@@ -34,7 +34,7 @@ DESCRIPTIONS: dict[RatedThing, str] = {
 
 BUSY = 429
 PAGE_SIZE = 100
-MAYBE_DONE = "it may have been done all the same, so look at Prolific before you repeat it"
+MAYBE_DONE = "the request may have succeeded; check at Prolific before you repeat it"
 
 NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
 
@@ -206,7 +206,7 @@ class ProlificClient:
             total, taken = int(answer["total_available_places"]), int(answer["places_taken"])
             return Places(total, taken, paused=answer.get("status") == "PAUSED")
         except (KeyError, TypeError, ValueError):
-            raise StudyError(f"Prolific does not say how many places {study} has, and how many are taken") from None
+            raise StudyError(f"Prolific did not report how many places {study} has, and how many are taken") from None
 
     async def set_places(self, study: str, places: int) -> None:
         """Set the number of places. A published study's may become more, and, as others report, not fewer."""
@@ -318,7 +318,7 @@ class ProlificClient:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
         if status == 401:
-            raise ConfigurationError("Prolific did not accept the token; set CASEWISE_PROLIFIC_TOKEN anew")
+            raise ConfigurationError("Prolific did not accept the token; check CASEWISE_PROLIFIC_TOKEN")
         problem = f"Prolific answered {status} to {method} {path}: {text[:500]}"
         if status >= 500:
             raise StudyError(f"{problem}; {advice}")
@@ -434,7 +434,7 @@ def reconcile(
         own = sorted(matched.get(person.annotator, ()), key=liveliness)
         lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
         for duplicate in own[1:]:
-            advice = f"another submission of {person.annotator}, who is paid by {own[0].id}"
+            advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"
             action: Action | None = "ask return" if duplicate.status == "AWAITING REVIEW" else None
             lines.append(Reconciled(duplicate, person, advice, action))
     return lines
@@ -447,56 +447,60 @@ def liveliness(submission: Submission) -> int:
 def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Reconciled:
     """A submission of nobody whom we know; `finished` with the code of those who did their part."""
     if submission.status in {"RESERVED", "ACTIVE"}:
-        return Reconciled(submission, None, "has not consented yet: wait, Prolific ends it when its time is over")
+        return Reconciled(submission, None, "has not consented yet: wait, Prolific closes it when its time runs out")
     if submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
         return Reconciled(submission, None, SETTLED)
     if submission.status != "AWAITING REVIEW":
-        return Reconciled(submission, None, f"is {submission.status.lower()} there and nobody here: look at it there")
+        return Reconciled(
+            submission,
+            None,
+            f"is {submission.status.lower()} at Prolific but unknown to this study: check it at Prolific",
+        )
     if finished:
         advice = (
-            "has the right code and is nobody here: a backup was restored, or the code passed on: decide at Prolific"
+            "has the right code but is unknown to this study (backup restored, or code passed on): decide at Prolific"
         )
         return Reconciled(submission, None, advice)
     if not all_known:
-        return Reconciled(submission, None, "is nobody here now, or was forgotten: decide at Prolific")
-    return Reconciled(submission, None, "never consented here: ask them to return it", "ask return")
+        return Reconciled(submission, None, "is unknown to this study, or was forgotten: decide at Prolific")
+    return Reconciled(submission, None, "never consented in this study: ask them to return it", "ask return")
 
 
-WAIT = "wait, Prolific ends it when its time is over"
+WAIT = "wait, Prolific closes it when its time runs out"
 RULES: dict[tuple[str, str], tuple[str, Action | None]] = {
     ("nothing", "RETURNED"): (SETTLED, None),
     ("under way", "ACTIVE"): (SETTLED, None),
-    ("away", "ACTIVE"): (f"left here, and has not ended there: {WAIT}", None),
+    ("away", "ACTIVE"): (f"left this study but is still active at Prolific: {WAIT}", None),
     ("*", "ACTIVE"): (
-        "ended here and entered no code there: wait, or write to them (casewise study person NUMBER --message)",
+        "ended here but entered no code at Prolific: wait, or write to them (casewise study person NUMBER --message)",
         None,
     ),
     ("*", "RETURNED"): (
-        "returned it, so it is not paid: leave them out, or pay a bonus first and keep them",
+        "returned it, so it is not paid: exclude them, or pay a bonus first and keep them",
         "leave out",
     ),
     ("screen-out", "RETURNED"): (SETTLED, None),
-    ("under way", "*"): ("is still rating here: look again later", None),
-    ("away", "APPROVED"): ("left here and is paid there: end their part here", "end"),
-    ("away", "*"): ("left here and ended there: end their part here, and pay for it", "end"),
+    ("under way", "*"): ("is still rating: check again later", None),
+    ("away", "APPROVED"): ("left this study and was paid at Prolific: end their part here", "end"),
+    ("away", "*"): ("left this study and ended at Prolific: end their part here, and pay for it", "end"),
     ("*", "APPROVED"): (SETTLED, None),
-    ("full", "AWAITING REVIEW"): ("did their part here: approve it", "approve"),
+    ("full", "AWAITING REVIEW"): ("completed the study: approve it", "approve"),
     ("full", "TIMED-OUT"): (
-        "did their part here too late: approve it; where Prolific refuses, a bonus is paid",
+        "completed the study too late: approve it; if Prolific refuses, a bonus is paid",
         "approve",
     ),
     ("screen-out", "SCREENED OUT"): (SETTLED, None),
-    ("screen-out", "AWAITING REVIEW"): ("is owed a screen-out, and their code did not bring it: pay it", "pay"),
-    ("screen-out", "TIMED-OUT"): ("is owed a screen-out, and their code did not bring it: pay it", "pay"),
-    ("screen-out paid", "AWAITING REVIEW"): ("has the screen-out as a bonus: ask them to return it", "ask return"),
+    ("screen-out", "AWAITING REVIEW"): ("is owed a screen-out that their code did not trigger: pay it", "pay"),
+    ("screen-out", "TIMED-OUT"): ("is owed a screen-out that their code did not trigger: pay it", "pay"),
+    ("screen-out paid", "AWAITING REVIEW"): ("got the screen-out as a bonus: ask them to return it", "ask return"),
     ("screen-out paid", "*"): (SETTLED, None),
-    ("failed checks", "AWAITING REVIEW"): ("left out by the rules for checks or exclusion: decide at Prolific", None),
+    ("failed checks", "AWAITING REVIEW"): ("excluded by the rules for checks or exclusion: decide at Prolific", None),
     ("decide", "AWAITING REVIEW"): (
-        "skipped too much or rated nothing: decide whether it is approved",
+        "skipped too much or rated nothing: decide whether to approve it",
         "decide",
     ),
-    ("*", ""): ("no such submission at Prolific: the link was made up, or is that of another study", None),
-    ("*", "*"): ("does not fit: look at it at Prolific", None),
+    ("*", ""): ("no such submission at Prolific: the link was invented, or belongs to another study", None),
+    ("*", "*"): ("unexpected state: check it at Prolific", None),
 }
 """By what somebody is owed (`away`: under way, and their lease has ended) and how their submission stands there."""
 
@@ -535,5 +539,5 @@ def told(answer: Mapping[str, Any], name: str) -> str:
     Raises StudyError: it does not.
     """
     if name not in answer:
-        raise StudyError(f"Prolific took the request and did not say the {name!r}; {MAYBE_DONE}")
+        raise StudyError(f"Prolific accepted the request but did not return the {name!r}; {MAYBE_DONE}")
     return str(answer[name])

@@ -71,7 +71,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         return None
     about = parse(read_text(folder / "study.json"), path=folder / "study.json")
     if not isinstance(about, dict):
-        raise DataError(folder / "study.json", None, "is no study: not an object of JSON")
+        raise DataError(folder / "study.json", None, "is not a study: the file is not a JSON object")
     people = _lines(folder / "annotators.jsonl")
     design = about.get("design", {})
     frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
@@ -249,7 +249,7 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
         "Anonymous votes: places in a vote string are no annotators, so whatever needs annotators is not available."
     ]
     if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
-        notes.append("Rows 2i and 2i+1 are taken for the two contexts of one query, as in the published release.")
+        notes.append("Rows 2i and 2i+1 are read as the two contexts of one query, as in the published release.")
     return RatingsSource(long.select(columns), path.name, tuple(notes))
 
 
@@ -278,8 +278,8 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     if (anonymous := frame["annotator_id"].is_null()).any() and not anonymous.all():
         where = ", ".join(frame.filter(anonymous)["condition"].unique().sort())
         notes.append(
-            f"The votes of {where} are anonymous, so this report knows no annotators at all and its intervals are too narrow "
-            "by what annotators have in common; the report of the ratings whose annotators are known knows them."
+            f"The votes of {where} are anonymous, so this report uses no annotators and its intervals are too narrow: "
+            "they ignore that an annotator's ratings are alike. Report the ratings with known annotators alone."
         )
         frame = frame.with_columns(annotator_id=pl.lit(None, pl.String))
     silent = sorted({item.condition for item in benchmark.items} - set(frame["condition"].unique()))

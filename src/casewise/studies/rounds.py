@@ -115,10 +115,10 @@ def none_made(connection: Connection, study_id: str, kind: str, *, again: bool) 
     if before is None or again:
         return
     if before:
-        raise StudyError(f"this round has the {kind} {before} at the recruiter already; for another, say --again")
+        raise StudyError(f"this round already has the {kind} {before} at the recruiter; to make another, add --again")
     raise StudyError(
-        f"a {kind} was begun for this round, and the recruiter did not say what became of it: look there, and say --again "
-        "if there is none"
+        f"a {kind} was started for this round, but the recruiter did not confirm it: check there, and add --again "
+        "if it does not exist"
     )
 
 
@@ -229,7 +229,7 @@ def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
         raise StudyError("there is nothing to rate: no item of the benchmark is in one of the study's conditions")
     if find_round(connection, design.name, version=design.version, phase=new.phase) is not None:
         raise StudyError(
-            f"the {new.phase} round of {design.name} {design.version} is there already; give `version` in study.toml a "
+            f"the {new.phase} round of {design.name} {design.version} already exists; set a new `version` in study.toml "
             "new value for another one"
         )
     study_id = uuid.uuid4().hex[:20]
@@ -375,7 +375,7 @@ class StudyPlan:
         """Why people cannot be asked to take part in it as it is, or None."""
         blanks = self.design.contact.placeholders
         if blanks:
-            return f"{self.path}: [contact] still has {' and '.join(blanks)}; people write to whoever stands there"
+            return f"{self.path}: [contact] still has {' and '.join(blanks)}; fill them in: annotators write to this person"
         return self.estimate.problem
 
 
@@ -489,9 +489,7 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
     already.
     """
     if phase == "main" and plan.frozen is None:
-        raise StudyError(
-            f"{plan.path} is not frozen; fix what you promise first: casewise study check --freeze {plan.path}"
-        )
+        raise StudyError(f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {plan.path}")
     if phase in {"main", "pilot"} and plan.problem:
         raise StudyError(plan.problem)
     new = NewRound(
@@ -530,8 +528,8 @@ def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
 
 SIGHT = {
     "request_s": "seconds until the first line of the request had been on the screen for half a second",
-    "situation_s": "the same of the situation; absent where none is shown",
-    "end_s": "the same of the last line of the situation; absent where it was not on the screen for so long",
+    "situation_s": "the same for the situation; absent if none is shown",
+    "end_s": "the same for the last line of the situation; absent if it was never on the screen for half a second",
     "situation_share": "the share of the situation's height that was on the screen for half a second or longer in all",
     "situation_view_s": "seconds during which any of the situation was on the screen",
     "scrolled_px": "how far the page was scrolled in all",

@@ -73,7 +73,7 @@ def _plan(read: dict[str, Any]) -> SimulationPlan:
     simulation, ratings = dict(read.get("simulation", {})), read.get("ratings", {})
     rates = simulation.pop("safe_rates", None)
     if not isinstance(rates, dict) or len(rates) < 1:
-        raise ConfigurationError("no [simulation.safe_rates]; write one line a condition, as no_context = 0.4")
+        raise ConfigurationError("no [simulation.safe_rates]; write one line per condition, such as no_context = 0.4")
     conditions = tuple(read.get("conditions", rates))
     missing = [name for name in conditions if name not in rates]
     if missing:

@@ -130,7 +130,7 @@ class DecideIn(Form):
         if self.query is not None:
             return DecisionRequest(self.query, self.context, reply=self.reply, category=self.category)
         if self.reply is not None:
-            raise ConfigurationError("with messages the reply is the last of them")
+            raise ConfigurationError("with messages, give the reply as the last message")
         asked = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
         return replace(asked, category=self.category)
 
@@ -232,11 +232,11 @@ class ServiceMetrics:
         def counter(name: str, what: str, *labels: str) -> Counter:
             return Counter(f"casewise_{name}", what, labels, registry=self.registry)
 
-        self.decisions = counter("decisions", "Decisions, by what was decided.", "decision", "shadow")
+        self.decisions = counter("decisions", "Decisions, by outcome.", "decision", "shadow")
         self.failures = counter("failures", "Requests to which the judge gave no value.", "reason")
         self.unmeasured = counter("unmeasured", "Requests of a kind that was not measured.")
         self.capture_errors = counter("capture_errors", "Decisions that could not be written down.")
-        self.torn_lines = counter("torn_lines", "Lines of the log that were broken off before, and cut off.")
+        self.torn_lines = counter("torn_lines", "Incomplete lines of the log that were removed.")
         self.requests = counter("requests", "Requests, by route and status.", "route", "status")
         self.seconds = Histogram(
             "casewise_decision_seconds",
@@ -311,7 +311,7 @@ class Service:
         if hung := self.decider.hung_calls:
             found.append(f"{hung} calls of the judge have not returned")
         if hung >= MOST_HUNG:
-            found.append("the judge is called no more until they do: start the service anew")
+            found.append("the judge is not called until they do: restart the service")
         if self.silent:
             found.append(f"the judge gave no answer to the last {self.silent} requests")
         if self.unwritten:
@@ -441,11 +441,11 @@ FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.mo
 def unknown_field(name: str) -> str:
     """A field that no request has, by its name where it can be the name of one; whatever else it is, is not repeated."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name):
-        return "there is a field that is not known here"
-    return f"{name!r} is not known here{did_you_mean(name, FIELDS)}"
+        return "the request has an unknown field"
+    return f"{name!r} is an unknown field{did_you_mean(name, FIELDS)}"
 
 
-NO_STATEMENT = "a parameter states a text, a number, true or false, or these in a list or under headings"
+NO_STATEMENT = "a parameter is a text, a number, true or false, or these in a list or under headings"
 """What is said of every statement that is none: what pydantic would say repeats it."""
 
 
@@ -527,7 +527,7 @@ class DeciderMiddleware:
     ) -> None:
         if options.keys or options.per_minute is not None:
             raise ConfigurationError(
-                "keys and per_minute are of the service: in front of your app, the app sees to them"
+                "keys and per_minute belong to the service: in front of your app, the app handles them"
             )
         if read is not None and trust_body_context:
             raise ConfigurationError("give either read, which says what a body's context is, or trust_body_context")
@@ -555,7 +555,7 @@ class DeciderMiddleware:
         except ConfigurationError as error:
             return self.unread(422, str(error))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CasewiseError):
-            return self.unread(400, "this is no request that can be decided on")
+            return self.unread(400, "this is not a request that can be decided on")
         try:
             found = await self.service.decided(request)
         except CasewiseError as error:

@@ -30,16 +30,19 @@ def spoken_before(request: Request) -> Speech:
 TITLES = {
     400: "That did not work",
     401: "Sign in first",
-    403: "Not for you",
+    403: "No access",
     404: "There is nothing here",
     405: "That did not work",
-    409: "Somebody was faster",
-    413: "Too much at once",
+    409: "Changed by somebody else",
+    413: "Request too large",
     422: "That did not work",
     429: "Too many attempts",
     500: "Our mistake",
 }
-SAYINGS = {404: "The address is wrong, or what was here is gone.", 405: "This address takes no such request."}
+SAYINGS = {
+    404: "The address is wrong, or the page was removed.",
+    405: "This address does not accept this kind of request.",
+}
 
 
 def install(app: FastAPI) -> None:

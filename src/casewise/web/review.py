@@ -476,9 +476,9 @@ def taken(sent: Sent) -> ReviewPlace:
     form, person = sent.form, sent.person
     chosen = Act.SUBMIT if form.get("act") == UNCHANGED else form.get("act", "")
     if chosen not in ROLE_OF:
-        raise HTTPException(400, f"Nothing is called {chosen!r} here.")
+        raise HTTPException(400, f"Unknown step: {chosen!r}.")
     if not person.has(*ROLE_OF[Act(chosen)]):
-        raise HTTPException(403, f"That takes the role {' or '.join(ROLE_OF[Act(chosen)])}.")
+        raise HTTPException(403, f"This step needs the role {' or '.join(ROLE_OF[Act(chosen)])}.")
     with database_of(sent.request).write() as connection:
         place = place_with(connection, sent.place_id)
         words = place.state.wording if form.get("act") == UNCHANGED else None
@@ -515,7 +515,7 @@ def save_without_script(sent: Sent) -> Response:
         saved = save(connection, place.id, person_id=sent.person.id, typed=typed, now=sent.at)
     if saved.newer is not None:
         return sent.refused(
-            409, "Another tab or device of yours saved other words since. Yours are in the form, not yet saved."
+            409, "You saved another text in another tab or on another device. The text in this form is not saved yet."
         )
     return redirect(f"/review/contexts/{place.id}?did=save")
 
@@ -537,10 +537,10 @@ def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker,
     with database_of(request).write() as connection:
         place = place_with(connection, place_id)
         if not allowed_acts(connection, place, person) & WORDED:
-            raise HTTPException(409, "This context is not yours to revise any more. Reload the page.")
+            raise HTTPException(409, "You can no longer revise this context. Reload the page.")
         words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)
     if saved.newer is not None:
         newer: dict[str, Any] = {"saved": saved.newer.saved, "fields": saved.newer.fields}
-        return JSONResponse({"problem": "Another tab of yours saved other words.", "newer": newer}, 409)
+        return JSONResponse({"problem": "Another tab saved another text.", "newer": newer}, 409)
     return JSONResponse({"saved": saved.saved})

@@ -229,7 +229,7 @@ def password_problem(password: str, email: str) -> str | None:
     if password.strip().casefold() in {email.casefold(), email.partition("@")[0].casefold()}:
         return "Choose a password that is not your e-mail address; a few unrelated words are good."
     if is_common(password):
-        return "This is one of the passwords that are guessed first; a few unrelated words are good."
+        return "This password is easy to guess; a few unrelated words are good."
     return None
 
 
@@ -278,7 +278,7 @@ async def refuse_nul(request: Request) -> None:
     address = request.scope.get("raw_path", b"") + request.scope.get("query_string", b"")
     body = b"" if request.method in {"GET", "HEAD", "OPTIONS"} else await request.body()
     if "\0" in request.url.path or any(nul in address or nul in body for nul in NUL):
-        raise HTTPException(400, "There is a character in this request that no page of ours sends.")
+        raise HTTPException(400, "This request contains a character that is not allowed.")
 
 
 class HeadAsGet:
@@ -324,11 +324,11 @@ class BodyLimit:
                 async with asyncio.timeout(PATIENCE_S if more else None):
                     message = await receive()
             except TimeoutError:
-                raise HTTPException(408, "The rest of this request did not arrive.") from None
+                raise HTTPException(408, "This request is incomplete.") from None
             more = message.get("more_body", False)
             received += len(message.get("body", b""))
             if received > LONGEST_BODY:
-                raise HTTPException(413, "That is more than any page of ours sends.")
+                raise HTTPException(413, "This request is too large.")
             return message
 
         await self._app(scope, limited, send)

@@ -212,7 +212,7 @@ async def change_person(request: Request, person_id: str, administrator: Adminis
     roles = frozenset(Role(str(role)) for role in form.getlist("role") if role in set(Role))
     active = form.get("active") == "yes"
     if person_id == administrator.id and not (active and Role.ADMINISTRATOR in roles):
-        raise HTTPException(400, "You cannot shut yourself out; ask another administrator.")
+        raise HTTPException(400, "You cannot remove your own access; ask another administrator.")
     with database_of(request).write() as connection:
         person = find_person(connection, person_id)
         if person is None:

@@ -236,7 +236,7 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
             names, people, bonuses, all_known = await run_in_threadpool(ours)
             if not names:
                 raise StudyError(
-                    "No study at Prolific is on record for this round. Where you made one there yourself, use a terminal: "
+                    "No study at Prolific is on record for this round. If you made one there yourself, use a terminal: "
                     "casewise prolific reconcile --prolific-study ID"
                 )
 
@@ -279,9 +279,9 @@ ACTIONS = {"void": void, "restore": restore}
 CHOSEN = "who-"
 LONGEST_REASON = 500
 LONGEST_WORD = 200
-TICK = "Tick whom it is about, and say what is to be done."
-SAY_WHY = "Say why: the reason is kept, and every report shows results with and without."
-UNKNOWN = "Nobody in this round came with that submission or id, or the ids are deleted by now."
+TICK = "Tick at least one person and choose an action."
+SAY_WHY = "Give a reason: it is kept, and every report shows results with and without these people."
+UNKNOWN = "Nobody in this round has that submission or id, or the ids were deleted."
 
 
 @dataclass(frozen=True, slots=True)

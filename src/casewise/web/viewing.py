@@ -85,8 +85,8 @@ class LoopbackOnly:
             return "This page answers on this machine only, under its own address."
         origin = headers.get("origin")
         if origin is None:
-            return None if method in ("GET", "HEAD") else "A page of ours says where it comes from."
-        return None if origin.lower() == f"http://{host.lower()}" else "Another page may not ask this one."
+            return None if method in ("GET", "HEAD") else "The request does not state which page sent it."
+        return None if origin.lower() == f"http://{host.lower()}" else "Requests from other sites are refused."
 
 
 # Where pages of the room lead: to addresses of a server, or to files of a folder.
@@ -584,7 +584,7 @@ class ViewingRoom:
 
 def rendered(templates: Any, name: str, **values: Any) -> str:
     """A page of the room."""
-    known = {"person": None, "static": values["links"].static, "start": ItemsWanted(), "heading": "Items beside judges"}
+    known = {"person": None, "static": values["links"].static, "start": ItemsWanted(), "heading": "Items and judges"}
     return str(templates.get_template(name).render(known | values))
 
 
@@ -751,7 +751,7 @@ class OneList(NamedTuple):
 
 def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
     names = [short_name(one.name) for one in table.series]
-    yield OneList("index", "All items" if base == ItemsWanted() else "The items that were chosen", "Lists", base)
+    yield OneList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
     for place, one in enumerate(table.series[:COLUMNS]):
         for outcome in ("wrong", "unscored") if one.reasons else ("wrong",):
             wanted = replace(base, series=place, outcome=outcome)
@@ -760,7 +760,7 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
         yield OneList("differ", "Judges differ", "Lists", replace(base, differ=True))
     for second in range(min(PAIRED, len(names))):
         for first in range(second):
-            name, title = f"beside-{first}-{second}", f"{names[first]} beside {names[second]}"
+            name, title = f"beside-{first}-{second}", f"{names[first]} compared with {names[second]}"
             beside = replace(base, first=first, second=second)
             yield OneList(name, title, "Two side by side", beside)
             for cell in (*CELLS, "differ"):

@@ -163,7 +163,7 @@ def test_a_limit_on_tokens_is_kept(here):
 
 def test_a_cost_limit_without_a_price_is_refused_before_the_first_call(here):
     model = FakeModel(opinion(), name="some/model")
-    with pytest.raises(ConfigurationError, match="nobody knows what some/model costs"):
+    with pytest.raises(ConfigurationError, match="the price of some/model is unknown"):
         asked(here, model, limits=Limits(max_cost=1.0))
 
     assert model.calls == []

@@ -81,9 +81,9 @@ def test_what_a_model_is_follows_from_its_architecture(folder, tmp_path):
     assert isinstance(made, TextClassifier)
     assert made.labels == LABELS
     assert made.settings()["model"] == f"hf:{folder}"
-    with pytest.raises(ConfigurationError, match="is a classifier, which says nothing; a chat model is needed"):
+    with pytest.raises(ConfigurationError, match="is a classifier and writes no text; a chat model is needed"):
         load_model(f"hf:{folder}")
-    with pytest.raises(ConfigurationError, match="is no sequence classifier"):
+    with pytest.raises(ConfigurationError, match="is not a sequence classifier"):
         load_classifier(f"hf:{make_tiny_llama(tmp_path)}")
 
 

@@ -248,7 +248,7 @@ def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(fo
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(ConfigurationError, match="needs peft"):
         load_model(f"hf:{folder}", options)
-    with pytest.raises(ConfigurationError, match="is for hf: models"):
+    with pytest.raises(ConfigurationError, match="only with hf: models"):
         load_model("fake/rehearsal", options)
 
     class PeftModel:

@@ -143,7 +143,7 @@ def test_where_nobody_finished_in_a_condition_the_votes_are_not_called_anonymous
 def test_one_condition_still_gives_a_report(frame):
     report = study_report(RatingsSource(frame.filter(pl.col("condition") == "no_context"), "one"))
 
-    assert "there is one condition only" in html(report.document)
+    assert "there is only one condition" in html(report.document)
 
 
 def test_a_chosen_category_is_shown_query_by_query_and_an_unknown_one_is_said(frame):

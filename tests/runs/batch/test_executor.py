@@ -155,7 +155,7 @@ def test_runs_are_cut_into_batches_that_fit(out, monkeypatch):
 
 
 def test_a_judge_without_a_batch_interface_is_refused_before_anything_is_asked(out):
-    with pytest.raises(ConfigurationError, match="linear is not asked over a batch interface"):
+    with pytest.raises(ConfigurationError, match="linear cannot be used over a batch interface"):
         api.judge("demo", "linear", out=out, options=api.RunOptions(batch=QUICK))
     with pytest.raises(ConfigurationError, match="fireworks is not known to have a batch interface"):
         api.judge(

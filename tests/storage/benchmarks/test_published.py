@@ -158,7 +158,7 @@ def changed_sender(row, **keys):
         ),
         (
             lambda row: changed_sender(row, platform_type={"a": [1, []]}),
-            r"'context\.sender\.platform_type': under 'a', 2 it states \[\]; a parameter states a text, a number, true",
+            r"'context\.sender\.platform_type': under 'a', 2 it states \[\]; a parameter is a text, a number, true",
         ),
         (lambda row: changed_sender(row, platform_type=" "), r"'context\.sender\.platform_type': states a text of sp"),
         (lambda row: changed_sender(row, platform_type=None), r"'context\.sender\.platform_type': states null"),

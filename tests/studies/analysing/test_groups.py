@@ -71,8 +71,8 @@ def test_few_people_are_not_compared_and_no_difference_is_not_called_agreement(f
     table = group_table(ratings, some, options)
     assert table is not None
     assert set(table["why"]) == {
-        "fewer than 10 people on one side",
-        "the comparison of the row above, from the other side",
+        "fewer than 10 people in one group",
+        "the comparison of the row above, reversed",
     }
     assert table["p_corrected"].null_count() == 2
     assert group_table(ratings, {}, options) is None

@@ -65,7 +65,7 @@ def test_codes_are_drawn_anew_for_each_study():
         (("per_item = 21", "per_itme = 21"), "ratings.per_itme is not known \\(did you mean 'per_item'\\?\\)"),
         (("minimum_age = 18", "minimum_age = 16"), "eligibility.minimum_age"),
         (("child_related = false", "child_related = true"), "sensitive: .*say why"),
-        (('"no_context", "safe_revised"]\n', '"no_context", "no_context"]\n'), "one condition twice"),
+        (('"no_context", "safe_revised"]\n', '"no_context", "no_context"]\n'), "a condition twice"),
         (('contrasts = [["no_context"', 'contrasts = [["nowhere"'), "'nowhere', which is not one of the conditions"),
         (('kind = "invitation"', 'kind = "redirect"'), "'redirect', which needs completed and screened_out"),
         (("may_fail = 0", "may_fail = 3"), "nobody could fail"),
@@ -170,7 +170,7 @@ def test_a_text_that_is_not_there_is_named(tmp_path):
 
 def test_what_is_filled_in_is_never_filled_again():
     assert fill("{{ a }}", {"a": "{{ b }}", "b": "no"}) == "{{ b }}"
-    with pytest.raises(ConfigurationError, match="'c'; there are: a"):
+    with pytest.raises(ConfigurationError, match="'c'; available: a"):
         fill("{{ c }}", {"a": ""})
 
 
@@ -234,7 +234,7 @@ def test_an_address_that_is_for_examples_only_is_a_placeholder(email, blank):
 def test_a_frozen_policy_cannot_be_frozen_again_or_edited(tmp_path):
     frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
     write_frozen(frozen, tmp_path / "study.frozen.json")
-    with pytest.raises(StudyError, match="frozen already"):
+    with pytest.raises(StudyError, match="already frozen"):
         write_frozen(frozen, tmp_path / "study.frozen.json")
 
     edited = plain(frozen) | {"policy": frozen.policy | {"analysis.alpha": 0.2}}
@@ -257,11 +257,11 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
         ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
         (
             {"languages": ["en", "es"]},
-            "one language: name it as `language`, and make a second study for a second language",
+            "one language: set `language`, and make a second study for a second language",
         ),
-        ({"ratings": {"most_batches": 2}}, "most_batches is 2, and a person takes one batch now; leave it out"),
-        ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are retired; ask a scale or a choice"),
-        ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are retired"),
+        ({"ratings": {"most_batches": 2}}, "most_batches is 2, but each person takes one batch; remove the setting"),
+        ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are no longer supported; use 'scale' or 'choice'"),
+        ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are no longer supported"),
     ],
 )
 def test_what_is_retired_and_decides_what_people_do_is_refused_with_what_to_do(changes, says):

@@ -99,7 +99,7 @@ def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_r
     with pytest.raises(StudyError, match=r"only be raised: 2 were promised, and study.toml has 2"):
         amended(store, study, path)
     changed(path, r"per_annotator = 25", "per_annotator = 5")
-    with pytest.raises(StudyError, match=r"ratings cannot change while people rate, only ratings\.per_item can"):
+    with pytest.raises(StudyError, match=r"ratings cannot change while people rate; only ratings\.per_item can"):
         amended(store, study, path)
 
 
@@ -128,7 +128,7 @@ def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_p
     write_benchmark(demo.keeping(item for item in demo.items if item.query_id in some), tmp_path / "few")
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     changed(path, r'benchmark = "demo" ', 'benchmark = "few" ')
-    with pytest.raises(StudyError, match="the items are no longer those that are rated"):
+    with pytest.raises(StudyError, match="the items differ from those being rated"):
         amended(store, study, path)
     changed(path, r'benchmark = "few" ', 'benchmark = "demo" ')
     (tmp_path / "help.md").write_text("Call us.")

@@ -296,7 +296,7 @@ def test_a_middleware_in_shadow_lets_everything_through_and_counts_it(decider):
 
 def test_what_a_middleware_would_ignore_is_refused(decider):
     for options in (ServiceOptions(per_minute=1), ServiceOptions(keys=frozenset({"x"}))):
-        with pytest.raises(ConfigurationError, match="the app sees to them"):
+        with pytest.raises(ConfigurationError, match="the app handles them"):
             DeciderMiddleware(FastAPI(), decider=decider, paths=[], options=options)
     with pytest.raises(ConfigurationError, match="either read"):
         DeciderMiddleware(FastAPI(), decider=decider, paths=[], read=lambda _: None, trust_body_context=True)  # type: ignore[arg-type, return-value]  # not called
@@ -342,7 +342,7 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
     assert log.read_bytes().startswith(whole)
     assert "\ncasewise_torn_lines_total 1.0\n" in counted
     (tmp_path / "notes.txt").write_text("no log, and not to be touched")
-    with pytest.raises(ConfigurationError, match="is no log of a decider"):
+    with pytest.raises(ConfigurationError, match="is not a decider's log"):
         create_service(decider, ServiceOptions(capture=tmp_path / "notes.txt"))
     assert (tmp_path / "notes.txt").read_text() == "no log, and not to be touched"
 
@@ -413,7 +413,7 @@ def test_a_field_that_no_request_has_is_refused_by_its_name(decider, path):
     answer = client(decider).post(path, json=body)
 
     assert answer.status_code == 422
-    assert answer.json()["error"]["message"] == "'contxt' is not known here (did you mean 'context'?)"
+    assert answer.json()["error"]["message"] == "'contxt' is an unknown field (did you mean 'context'?)"
 
 
 @pytest.mark.parametrize(
