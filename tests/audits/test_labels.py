@@ -99,6 +99,13 @@ def test_labels_of_a_divided_crowd_are_unstable():
     assert finding.evidence["expected_same"]["fitted by condition"] < 0.85
 
 
+def test_a_share_of_labels_that_every_prior_gives_is_said_once(monkeypatch):
+    monkeypatch.setattr("casewise.audits.votes.same_label", lambda safe, votes, prior: np.full(len(safe), 0.9496))
+    monkeypatch.setattr(Subject, "same_again", np.full(120, 0.9496))
+
+    assert "rated again, about 95.0 % of the labels" in found(crowd(rng()))["labels.unstable"].title
+
+
 def test_items_without_ratings_are_counted():
     rows = crowd(rng())
     rows[3] = replace(rows[3], votes=())

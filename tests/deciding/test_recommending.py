@@ -15,8 +15,8 @@ import casewise
 from casewise.api.deciding import Wanted
 from casewise.deciding.recommending import Need, Rival
 from casewise.errors import ConfigurationError
-from casewise.reports.decider import need_words, shortfall
-from casewise.stats.estimates import Estimate
+from casewise.reports.decider import candidates_notes, need_words, shortfall, shortfalls
+from casewise.stats.estimates import ALIKE, Estimate
 from casewise.stats.thresholds import RiskPromise
 
 CASES = 120
@@ -117,7 +117,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
     assert found.wanted.chosen_from == 1
     assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
     printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").stdout.split())
-    assert "no decider can be made of linear (probability)" in printed
+    assert "No decider can be made of linear (probability): it learnt from" in printed
     with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):
         casewise.recommend("runs/linear", benchmark="bank")
 
@@ -162,6 +162,49 @@ def number(value, low=None, high=None):
 def test_a_rival_is_beaten_or_better_only_where_the_interval_of_the_saving_says_so(low, high, beaten, better):
     assert (saved(low, high).beaten, saved(low, high).better) == (beaten, better)
     assert not Rival("words alone", number(0.3), number(0.0), None).beaten
+
+
+def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
+    (bank / "perfect.py").write_text(judge_of("True", "perfect"))
+    casewise.judge("bank", "python:perfect:judge", out=bank / "runs" / "perfect")
+
+    found = json.loads(run("recommend", "runs/perfect", "--json").stdout)
+
+    refusing = next(one for one in found["rivals"] if one["name"] == "refusing everything")
+    unseen = 1 - 0.025 ** (1 / 60)
+    assert refusing["saved"] == pytest.approx(
+        {"estimate": 0.5, "ci_low": 0.5 - 1.5 * unseen, "ci_high": 0.5 + 0.5 * unseen}
+    )
+    assert refusing["beaten"]
+    assert refusing["more_queries"] is None
+
+
+def noted(*, constant=False, words=0.1, left_out=None):
+    costs = {"refusing everything": 0.5, "answering everything": 0.4, "words alone": words}
+    best = SimpleNamespace(name="J", constant=constant)
+    found: Any = SimpleNamespace(
+        best=best,
+        rivals=[Rival(name, number(cost), number(0.1), None) for name, cost in costs.items()],  # type: ignore[arg-type]
+        left_out=left_out or {},
+    )
+    return list(candidates_notes(found))
+
+
+def test_a_constant_candidate_words_that_do_not_help_and_judges_left_out_are_named():
+    assert noted() == []
+    assert noted(words=0.4) == []
+    assert noted(constant=True) == ["J is a constant: it gives every item the same value."]
+    assert noted(words=0.6) == [
+        "Words alone do not help here: they cost more than answering everything (0.600 against 0.400)."
+    ]
+    assert noted(left_out={"a": "why", "b": "why not"}) == ["No decider can be made of a: why; b: why not."]
+
+
+def test_a_judge_that_costs_the_same_on_every_query_is_not_said_to_be_not_told_apart():
+    alike = Rival("refusing everything", number(0.3), Estimate("cost", 0.0, None, None, 10.0, 0, ALIKE), None)
+    found: Any = SimpleNamespace(best=SimpleNamespace(name="J", trial=SimpleNamespace(broken=None)), rivals=[alike])
+
+    assert list(shortfalls(found)) == ["J costs the same as refusing everything on every query."]
 
 
 @pytest.mark.parametrize(

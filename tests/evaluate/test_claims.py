@@ -26,7 +26,7 @@ CLAIM = re.compile(
     r"is worse|no worse|turns the most|turns a verdict|may be first|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
-    r"No verdict moved|would not help|Words alone solve|at most the bound|right more often|turns the most|do not tell which"
+    r"No verdict moved|would not help|Words alone solve|Words alone do not help|verdict is the label|at most the bound|right more often|turns the most|do not tell which"
 )
 
 CLAIMS = {
@@ -48,9 +48,13 @@ CLAIMS = {
     ("comparison", "Under every attack the upper limit is at most the bound."): "each bound's largest upper limit is at most the bound",
     ("comparison", "Under at least one attack the lower limit is above the bound."): "a lower limit is above a bound",
     ("comparison", "These items cannot tell: an upper limit is above a bound, but no lower limit."): "neither",
-    ("yardsticks", "more often than "): "the lower limit of the judge less the words is above 0",
-    ("yardsticks", "less often than "): "the upper limit of the judge less the words is below 0",
+    ("yardsticks", "more often than "): "the lower limit of the judge less the better baseline (words, constant) is above 0, corrected for two",
+    ("yardsticks", "less often than "): "the upper limit of the judge less the better baseline is below 0, corrected for two",
     ("yardsticks", "not told apart from "): "0 is on or between these limits",
+    ("yardsticks", "Words alone do not help here: "): "the accuracy of the classifier on words is below that of the better constant verdict",
+    ("yardsticks", ", is right less often."): "the same",
+    ("decider", "Words alone do not help here: they cost more than "): "the held-out cost of words alone is above that of a constant decision",
+    ("judge", "On every item with a label and a verdict, the judge's verdict is the label."): "an item has a label, and no verdict on one differs from it",
     ("judge_parts", "no worse"): "the one-sided test of the margin rejects",
     ("judge_parts", "not shown"): "it does not",
     ("leaderboard", " is first on these items: the rank intervals of all other judges begin below."): "the rank interval of one judge alone begins at 1",
@@ -100,6 +104,9 @@ DECIDER = {
     "good enough.": "of each judge the interval of what it saves lies below 0 for some alternative without a judge",
     "shown to be good enough yet.": "neither",
     " promise what you asked for yet.": "no judge carries the promises on these queries",
+    " costs the same as ": "the saving is 0 on every query",
+    " is a constant: it gives every item the same value.": "the values that it gives are one value",
+    "No decider can be made of ": "a judge was left out",
     " costs more than ": "the interval of what the best judge saves lies below 0 for this alternative",
     "If the difference stays as it is, about ": "the saving is above 0 and its interval holds 0",
     " takes a better judge or another threshold: ": "the error's held-out rate is not below the limit",
@@ -208,17 +215,18 @@ def test_a_gate_decides_only_where_a_bound_is_beyond_the_margin(low, high, decis
     assert Gate((metric,), 90, 45).decision == decision
 
 
-def beside(low, high):
+def beside(low, high, *, constant=0.6):
     return SimpleNamespace(
         judge={"accuracy": estimate(0.8)},
         words={"accuracy": estimate(0.7)},
-        constant=0.6,
+        constant=constant,
         why_no_words=None,
         words_read="the context's words",
         words_held_out="queries",
         labels=LabelWords("people"),
         people=People(None, 0, None, None),
-        ahead_of_words=estimate(0.1, low, high),
+        ahead_of_words=estimate(0.1, low, high) if constant < 0.7 else estimate(0.1, 0.001, 0.2),
+        ahead_of_constant=estimate(0.1, low, high) if constant > 0.7 else estimate(0.2, 0.001, 0.3),
     )
 
 
@@ -232,10 +240,12 @@ def beside(low, high):
         (None, None, "not told apart from"),
     ],
 )
-def test_a_judge_is_above_or_below_the_words_only_where_the_interval_says_so(low, high, says):
-    sentence = what_it_shows(beside(low, high))
+def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_says_so(low, high, says):
+    words, constant = (what_it_shows(beside(low, high, constant=share)) for share in (0.6, 0.75))
 
-    assert f": {says} a classifier of the context's words (70.0 %), trained on these labels" in sentence
+    assert f": {says} a classifier of the context's words (70.0 %), trained on these labels" in words
+    assert f": {says} a constant verdict (75.0 %)" in constant
+    assert ("do not help" in words, "do not help" in constant) == (False, True)
 
 
 @pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])

@@ -7,7 +7,8 @@ from tests.audits.builders import benchmark_of, crowd, some_words
 from casewise.audits.words import subset_rows
 from casewise.evaluate.yardsticks import Backdrop, what_it_shows
 from casewise.reports.judge_parts import beside_blocks
-from casewise.stats.sample import judged
+from casewise.stats.estimates import ALIKE, difference_of
+from casewise.stats.sample import VOTES, judged
 
 
 def telling(rng, intended):
@@ -32,6 +33,7 @@ def test_a_judge_below_the_words_agrees_less_often(backdrop):
     found = against(backdrop, np.ones(120))
 
     assert found.ahead_of_words.ci_high < 0
+    assert found.ahead_of_constant.method == ALIKE
     assert "less often than a classifier of the context's words" in what_it_shows(found)
     assert WORDS in what_it_shows(found)
 
@@ -43,14 +45,24 @@ def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
     assert "not told apart from a classifier" in what_it_shows(found)
 
 
+def test_the_differences_from_both_baselines_hold_together(backdrop):
+    verdicts = np.random.default_rng(3).integers(0, 2, 120).astype(float)
+    subject, asked = backdrop.subject, np.ones(120, dtype=bool)
+    judge = backdrop.measured(judged(subject.items, verdicts, elicitation="binary"))["accuracy"]
+    words = backdrop.values(backdrop.words, asked, "probability", VOTES)["accuracy"]
+
+    assert against(backdrop, verdicts).ahead_of_words == difference_of(judge, words, level=0.975)
+
+
 def test_a_judge_who_knows_more_than_the_words_agrees_more_often():
     rows = crowd(np.random.default_rng(2), safe=0.5, unsafe=0.5, queries=80)
     backdrop = Backdrop(benchmark_of(rows))
 
     found = against(backdrop, (backdrop.subject.label > 0.5).astype(float))
 
-    assert "more often than a classifier" in what_it_shows(found)
-    assert WORDS in what_it_shows(found)
+    assert found.words["accuracy"].estimate < found.constant
+    assert "more often than a constant verdict (51.2 %)" in what_it_shows(found)
+    assert f"(43.8 %), {WORDS}, is right less often." in what_it_shows(found)
 
 
 def test_the_classifier_is_that_of_the_linear_judge(backdrop):

@@ -4,9 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.support.public_benchmarks import write_files
 
 import casewise
 from casewise.evaluate.judged_runs import ReportOptions
+from casewise.reports.formats import markdown
+from casewise.stats.sample import LabelPolicy
+from casewise.storage.loaders.registry import loader_named
 
 FEW = ReportOptions()
 
@@ -49,3 +53,26 @@ def test_a_report_on_poor_data_says_what_it_can(poor, elicitation):
         assert figure.svg.count("<path") + figure.svg.count("<rect") > 2
         assert figure.behind is None or figure.behind.rows
     assert report.to_html().count("<h2") >= 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "verdict", "says", "disagree"),
+    [
+        ("votes", "safe", "No item has a label under --labels (votes), so no verdict can be compared.", None),
+        ("mean", "safe", "This judge agrees with people's mean ratings (safe or unsafe by the scale's cut) on 50.0 %", 2),
+        ("mean", "right", "On every item with a label and a verdict, the judge's verdict is the label.", 0),
+    ],
+)  # fmt: skip
+def test_means_without_ratings_are_labels_under_labels_mean_alone(tmp_path, labels, verdict, says, disagree):
+    benchmark = (loader := loader_named("confaide")).load(write_files(loader, tmp_path))
+    run = casewise.judge(
+        benchmark, lambda query, context: "unsafe" if verdict == "right" and "school" in query else "safe"
+    )
+    report = casewise.report(run, benchmark=benchmark, options=replace(FEW, labels=LabelPolicy.parse(labels)))
+    text = markdown(report.document)
+
+    assert says in text
+    assert ("No category is shown" in text) == (labels == "mean")
+    assert (
+        f"These {disagree} items have the largest distance between the judge's verdict and the label" in text
+    ) == bool(disagree)

@@ -413,10 +413,11 @@ def stability(subject: Subject, part: Part) -> None:
     part.measured |= {"same_label_again": means, "labels_below_80_percent": int(close.sum())}
     if max(means.values()) >= LEAST_STABLE:
         return
-    low, high = (percent(end(means.values()), digits=0) for end in (min, max))
+    low, high = (percent(end(means.values())) for end in (min, max))
+    expected = f"about {low}" if low == high else f"{low} to {high}"
     part.add(
         "labels.unstable",
-        f"If as many other people rated again, {low} to {high} of the labels would come out the same.",
+        f"If as many other people rated again, {expected} of the labels would come out the same.",
         1 - means["fitted by condition"],
         {
             "expected_same": means,

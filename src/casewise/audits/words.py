@@ -124,6 +124,8 @@ class Solution(NamedTuple):
 
     reads: Features
     accuracy: Estimate
+    constant: float
+    """The accuracy of the better constant verdict."""
     held_out: str
     judged: JudgedWords
 
@@ -133,7 +135,7 @@ class Solution(NamedTuple):
         right = share(self.accuracy.estimate, self.accuracy.ci_low, self.accuracy.ci_high)
         return (
             f"Words alone solve this benchmark: a classifier of {self.judged.said(READS[self.reads])}, tested on whole "
-            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {right} of items. A high agreement here does "
+            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {right} of items, where a constant verdict does on {percent(self.constant)}. A high agreement here does "
             "not show that a judge weighs the case."
         )
 
@@ -151,7 +153,7 @@ def solved_by_words(subject: Subject) -> Solution | None:
         accuracy = accuracy_over_groups(subject, values)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
         if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
-            return Solution(reads, accuracy, subject.groups_held_out, subject.judged)
+            return Solution(reads, accuracy, gain.constant, subject.groups_held_out, subject.judged)
     return None
 
 

@@ -19,7 +19,7 @@ from casewise.evaluate.yardsticks import Backdrop
 from casewise.models.load import ModelOptions
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
-from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of
+from casewise.stats.estimates import ALIKE, Estimate, apart, difference_of, estimate_of
 from casewise.stats.intervals import student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
@@ -61,6 +61,12 @@ class Candidate(ShortRepr):
         """Its thresholds, and what they come to on held-out queries."""
         return self.fitting.trial
 
+    @property
+    def constant(self) -> bool:
+        """Whether it gives every item the same value."""
+        value = self.trial.evidence.value
+        return len(np.unique(value[~np.isnan(value)])) == 1
+
 
 Alternative = Literal["refusing everything", "answering everything", "asking a person about everything", "words alone"]
 
@@ -92,6 +98,11 @@ class Rival(ShortRepr):
     def better(self) -> bool:
         """Whether the judge is shown to cost more."""
         return self.saved.ci_high is not None and self.saved.ci_high < 0
+
+    @property
+    def alike(self) -> bool:
+        """Whether it costs the same as the judge on every query."""
+        return self.saved.method == ALIKE
 
 
 @dataclass(frozen=True)
@@ -305,7 +316,8 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
         try:
             check_deployable(series.run.manifest.judge_name, series.arm)
         except JudgeError as error:
-            left_out[series.name] = str(error)
+            prefix = f"{series.run.manifest.judge_name} cannot be a decider: "
+            left_out[series.name] = str(error).removeprefix(prefix)
             continue
         if series.run.behaviour is not None:
             left_out[series.name] = "these are a chatbot's replies; a decider decides on requests"
@@ -376,6 +388,8 @@ def queries_to_tell(saved: Estimate, cost: Measured, judge: Measured, *, level: 
         return None
     n = min(cost.at_risk, judge.at_risk)
     error = float(np.sqrt(cluster_variance(apart(cost, judge))))
+    if not error > 1e-12:
+        return None  # the same on every query: nothing says how it would vary
     reach = student_quantile((1 + level) / 2, np.inf) + student_quantile(POWER, np.inf)
     return max(1, int(np.ceil(n * (reach * error / saved.estimate) ** 2)) - n)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from casewise.evaluate.judged_runs import JudgedRuns, Series
-from casewise.evaluate.yardsticks import Beside, picked_numbers, word_baseline
+from casewise.evaluate.yardsticks import Beside, better_baseline, picked_numbers
 from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray, renumbered
@@ -155,10 +155,14 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
         return
     way = which_way(found.errors) if found.errors else ""
     yield f"{found.who} agrees with {found.beside.labels.agreed_with} on {accuracy.as_share} of items{way}."
-    person, words = beside_person(found.not_worse), beside_words(found.beside)
+    baseline = better_baseline(found.beside)
+    ahead = baseline.ahead
+    person, beside = beside_person(found.not_worse), compared((ahead.ci_low, ahead.ci_high), baseline.name)
     if person.startswith(AGREES):
-        words = words.removeprefix(AGREES)
-    said = [f"It {', and '.join(filter(None, (person, words)))}."] if person or words else []
+        beside = beside.removeprefix(AGREES)
+    said = [f"It {', and '.join(filter(None, (person, beside)))}."]
+    if baseline.words_alone:
+        said.append(baseline.words_alone)
     if found.errors is not None:
         said += where_it_fails(found.errors, found.beside.labels)
     if found.weakest is not None:
@@ -167,8 +171,7 @@ def sentences(found: ShortAnswer) -> Iterator[str]:
             f"In {weak.name} it is right less often than in the other categories: on "
             f"{weak.accuracy.as_share} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
         )
-    if said:
-        yield " ".join(said)
+    yield " ".join(said)
 
 
 AGREES = "agrees "
@@ -195,13 +198,6 @@ def beside_person(test: AgainstNewPerson | None) -> str:
         return ""
     person = f"a single person does with the others ({percent(test.person)})"
     return compared((test.ci_low, test.ci_high), person, no_worse_by=test.margin if test.not_worse else None)
-
-
-def beside_words(found: Beside) -> str:
-    ahead = found.ahead_of_words
-    if ahead is None:
-        return ""
-    return compared((ahead.ci_low, ahead.ci_high), word_baseline(found))
 
 
 def where_it_fails(errors: RefusalRates, labels: LabelWords) -> Iterator[str]:

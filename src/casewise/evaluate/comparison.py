@@ -99,7 +99,7 @@ class ComparisonNumbers:
     def sentence(self) -> str:
         """Who agrees better with people, and whether that is more than chance."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
-        agreed_with = LabelWords.of(self.benchmark).agreed_with
+        agreed_with = LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
         return sentence_of(self.comparison, without=without, agreed_with=agreed_with)
 
     def as_json(self) -> dict[str, Any]:

@@ -122,10 +122,11 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
 
 
 def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
-    """How far the judge is from people's rate on each item that it was asked; −1 where its verdict is people's."""
+    """How far the judge is from people's rate, or the label where there is none, on each item that it was asked; −1 where its verdict is people's."""
     sample = runs.sample(series, policy=policy)
     value = as_probability(series.values[series.asked], series.elicitation)
-    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - sample.rate)
+    label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where nobody voted
+    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - label)
     return np.where(wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
 
 

@@ -321,6 +321,12 @@ class JudgeNumbers:
         return {name: one for name, one in found.items() if name not in few}
 
     @cached_property
+    def labelled(self) -> bool:
+        """Whether any item that a judge was asked has a label under the label policy."""
+        samples = (self.runs.sample(one, policy=self.options.labels) for one in self.runs.main_series)
+        return any(sample.labelled.any() for sample in samples)
+
+    @cached_property
     def among_people(self) -> BesidePeople:
         """What people's votes allow, and where each series stands among people."""
         return beside_people(self.runs, self.backdrop, margin=self.options.margin)

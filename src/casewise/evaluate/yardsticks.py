@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotat
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, renumbered
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
 from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
+from casewise.stats.intervals import LEVEL
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import HardScore, hard_score
@@ -93,6 +94,10 @@ class Backdrop(ShortRepr):
         read = asked & subject.words_read
         fitted = subject.why_no_baseline is None and read.any()
         words = self.values(self.words, read, "probability", policy) if fitted else None
+        labels = sample.weight[sample.labelled]
+        verdict = np.full(len(asked), float(len(labels) > 0 and labels.mean() >= 0.5))
+        constant = self.values(verdict, asked, "binary", policy)["accuracy"]
+        level = 1 - (1 - LEVEL) / (2 if words else 1)
         judge_there = judge if (read == asked).all() else self.measured(sample.where(read[asked]))
         intent = (
             None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
@@ -110,11 +115,12 @@ class Backdrop(ShortRepr):
             words_read=subject.judged.said(READS[subject.reads]),
             words_held_out=subject.judged.said(subject.groups_held_out),
             words_of=None if judge_there is judge else int(read.sum()),
-            ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"]) if words else None,
+            ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,
+            ahead_of_constant=difference_of(judge["accuracy"], constant, level=level),
             intent=estimate_of(intent["accuracy"]) if intent else None,
             constant=constant_accuracy(sample.weight[sample.labelled]),
             people=others,
-            labels=LabelWords.of(self.benchmark),
+            labels=LabelWords.of(self.benchmark, policy.base),
             against_others=against_others(subject, asked, verdicts, reference_size=others.others)
             if others.others
             else {},
@@ -174,7 +180,10 @@ class Beside(ShortRepr):
     words_of: int | None
     """How many items the classifier's numbers are over, where words are not read of all."""
     ahead_of_words: Estimate | None
-    """The judge's accuracy less the classifier's, on the same items."""
+    """The judge's accuracy less the classifier's, on the same items. Its interval and that of `ahead_of_constant` hold
+    together with 95 % confidence (Bonferroni)."""
+    ahead_of_constant: Estimate
+    """The judge's accuracy less the better constant verdict's."""
     intent: Estimate | None
     constant: float
     """The accuracy of the better constant verdict."""
@@ -204,6 +213,7 @@ class Beside(ShortRepr):
             "words_read": self.words_read,
             "words_held_out": self.words_held_out,
             "ahead_of_words": picked_numbers(self.ahead_of_words),
+            "ahead_of_constant": picked_numbers(self.ahead_of_constant),
             "intent": picked_numbers(self.intent),
             "constant": self.constant,
             "one_person": picked_numbers(self.people.one_person),
@@ -279,22 +289,44 @@ def what_it_shows(found: Beside) -> str:
     if accuracy is None:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
     agrees = f"The judge agrees with {found.labels.agreed_with} on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
-    if found.ahead_of_words is None:
-        return f"{agrees}; how far words alone would go could not be measured ({found.why_no_words})."
-    ahead, words = found.ahead_of_words, word_baseline(found)
+    baseline = better_baseline(found)
+    ahead = baseline.ahead
     if ahead.ci_low is not None and ahead.ci_low > 0:
-        shows = f"more often than {words}"
+        shows = f"more often than {baseline.name}"
     elif ahead.ci_high is not None and ahead.ci_high < 0:
-        shows = f"less often than {words}"
+        shows = f"less often than {baseline.name}"
     else:
-        shows = f"not told apart from {words}"
+        shows = f"not told apart from {baseline.name}"
     again = found.people.same_again
     limit = (
         f", and the labels themselves would come out the same on {percent(again)} if the study were repeated"
         if again
         else ""
     )
-    return f"{agrees}: {shows}{limit}."
+    sentence = f"{agrees}: {shows}{limit}."
+    if not found.words:
+        return f"{sentence} How far words alone would go could not be measured ({found.why_no_words})."
+    return " ".join(filter(None, (sentence, baseline.words_alone)))
+
+
+class Baseline(NamedTuple):
+    """The better of two baselines: the classifier on words, and the better constant verdict."""
+
+    name: str
+    ahead: Estimate
+    """The judge's accuracy less the baseline's; of two baselines the intervals hold together."""
+    words_alone: str = ""
+    """That words alone do not help, where the classifier is below the constant verdict."""
+
+
+def better_baseline(found: Beside) -> Baseline:
+    """Return the baseline that a judge has to beat: on words, or constant where the words' accuracy is below it."""
+    if found.words and (found.words["accuracy"].estimate or 0.0) >= found.constant:
+        assert found.ahead_of_words is not None
+        return Baseline(word_baseline(found), found.ahead_of_words)
+    constant = f"a constant verdict ({percent(found.constant)})"
+    below = f"Words alone do not help here: {word_baseline(found)}, is right less often." if found.words else ""
+    return Baseline(constant, found.ahead_of_constant, below)
 
 
 def word_baseline(found: Beside) -> str:

@@ -271,6 +271,8 @@ def recommendation_page(found: Recommendation) -> Document:
     best, benchmark = found.best.fitting, found.runs.benchmark
     file = best.decider
     several = len(found.candidates) > 1
+    every = len(found.candidates) + len(found.left_out)
+    of_every = f" of {every}" if found.left_out else ""
     numbers = (
         Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
@@ -279,9 +281,8 @@ def recommendation_page(found: Recommendation) -> Document:
     )
     return Document(
         f"Which judge to deploy on {benchmark.name}",
-        f"{len(found.candidates)} {'judges' if several else 'judge'}, {file.benchmark.n_items:,} items of "
-        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}"
-        + (f"; no decider can be made of {listed(list(found.left_out))}" if found.left_out else ""),
+        f"{len(found.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
+        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}",
         benchmark.notes(),
         (
             Section("answer", "The recommendation", tuple(recommended(found)), first=True),
@@ -317,9 +318,25 @@ def recommended(found: Recommendation) -> Iterator[Block]:
         yield Prose(" ".join(shortfalls(found)))
         if several:
             yield Prose(f"What follows is about {name}, the best of them.")
+    if notes := " ".join(candidates_notes(found)):
+        yield Prose(notes)
     yield from does(found.best.fitting.decider)
     if found.why_no_words is not None:
         yield Prose(f"It could not be compared with a classifier of words: {found.why_no_words}.")
+
+
+def candidates_notes(found: Recommendation) -> Iterator[str]:
+    """That the best candidate or the words are no better than a constant, and which judges are left out."""
+    if found.best.constant:
+        yield f"{found.best.name} is a constant: it gives every item the same value."
+    costs = {one.name: one.cost.estimate for one in found.rivals if one.cost.estimate is not None}
+    words = costs.pop("words alone", None)
+    if words is not None and costs and words > (least := min(costs.values())):
+        cheapest = next(name for name, cost in costs.items() if cost == least)
+        yield f"Words alone do not help here: they cost more than {cheapest} ({number(words)} against {number(least)})."
+    if found.left_out:
+        reasons = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
+        yield f"No decider can be made of {reasons}."
 
 
 def shortfall(found: Recommendation) -> str:
@@ -348,6 +365,8 @@ def shortfalls(found: Recommendation) -> Iterator[str]:
         saved = f"(it saves {cost_words(one.saved)} over-refusals an item)"
         if one.better:
             yield f"{found.best.name} costs more than {one.name} {saved}."
+        elif one.alike:
+            yield f"{found.best.name} costs the same as {one.name} on every query."
         elif not one.beaten:
             yield f"{found.best.name} is not told apart in cost from {one.name} {saved}."
             if one.more_queries:

@@ -422,7 +422,9 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
             *(details if behaviour else ()),
             *behaviour[2:],
             Section(
-                "headline", f"Agreement with {LabelWords.of(report.benchmark).agreed_with}", tuple(headline(report))
+                "headline",
+                f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}",
+                tuple(headline(report)),
             ),
             *beside_sections(report),
             *(
@@ -561,6 +563,9 @@ def histogram(found: PeopleAndJudge, name: str) -> Figure:
 def categories(report: JudgeNumbers) -> Iterator[Block]:
     """A sentence, the domains on one axis, and every category in a fold."""
     names = list(dict.fromkeys(one.weakest.name for one in report.answers if one.weakest is not None))
+    if not report.labelled:
+        yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so categories cannot be compared.")
+        return
     yield Prose(
         f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} shown to be below the other categories, after correction for the "
         "number of categories."
@@ -615,12 +620,25 @@ def best_first(estimate: float | None) -> float:
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
     found = tuple(exhibits(report))
     if not found:
-        yield Prose("The judge's verdict is the label of every item.")
+        if report.options.disagreements:
+            yield Prose(no_disagreement(report))
         return
+    votes = LabelWords.of(report.benchmark).rated and report.options.labels.base == "votes"
+    label = "the votes" if votes else "the label"
     yield Prose(
-        f"These {len(found)} items have the largest distance between the judge's verdict and the votes, largest first."
+        f"These {len(found)} items have the largest distance between the judge's verdict and {label}, largest first."
     )
     yield Folded(f"Read the {len(found)} items", found)
+
+
+def no_disagreement(report: JudgeNumbers) -> str:
+    """Why there is no disagreement to lay out."""
+    if not report.labelled:
+        return f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared."
+    return "On every item with a label and a verdict, the judge's verdict is the label."
+
+
+NO_LABEL = "No item has a label under --labels"
 
 
 def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:

@@ -103,6 +103,8 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     runs that differ nowhere are not taken for equal beyond what so many queries can show: with 1 / *G* for *w* the upper
     bound of a share is within a few per cent of Clopper and Pearson's, for no query lost and for ten.
 
+    Both are clipped to the largest drop that the metric can have: 1 of a share.
+
     `baseline`, `run`: over the same items in the same order.
     `margins`: metric name to the largest drop allowed, at least 0.
     `n_tests`: how many metrics are gated in all, where these are not all of them.
@@ -149,13 +151,16 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
     worst = one_query_lost(before, sign)
     error = 1 - LEVEL
     spread, wider = (float(np.sqrt(cluster_variance(own))) for own in (each, np.append(each, worst)))
+    reach = before.domain[1] - before.domain[0]  # no drop is larger, whatever Student's t says
+    low = drop - quantile(each, error / n_metrics, after.at_risk) * spread
+    high = drop + worst + quantile(np.append(each, worst), error, after.at_risk) * wider
     return MetricGate(
         name=before.name,
         baseline=before.value,
         run=after.value,
         drop=drop,
-        low=drop - quantile(each, error / n_metrics, after.at_risk) * spread,
-        high=drop + worst + quantile(np.append(each, worst), error, after.at_risk) * wider,
+        low=max(low, -reach),
+        high=min(high, reach),
         margin=margin,
         detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(spread, worst),
         n=after.n,

@@ -26,6 +26,8 @@ NOTHING = 1e-20
 """Products of spreads below it are rounding."""
 
 NO_SPREAD = "no interval: the queries do not differ"
+ALIKE = "no interval: the two are alike on every query"
+UNSEEN = "Clopper-Pearson's bound of the share of queries of which none need be seen, all at an end of the scale"
 STUDENT = "Student's t from the queries' influences, on the scale of what is measured"
 OVER_WORDINGS = (
     "Student's t from the wordings' influences, which vary more than the queries', on the scale of what is measured"
@@ -145,7 +147,8 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
         measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
     )
     if limits is None and measured.kind != "other":
-        return with_limits(bare, limits_without_spread(measured, level=level), EXACT)
+        method = UNSEEN if measured.kind == "mean" else EXACT
+        return with_limits(bare, limits_without_spread(measured, level=level), method)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
     if limits is not None and rare is not None:
@@ -203,8 +206,23 @@ def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
 def limits_without_spread(measured: Measured, *, level: float) -> Ends:
     if measured.kind == "share":
         return exact_limits(measured.value, measured.at_risk, level=level)
+    if measured.kind == "mean":
+        return unseen_limits(measured.value, measured.domain, measured.at_risk, level=level)
     ends = exact_limits(measured.value / (2 - measured.value), measured.at_risk, level=level)
     return Ends(*(2 * end / (1 + end) for end in ends))
+
+
+def unseen_limits(value: float, domain: tuple[float, float], clusters: int, *, level: float) -> Ends:
+    r"""Limits of a mean that is alike in every cluster: as if so many as can go unseen were at an end of its domain.
+
+    .. math:: (1 - u) m + u a, \quad (1 - u) m + u b, \qquad u = 1 - (\alpha/2)^{1/G}
+
+    for a mean *m* within [*a*, *b*]; *u* is Clopper and Pearson's upper limit of the share of clusters of a kind that
+    none of *G* is of. Of a share that is 0 or 1 these are Clopper and Pearson's own limits.
+    """
+    share = exact_limits(0.0, clusters, level=level).high
+    low, high = domain
+    return Ends(value - share * (value - low), value + share * (high - value))
 
 
 def limits_of_share(measured: Measured, *, level: float) -> Ends:
@@ -241,7 +259,7 @@ def joint(reach: FloatArray, together: FloatArray) -> float:
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
 
-    Where it is known who voted, the interval holds what annotators add to the difference. Differences of metrics of values are
+    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_limits`. Where it is known who voted, the interval holds what annotators add to the difference. Differences of metrics of values are
     as uncertain at least as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
 
     `level`: of the interval; above .95 where the difference is one of several whose intervals hold together.
@@ -265,7 +283,11 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
                 limits = Ends(min(limits.low, end), max(limits.high, end))
         return with_limits(bare, limits, STUDENT)
     alike = not (np.abs(influence) > 1e-12).any()
-    return replace(bare, method="no interval: the two are alike on every query" if alike and value == 0 else NO_SPREAD)
+    if alike and value == 0:
+        return replace(bare, method=ALIKE)
+    if {first.kind, second.kind} <= {"share", "mean"}:
+        return with_limits(bare, unseen_limits(value, (-reach, reach), clusters, level=level), UNSEEN)
+    return replace(bare, method=NO_SPREAD)
 
 
 def apart(first: Measured, second: Measured) -> FloatArray:

@@ -26,7 +26,7 @@ from casewise.stats.intervals import ANYWHERE, Domain, unseen_share
 Totals = Mapping[str, FloatArray]
 """Sums of named terms, each of shape (...): over all items, or moved a little for each term."""
 
-Kind = Literal["share", "harmonic", "other"]
+Kind = Literal["share", "mean", "harmonic", "other"]
 
 NO_ITEMS = "undefined: no items of that kind"
 
@@ -46,7 +46,7 @@ class Measured:
     at_risk: int
     """How many clusters have items that it is over."""
     kind: Kind = "other"
-    """`share`: a proportion; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`."""
+    """`share`: a proportion; `mean`: a mean over items of numbers within `domain`; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`."""
     domain: Domain = ANYWHERE
     """What it can be."""
     undefined: str = NO_ITEMS

@@ -641,6 +641,7 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, 
         "cost",
         lambda t: safe_divide(t["cost"], t["items"], otherwise=np.nan),
         over=lambda t: t["items"],
+        kind="mean",
         domain=(0.0, max(1.0, harm, question)),
     )
     shares = {name: totals.measure(share(name, top, bottom)) for name, (top, bottom) in SHARES.items()}

@@ -410,10 +410,13 @@ class Benchmark:
         if unrated := int(((columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()).sum()):
             said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
         if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
-            by_mean = "" if self.about.scale is None or self.about.scale.cut is None else ", and so does --labels mean"
+            cut = self.about.scale is not None and self.about.scale.cut is not None
+            by_mean = (
+                " With --labels mean, the side of the scale's cut on which the mean lies is the label." if cut else ""
+            )
             said.append(
-                f"{means:,} of {len(self.items):,} items have a published mean and no single ratings: metrics on the scale "
-                f"use it{by_mean}, and nothing can be said of how far people agree."
+                f"{means:,} of {len(self.items):,} items have a published mean and no single ratings. Metrics on the scale "
+                f"use the mean.{by_mean} casewise cannot say how far people agree on these items."
             )
         if (columns["cluster"] != columns["query_id"]).any():
             clusters = columns["cluster"].n_unique()

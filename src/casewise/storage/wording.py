@@ -19,17 +19,26 @@ AGREED_WITH: dict[LabelsBy | None, str] = {
 }
 """Whom or what a judge agrees with, by the origin of labels. None: nobody said, and no item has several ratings."""
 
+AGREED_UNDER: dict[str, str] = {
+    "published": "the published labels (people's votes and the author's intent)",
+    "intended": "the author's intent",
+    "mean": "people's mean ratings (safe or unsafe by the scale's cut)",
+}
+"""The same, by the base of a label policy that does not take votes."""
+
 
 @dataclass(frozen=True)
 class LabelWords:
     """What may be said of a benchmark's labels."""
 
     labels_by: LabelsBy | None = "people"
+    base: str = "votes"
+    """The label policy's."""
 
     @classmethod
-    def of(cls, benchmark: Benchmark) -> LabelWords:
-        """Those of a benchmark."""
-        return cls(benchmark.labels_by)
+    def of(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
+        """Those of a benchmark, under a label policy of this base."""
+        return cls(benchmark.labels_by, base)
 
     @property
     def rated(self) -> bool:
@@ -39,7 +48,7 @@ class LabelWords:
     @property
     def agreed_with(self) -> str:
         """Completes "agrees with …"."""
-        return AGREED_WITH[self.labels_by]
+        return AGREED_UNDER.get(self.base) or AGREED_WITH[self.labels_by]
 
     @property
     def column(self) -> str:

@@ -8,7 +8,7 @@ from scipy.stats import t
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
-from casewise.stats.estimates import difference_of, estimate, estimate_of, measure
+from casewise.stats.estimates import ALIKE, UNSEEN, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.metrics import METRICS, metric_named
@@ -252,3 +252,21 @@ def test_intervals_of_rare_proportions_cover_and_are_no_wider_than_the_clusters_
 
     assert covered / 400 >= 0.93
     assert max(widths) <= 0.32
+
+
+@pytest.mark.parametrize("queries", [2, 10, 60])
+def test_a_difference_that_is_the_same_on_every_query_is_as_uncertain_as_what_none_of_them_need_show(queries):
+    weight = np.tile([1.0, 0.0, 0.0, 0.0], queries)
+    cluster = np.repeat(np.arange(queries), 4)
+    (right,), (refusing,), (wrong,) = (
+        measure(sample_of(weight, verdict, cluster=cluster), metrics=[metric_named("accuracy")])
+        for verdict in (weight, 0 * weight, 1 - weight)
+    )
+    unseen = clopper_pearson(0, queries).high
+
+    ahead, furthest, same = (difference_of(right, other) for other in (refusing, wrong, right))
+
+    assert (ahead.estimate, ahead.method) == (0.25, UNSEEN)
+    assert ahead.limits == pytest.approx((0.25 - 1.25 * unseen, 0.25 + 0.75 * unseen))
+    assert furthest.limits == pytest.approx((1 - 2 * unseen, 1))
+    assert (same.limits, same.method) == (None, ALIKE)

@@ -28,6 +28,17 @@ def test_by_hand_the_drop_is_the_difference_whichever_way_is_good():
     assert found.decision == "fail"
 
 
+@pytest.mark.parametrize("way", [1, -1])
+def test_no_bound_of_a_drop_is_larger_than_a_share_can_fall(way):
+    weight = np.array([1.0, 0] * 4)
+    before, after = (sample_of(weight, verdict) for verdict in (weight, 1 - weight)[::way])
+
+    (metric,) = gate(before, after, margins={"accuracy": 0.1}).metrics
+
+    assert metric.drop == way
+    assert -1 <= metric.low <= metric.drop <= metric.high <= 1
+
+
 def test_much_worse_fails_much_data_alike_passes_and_little_data_is_inconclusive():
     rng = np.random.default_rng(1)
     worse = judges(rng, queries=450, before=0.9, after=0.7)
