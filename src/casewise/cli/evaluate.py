@@ -42,9 +42,9 @@ from casewise.extras import install_command
 
 
 NEXT = (
-    ("serve {out}", "look around in what was judged, item by item"),
+    ("serve {out}", "browse the items and their verdicts"),
     ("show demo 1", "read an item as the judge sees it"),
-    ("judge demo --judge constant:intended", "a judge to hold it against"),
+    ("judge demo --judge constant:intended", "judge it by copying the author's intent, for comparison"),
     ("data fetch casebench", "the published benchmark, once you accept its terms"),
 )
 

@@ -1062,24 +1062,24 @@ class Cases:
                 "that are traits of annotators with --trait."
             )
         if columns.votes and (columns.n_safe or columns.label):
-            yield f"What people decided is read from {columns.votes!r} alone."
+            yield f"The labels are read from {columns.votes!r} alone."
         elif columns.n_safe and columns.label:
-            yield f"What people decided is read from the counts alone, not from {columns.label!r}."
+            yield f"The labels are read from the counts alone, not from {columns.label!r}."
         elif not columns.votes and not columns.n_safe and not columns.annotator:
             one = (
-                "one decision a case"
+                "one label per case"
                 if columns.label or columns.vote or columns.value
                 else "shares without votes (--labels published reads them)"
                 if columns.rate
                 else "means without single ratings"
             )
-            yield f"The file states {one}: there is no ceiling, and nothing is known of how far people agree."
+            yield f"Your file has {one}, so casewise cannot say how much people disagree or what the best possible score is."
         if not self.contexts and not any(query.before for query in self.queries.values()):
-            yield "No context is stated: every query is judged alone."
+            yield "Your file states no contexts, so every query is judged alone."
         elif self.contexts and not columns.intended:
-            yield "No intent is stated: nothing is said of pairs, nor of what contexts were meant to do."
+            yield "Your file states no intents, so reports have no pairs and no comparison with the author's intent."
         if not columns.category:
-            yield "No category is stated: all cases are in one."
+            yield "Your file states no categories, so all cases are in one category."
 
 
 MOST_NAMED = 5

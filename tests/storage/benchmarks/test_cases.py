@@ -153,12 +153,12 @@ def test_what_people_decided_may_be_said_in_many_ways(columns, votes):
 def test_what_a_file_lacks_is_a_remark_of_the_import_and_no_note_on_every_page():
     found = casewise.load_frame([{"Prompt": "Who?", "Verdict": "allow", "author": "me"}])
     said = " ".join(found.about.remarks or ())
-    assert "one decision a case: there is no ceiling" in said
-    assert "No context is stated" in said
+    assert "one label per case, so casewise cannot say" in said
+    assert "states no contexts" in said
     assert "No category is stated" in said
     assert found.notes() == ()
     with_context = casewise.load_frame([{"query": "Who?", "context": "A nurse.", "label": "safe"}])
-    assert "No intent is stated" in " ".join(with_context.about.remarks or ())
+    assert "states no intents" in " ".join(with_context.about.remarks or ())
     assert with_context.intent_of(with_context.items[0]) is None
 
 

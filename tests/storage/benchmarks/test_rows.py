@@ -247,8 +247,8 @@ def test_the_command_says_a_remark_once_and_the_name_that_was_given(files):
     done = invoke(*command, "--id", "key", "--annotator", "rater", "--name", "Our cases", "--labels-by", "experts")
 
     assert "Our cases is at" in done.stdout
-    assert done.stderr.count("No context is stated") == 1
-    assert "No context is stated" not in invoke("show", str(files / "there")).stdout
+    assert done.stderr.count("states no contexts") == 1
+    assert "states no contexts" not in invoke("show", str(files / "there")).stdout
     about = load_benchmark(files / "there").about
     assert (about.name, about.labels_by) == ("Our cases", "experts")
     for options in (["--scale-low", "1"], ["--scale-low", "5", "--scale-high", "1"]):
