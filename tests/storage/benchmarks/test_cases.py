@@ -155,7 +155,7 @@ def test_what_a_file_lacks_is_a_remark_of_the_import_and_no_note_on_every_page()
     said = " ".join(found.about.remarks or ())
     assert "one label per case, so casewise cannot say" in said
     assert "states no contexts" in said
-    assert "No category is stated" in said
+    assert "states no categories" in said
     assert found.notes() == ()
     with_context = casewise.load_frame([{"query": "Who?", "context": "A nurse.", "label": "safe"}])
     assert "states no intents" in " ".join(with_context.about.remarks or ())
