@@ -325,7 +325,7 @@ def test_the_owner_sees_progress_live_and_voids_with_a_reason(browser, served):
     page.get_by_role("link", name="People and flags").click()
     looked_at(page, "owner-people")
     page.get_by_role("table").get_by_role("checkbox").first.check()
-    page.get_by_label("Why?").fill("asked to be left out")
+    page.get_by_label("Reason").fill("asked to be left out")
     page.get_by_role("button", name="Leave out those ticked").click()
 
     assert "left out</strong>" in page.content()

@@ -29,7 +29,7 @@ def test_a_draft_has_a_place_for_each_query_and_intent(store):
 @pytest.mark.parametrize(
     ("name", "chosen", "intents", "says"),
     [
-        ("A Name", queries(1), ("safe",), "no name"),
+        ("A Name", queries(1), ("safe",), "not a valid draft name"),
         ("x", [], ("safe",), "at least one"),
         ("x", [*queries(1), *queries(1)], ("safe",), "twice"),
         ("x", [Query(text="Why?", category="riddles")], ("safe",), "riddles"),
