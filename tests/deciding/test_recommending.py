@@ -91,7 +91,7 @@ def test_a_judge_that_words_match_is_not_good_enough(bank):
     assert not found.good_enough
     assert found.found.shown_to_fail
     assert "None of these judges is good enough." in found.to_markdown()
-    assert "costs more than words alone" in found.to_markdown()
+    assert "costs more than words alone: " in found.to_markdown()
 
 
 def test_failures_are_named_by_the_owners_ids(bank):

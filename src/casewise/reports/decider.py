@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -357,6 +358,14 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def turned(difference: Estimate) -> Estimate:
+    """Return the difference the other way about."""
+    if difference.estimate is None or difference.limits is None:
+        return difference
+    low, high = difference.limits
+    return replace(difference, estimate=-difference.estimate, ci_low=-high, ci_high=-low)
+
+
 def shortfalls(found: Recommendation) -> Iterator[str]:
     """What the best judge lacks."""
     if found.best.trial.broken is not None:
@@ -364,7 +373,8 @@ def shortfalls(found: Recommendation) -> Iterator[str]:
     for one in found.rivals:
         saved = f"(it saves {cost_words(one.saved)} over-refusals an item)"
         if one.better:
-            yield f"{found.best.name} costs more than {one.name} {saved}."
+            more = cost_words(turned(one.saved))
+            yield f"{found.best.name} costs more than {one.name}: {more} over-refusals an item."
         elif one.alike:
             yield f"{found.best.name} costs the same as {one.name} on every query."
         elif not one.beaten:
