@@ -117,7 +117,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
     assert found.wanted.chosen_from == 1
     assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
     printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").stdout.split())
-    assert "No decider can be made of linear (probability): it learnt from" in printed
+    assert "No decider can be made of linear (probability): it was fitted to" in printed
     with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):
         casewise.recommend("runs/linear", benchmark="bank")
 
