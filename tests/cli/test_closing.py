@@ -37,7 +37,7 @@ def connections(store):
         "contexts check nowhere",
         "contexts release nowhere --version 1.0.0",
         "backup /nowhere/x.jsonl",
-        "restore nowhere.jsonl",
+        "backup nowhere.jsonl --restore",
         "serve --workers 2",
         "study status demo",
     ],
