@@ -24,7 +24,7 @@ def test_what_is_made_of_a_run_prints_in_a_line(run):
         casewise.gate(run, run, max_drop={"accuracy": 0.1}),
         casewise.leaderboard(run),
         casewise.audit("demo", options=FEW),
-        casewise.paper("demo"),
+        casewise.paper(benchmark="demo"),
     )
 
     assert [len(repr(one)) < 120 for one in made] == [True] * 4
@@ -79,7 +79,7 @@ def test_nothing_that_any_report_holds_prints_more_than_a_few_lines(run):
         casewise.leaderboard(run, other),
         casewise.gate(run, other, max_drop={"accuracy": 0.5}),
         casewise.audit("demo", options=FEW),
-        casewise.paper("demo"),
+        casewise.paper(benchmark="demo"),
         api.study_report("demo"),
     ]
     for one in made[1:]:

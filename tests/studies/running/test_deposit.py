@@ -111,7 +111,7 @@ def test_the_analysis_runs_on_the_export_of_this_study_and_on_no_other(plan, tmp
     monkeypatch.chdir(tmp_path)
     script = deposit_files(plan)["analyse.py"]
     exec(compile(ast.parse(script), "analyse.py", "exec"), {})
-    assert "What people say: tea" in (tmp_path / "report" / "report.md").read_text()
+    assert "Study: tea" in (tmp_path / "report" / "report.md").read_text()
 
     other = replace(plan, frozen=replace(plan.frozen, digest="another", at=START + timedelta(days=1)))
     with pytest.raises(AssertionError, match="not the study"):
