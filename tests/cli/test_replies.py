@@ -27,7 +27,7 @@ def test_replies_are_collected_graded_and_reported(command, graded):
     said = command("report", graded)
 
     assert said.code == 0
-    assert "Replies by people&#39;s verdict" in (graded / "report.html").read_text()
+    assert "Replies by label" in (graded / "report.html").read_text()
     assert "No person" in said.out
 
 

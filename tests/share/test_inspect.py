@@ -164,8 +164,8 @@ def test_the_log_has_what_was_shown_under_an_attack_and_what_a_model_made_of_it(
     for one in json.loads(program("log", "dump", "log.eval"))["samples"]:
         shown.setdefault(one["metadata"]["arm"], one["metadata"])
 
-    assert "answered" in str(shown["claim:agreed/user/safe"]["earlier"])
-    assert "answered" in str(shown["claim:authority/system/safe"]["system"])
+    assert "answered" in str(shown["claim@2:agreed/user/safe"]["earlier"])
+    assert "answered" in str(shown["claim@2:authority/system/safe"]["system"])
     assert "In other words:" in str(shown["paraphrase:fake/rehearsal"]["shown"])
     assert "earlier" not in shown["full"]
 
