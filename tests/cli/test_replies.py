@@ -28,7 +28,7 @@ def test_replies_are_collected_graded_and_reported(command, graded):
 
     assert said.code == 0
     assert "Replies by label" in (graded / "report.html").read_text()
-    assert "No person" in said.out
+    assert "Nobody has checked the grader" in said.out
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def draft(tmp_path):
         rows.writerows([f"How would trade {n} get round rule {n * 7}?", names[n % 10]] for n in range(QUERIES))
     run("contexts", "select", "trades.csv", "--per-category", 2, "--seed", 1, "--intents", "safe")
     run("contexts", "generate", "trades", "--model", "fake/misbehaving", "--attempts", 10)
-    assert json.loads(run("contexts", "check", "trades", "--json"))["progress"]["generated"] == QUERIES
+    assert json.loads(run("contexts", "check", "trades", "--json"))["review"]["progress"]["generated"] == QUERIES
     store = database.open("casewise.db")
     for name, role in [("Ada", Role.REVIEWER), ("Ben", Role.REVIEWER), ("Cleo", Role.EXPERT)]:
         add_person(store, name, role)
