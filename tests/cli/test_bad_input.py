@@ -125,7 +125,10 @@ BAD_COMMANDS = [
     (("judge", "demo", "--judge", "constant:safe", "--out", "full"), "full holds something else"),
     (("report", "full"), "full: is no run folder: it has no run.json"),
     (("report", "nowhere"), "nowhere: is no run folder"),
-    (("report", "run", "--labels", "gold"), "no label policy is called 'gold'; there are votes, published, intended, mean"),
+    (
+        ("report", "run", "--labels", "gold"),
+        "no label policy is called 'gold'; there are votes, published, intended, mean",
+    ),
     (("report", "run", "--labels", "votes,override:nothing=safe"), "the override names 'nothing', a category that no"),
     (("report", "run", "--ties", "coin"), "--ties is 'coin'; it can be half, drop, safe, unsafe"),
     (("report", "run", "--unscored", "coin"), "--unscored is 'coin'; it can be miss, exclude, published"),
