@@ -79,7 +79,7 @@ def test_several_benchmarks_have_one_command_one_budget_and_one_table(command, t
         f"May I {n}?,{who},{label}" for n in range(20) for who, label in (("a nurse", "safe"), ("a thief", "unsafe"))
     ]
     other.write_text("query,context,label\n" + "\n".join(rows) + "\n")
-    assert command("data", "import", other, tmp_path / "ward").code == 0
+    assert command("data", "import", other, "--out", tmp_path / "ward").code == 0
     both = ("demo", tmp_path / "ward", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "runs")
 
     planned = command("judge", *both, "--dry-run")

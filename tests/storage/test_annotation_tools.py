@@ -161,7 +161,7 @@ WHOLE = sorted((row["text"], str(row["annotator"]), row["verdict"]) for row in J
 @pytest.mark.parametrize("name", EXPORTS)
 def test_an_export_is_imported_with_who_rated_and_without_what_was_not_submitted(name, tmp_path):
     file = write(tmp_path, name, EXPORTS[name])
-    done = invoke("data", "import", file, tmp_path / "mine", "--query", "text", "--vote", "verdict")
+    done = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
 
     assert done.exit_code == 0, done.output
     assert said(load_benchmark(tmp_path / "mine")) == WHOLE
@@ -171,10 +171,10 @@ def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_pat
     answers, texts = write(tmp_path, "potato.jsonl", POTATO_LINES), write(tmp_path, "texts.jsonl", TEXTS)
     columns = ("--query", "text", "--vote", "verdict", "--annotator", "annotator")
 
-    assert invoke("data", "import", texts, tmp_path / "mine", *columns, "--ratings", answers).exit_code == 0
+    assert invoke("data", "import", texts, "--out", tmp_path / "mine", *columns, "--ratings", answers).exit_code == 0
     assert said(load_benchmark(tmp_path / "mine")) == WHOLE
     state = write(tmp_path, "user_state.json", POTATO_STATE)
-    assert invoke("data", "import", texts, tmp_path / "one", *columns, "--ratings", state).exit_code == 0
+    assert invoke("data", "import", texts, "--out", tmp_path / "one", *columns, "--ratings", state).exit_code == 0
     assert said(load_benchmark(tmp_path / "one")) == [one for one in WHOLE if one[1] == "1"]
 
 
@@ -207,7 +207,7 @@ BROKEN: dict[str, Any] = {
 def test_an_export_that_cannot_be_read_is_refused_with_the_place(how, tmp_path):
     name, content, problem = BROKEN[how]
     file = write(tmp_path, name, content)
-    refused = invoke("data", "import", file, tmp_path / "mine", "--query", "text", "--vote", "verdict")
+    refused = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
 
     assert refused.exit_code == 2
     assert (problem in refused.stderr, str(file) in refused.stderr) == (True, True), refused.stderr

@@ -124,9 +124,9 @@ def asked(terms: str) -> bool:
 @app.command(name="import")
 def import_(
     file: Path,
-    target: Path,
     /,
     *,
+    out: Path,
     columns: Flat[api.CaseColumns] = api.CaseColumns(),
     options: Flat[api.ImportOptions] = api.ImportOptions(),
     ratings: Flat[api.RatingTable] = api.RatingTable(),
@@ -143,7 +143,7 @@ def import_(
     file
         A CSV or JSON Lines file with one row for each case; with --annotator, for each rating; with --wide, for each
         person. Or a JSON export of Label Studio, Argilla or Potato.
-    target
+    out
         A new folder for the benchmark.
     parameter
         COLUMN=group.parameter for a column that states one parameter of the context; may be repeated.
@@ -152,9 +152,9 @@ def import_(
     unsafe_word
         A word in the file that means unsafe; may be repeated.
     """
-    found = api.import_cases(
+    benchmark = api.import_cases(
         file,
-        target,
+        out,
         columns=replace(columns, parameters=dict(map(column_and_parameter, parameter))),
         taxonomy=taxonomy,
         parameters=parameters,
@@ -163,10 +163,9 @@ def import_(
         options=options,
         ratings=ratings,
     )
-    for text in (*(found.about.remarks or ()), *found.notes()):
+    for text in (*(benchmark.about.remarks or ()), *benchmark.notes()):
         note(f"note: {text}")
-    cases, n = found.counts.items, found.counts.ratings
-    say(f"{found.name} is at {target}: {cases:,} cases, {n:,} votes", **written(found, target))
+    say_written(benchmark, out)
 
 
 def column_and_parameter(text: str) -> tuple[str, str]:
@@ -176,11 +175,19 @@ def column_and_parameter(text: str) -> tuple[str, str]:
     return column, name
 
 
-def written(benchmark: api.Benchmark, folder: Path) -> dict[str, Any]:
-    """Return folder, digest, notes, name and counts of a written benchmark."""
-    return {"folder": str(folder), "digest": benchmark.digest, "notes": list(benchmark.notes())} | (
-        {"name": benchmark.name} | benchmark.counts.model_dump()
-    )
+def say_written(benchmark: api.Benchmark, folder: Path) -> None:
+    """Say where a written benchmark is, with its counts. The word for its labels follows their origin."""
+    from casewise.storage.wording import LabelWords
+
+    counts = benchmark.counts
+    labels = LabelWords.of(benchmark).counted(counts.ratings)
+    facts = {
+        "folder": str(folder),
+        "digest": benchmark.digest,
+        "notes": list(benchmark.notes()),
+        "name": benchmark.name,
+    }
+    say(f"{benchmark.name} is at {folder}: {counts.items:,} items, {labels}", **facts, **counts.model_dump())
 
 
 # `casewise audit`.
@@ -350,9 +357,7 @@ def export(
     if join is not None:
         if to != "folder":
             raise ConfigurationError("--join makes one benchmark folder of two benchmarks: leave --to out")
-        joined = api.join(source, join, out)
-        counts = joined.counts
-        say(f"{out}: {counts.items:,} items, {counts.ratings:,} ratings", **written(joined, out))
+        say_written(api.join(source, join, out), out)
         return
     handed = api.hand_on(
         source,

@@ -261,7 +261,7 @@ def test_imported_cases_go_through_every_command(tmp_path, monkeypatch, kind):
     labels = ["--labels", "published"] if kind == "rates" else []
     judge = ["judge", "bench", "--arms", "full none", "--judge"]
     for command in (
-        ["data", "import", "cases.csv", "bench"],
+        ["data", "import", "cases.csv", "--out", "bench"],
         ["show", "bench"],
         ["show", "bench", "1"],
         [*judge, "fake/rehearsal", "--out", "one"],

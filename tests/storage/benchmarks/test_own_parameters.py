@@ -52,7 +52,9 @@ def run(*command):
 
 def imported(folder, cases):
     (folder / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
-    return run("data", "import", "cases.jsonl", "bench", "--parameters", "desk.toml", "--taxonomy", "taxonomy.toml")
+    return run(
+        "data", "import", "cases.jsonl", "--out", "bench", "--parameters", "desk.toml", "--taxonomy", "taxonomy.toml"
+    )
 
 
 def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_its_worth(folder):

@@ -243,16 +243,35 @@ def test_two_cases_with_one_id_are_refused_where_ratings_stand_apart(files):
 
 
 def test_the_command_says_a_remark_once_and_the_name_that_was_given(files):
-    command = ["data", "import", str(files / "cases.csv"), str(files / "there"), "--ratings", str(files / "long.csv")]
-    done = invoke(*command, "--id", "key", "--annotator", "rater", "--name", "Our cases", "--labels-by", "experts")
+    command = ["data", "import", str(files / "cases.csv"), "--out"]
+    done = invoke(
+        *command,
+        str(files / "there"),
+        "--ratings",
+        str(files / "long.csv"),
+        "--id",
+        "key",
+        "--annotator",
+        "rater",
+        "--name",
+        "Our cases",
+        "--labels-by",
+        "experts",
+    )
 
     assert "Our cases is at" in done.stdout
+    assert "2 items, 3 ratings" in done.stdout
+    (files / "labelled.csv").write_text("query,label\nWho?,safe\n")
+    by_author = invoke(
+        "data", "import", str(files / "labelled.csv"), "--out", str(files / "l"), "--labels-by", "author"
+    )
+    assert "1 items, 1 label\n" in by_author.stdout
     assert done.stderr.count("states no contexts") == 1
     assert "states no contexts" not in invoke("show", str(files / "there")).stdout
     about = load_benchmark(files / "there").about
     assert (about.name, about.labels_by) == ("Our cases", "experts")
     for options in (["--scale-low", "1"], ["--scale-low", "5", "--scale-high", "1"]):
-        refused = invoke(*command[:3], str(files / "no"), *options)
+        refused = invoke(*command, str(files / "no"), *options)
         assert (refused.exit_code, (files / "no").exists()) == (2, False)
         assert "scale" in refused.stderr
 
