@@ -135,6 +135,14 @@ def test_a_set_with_several_metrics_asks_for_one_and_takes_it(tmp_path):
     assert [item.mean for item in one.items] == [6, 6]
 
 
+def test_a_reply_with_nothing_before_it_is_read_from_judgebench(tmp_path):
+    whole = judgements(FLUENCY, [1, 7])
+    whole["instances"][0]["instance"] = {"response": "A reply."}
+    (query,) = loaded("judgebench_newsroom", tmp_path, **{"newsroom.json": whole}).queries
+
+    assert (query.text, query.judged, query.before) == ("A reply.", "reply", None)
+
+
 def spoiled(name, file, spoil):
     content = copy.deepcopy(FILES[name][file])
     spoil(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,9 @@ def text_of(entry: Entry) -> dict[str, Any]:
     parts = entry.entry("instance")
     others = (text_or_json(value) for key, value in parts.values.items() if key != "response")
     before = "\n".join(text.replace("\\n", "\n").strip() for text in others)
-    reply = {"query": parts.text("response"), "judged": "reply", "before": before} if parts.has("response") else {}
+    reply = (
+        {"query": parts.text("response"), "judged": "reply", "before": before or None} if parts.has("response") else {}
+    )
     return reply or {"query": before}
 
 
@@ -81,14 +84,9 @@ def load(name: str, wanted: str, files: Mapping[str, Path]) -> Benchmark:
     said = ", ".join(f"{label} means {vote}" for label, vote in words.items())
     how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else said
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
-    return built(
-        judgebench(name),
-        path,
-        rows(whole, metric.text("metric"), words, scale),
-        scale=scale,
-        labels_by="experts" if experts else "people",
-        remarks=(f"The metric is {metric.text('metric')}: {how}.",),
-    )
+    remark = f"The metric is {metric.text('metric')}: {how}."
+    loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
+    return built(loader, path, rows(whole, metric.text("metric"), words, scale), scale=scale)
 
 
 def judgebench(name: str) -> Loader:

@@ -47,6 +47,8 @@ class Loader:
     """Reads the files, by their names. Raises DataError: one is in another shape than expected."""
     extra: tuple[SourceFile, ...] = ()
     """Files that are fetched on request and that `load` does not read."""
+    remark: str = ""
+    """Facts about its labels and items that a reader of its numbers needs."""
 
     @property
     def command(self) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries
 from casewise.storage.loaders.loader import Loader, github
 from casewise.storage.loaders.parsing import built
@@ -31,15 +30,7 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
             yield entry, shared | {"id": f"{task}-{intent}", "query": entry.text(key), "vote": vote, "intent": intent}
 
 
-def load(files: Mapping[str, Path]) -> Benchmark:
-    remark = (
-        "Labels follow from how the requests were written: benign ones are safe, malicious ones unsafe. A dual-use request has "
-        "no label of either kind; its label is unsure, and label policies say what that counts as."
-    )
-    return built(OPENSAFEINTENT, files[FILE], rows(files[FILE]), remarks=(remark,))
-
-
-OPENSAFEINTENT = Loader(
+OPENSAFEINTENT: Loader = Loader(
     name="opensafeintent",
     title="OpenSafeIntent (2026)",
     size="700 tasks, each with a benign, a malicious and up to five dual-use requests",
@@ -49,5 +40,9 @@ OPENSAFEINTENT = Loader(
     terms="Its malicious requests are harmful by design. Use them to evaluate or improve safety.",
     source=f"{REPOSITORY} @{COMMIT[:7]}",
     files=(github(REPOSITORY, COMMIT, FILE, "ad9ed2e8f190638b03afd81b69a1350f866706db08bb837b84332c54d29fe7ff"),),
-    load=load,
+    load=lambda files: built(OPENSAFEINTENT, files[FILE], rows(files[FILE])),
+    remark=(
+        "Labels follow from how the requests were written: benign ones are safe, malicious ones unsafe. A dual-use request has "
+        "no label of either kind; its label is unsure, and label policies say what that counts as."
+    ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from casewise.records import LabelsBy, RatingScale
+from casewise.records import RatingScale
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.imports import CaseRow, of_rows, read_case_rows
@@ -27,8 +27,6 @@ def built(
     rows: Iterable[tuple[Entry, dict[str, Any]]],
     *,
     scale: RatingScale | None = None,
-    labels_by: LabelsBy | None = None,
-    remarks: tuple[str, ...] = (),
 ) -> Benchmark:
     """The benchmark that a loader's rows make; see `of_rows` for what a row may hold. Errors of no single row name `path`.
 
@@ -40,8 +38,8 @@ def built(
         licence=loader.licence,
         terms=loader.terms,
         source=loader.source,
-        remarks=remarks or None,
-        labels_by=labels_by or loader.labels_by,
+        remarks=(loader.remark,) if loader.remark else None,
+        labels_by=loader.labels_by,
         scale=scale,
     )
     cells = (

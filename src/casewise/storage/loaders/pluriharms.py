@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from casewise.records import RatingScale
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, once
 from casewise.storage.loaders.loader import Loader, github
 from casewise.storage.loaders.parsing import built, table_entries
@@ -66,17 +65,7 @@ def rows(annotations: Path, prompts: Path) -> Iterator[tuple[Entry, dict[str, An
                 yield entry, request | who | {"vote": "unsure"}
 
 
-def load(files: Mapping[str, Path]) -> Benchmark:
-    remark = (
-        "The category of a request is the kind of harmful action that a classifier of the authors finds most probable. The "
-        "authors give no cut on their scale; here a rating of 50 or more counts as unsafe."
-    )
-    return built(
-        PLURIHARMS, files[ANNOTATIONS], rows(files[ANNOTATIONS], files[PROMPTS]), scale=SCALE, remarks=(remark,)
-    )
-
-
-PLURIHARMS = Loader(
+PLURIHARMS: Loader = Loader(
     name="pluriharms",
     title="PluriHarms (Li et al., ICLR 2026)",
     size="150 requests, 100 people, each rated all from 0 to 100",
@@ -96,5 +85,9 @@ PLURIHARMS = Loader(
             REPOSITORY, COMMIT, f"data/{PROMPTS}", "6876bfbef5c7951a9e7344b52fef407a2675cf5d3c7566a221b76a1b76aa9a25"
         ),
     ),
-    load=load,
+    load=lambda files: built(PLURIHARMS, files[ANNOTATIONS], rows(files[ANNOTATIONS], files[PROMPTS]), scale=SCALE),
+    remark=(
+        "The category of a request is the kind of harmful action that a classifier of the authors finds most probable. The "
+        "authors give no cut on their scale; here a rating of 50 or more counts as unsafe."
+    ),
 )

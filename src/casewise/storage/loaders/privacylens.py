@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entries, once
 from casewise.storage.loaders.loader import Loader, github
 from casewise.storage.loaders.parsing import built
@@ -43,12 +42,7 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
         )
 
 
-def load(files: Mapping[str, Path]) -> Benchmark:
-    remark = "Every case is a violation by design: labels of one class, so that only the share of harm can be measured."
-    return built(PRIVACYLENS, files[FILE], rows(files[FILE]), remarks=(remark,))
-
-
-PRIVACYLENS = Loader(
+PRIVACYLENS: Loader = Loader(
     name="privacylens",
     title="PrivacyLens (Shao et al., 2024)",
     size="493 actions of an agent",
@@ -60,5 +54,6 @@ PRIVACYLENS = Loader(
     files=(
         github(REPOSITORY, COMMIT, f"data/{FILE}", "2a8b3bfa470ffa9e50b12866857b17d62b422a2fea926b1249220a0244991941"),
     ),
-    load=load,
+    load=lambda files: built(PRIVACYLENS, files[FILE], rows(files[FILE])),
+    remark="Every case is a violation by design: labels of one class, so that only the share of harm can be measured.",
 )

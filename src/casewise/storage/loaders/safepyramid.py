@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entry, once
 from casewise.storage.loaders.loader import Loader, SourceFile
 from casewise.storage.loaders.parsing import built
@@ -72,15 +71,7 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
             )
 
 
-def load(files: Mapping[str, Path]) -> Benchmark:
-    remark = (
-        "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
-        "Rule match and rule disagreement over whole cases: casewise paper."
-    )
-    return built(SAFEPYRAMID, files[FILE], rows(files[FILE]), remarks=(remark,))
-
-
-SAFEPYRAMID = Loader(
+SAFEPYRAMID: Loader = Loader(
     name="safepyramid",
     title="SafePyramid (Zhang et al., 2026)",
     size="1,000 conversations, 3,000 policies, 61,699 rules",
@@ -90,5 +81,9 @@ SAFEPYRAMID = Loader(
     terms="Its conversations hold unsafe replies. Name the authors where you publish its data.",
     source="Hugging Face: ByteDance/SafePyramid (main)",
     files=(SourceFile(FILE, f"https://huggingface.co/datasets/ByteDance/SafePyramid/resolve/main/{FILE}"),),
-    load=load,
+    load=lambda files: built(SAFEPYRAMID, files[FILE], rows(files[FILE])),
+    remark=(
+        "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
+        "Rule match and rule disagreement over whole cases: casewise paper."
+    ),
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, once
 from casewise.storage.loaders.loader import Loader, github
 from casewise.storage.loaders.parsing import built, table_entries
@@ -32,12 +31,7 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
         yield entry, row
 
 
-def load(files: Mapping[str, Path]) -> Benchmark:
-    remark = "Safe requests and their unsafe contrasts about the same word are one cluster."
-    return built(XSTEST, files[FILE], rows(files[FILE]), remarks=(remark,))
-
-
-XSTEST = Loader(
+XSTEST: Loader = Loader(
     name="xstest",
     title="XSTest (Röttger et al., 2024)",
     size="250 safe requests and 200 unsafe contrasts",
@@ -47,5 +41,6 @@ XSTEST = Loader(
     terms="Its contrasts are unsafe requests. Name the authors where you publish its data.",
     source=f"{REPOSITORY} @{COMMIT[:7]}",
     files=(github(REPOSITORY, COMMIT, FILE),),
-    load=load,
+    load=lambda files: built(XSTEST, files[FILE], rows(files[FILE])),
+    remark="Safe requests and their unsafe contrasts about the same word are one cluster.",
 )
