@@ -360,19 +360,19 @@ class Benchmark:
 
         Raises BenchmarkError: there is no such item, or more than one.
         """
-        owned = [item for item in self.items if item.source_id == which]
-        if len(owned) == 1:
-            return owned[0]
-        if which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
+        matches = [item for item in self.items if item.source_id == which]
+        if not matches and which.isdecimal() and len(which) <= 9 and 1 <= int(which) <= len(self.items):
             return self.items[int(which) - 1]
-        found = [item for item in self.items if item.id.startswith(which) or item.id.startswith(f"i_{which}")]
-        if len(found) != 1:
-            said = f"no item of the benchmark {self.name!r} has an id that begins with {which!r}"
-            if found:
-                ids = ", ".join(item.id for item in found[:3]) + (", …" if len(found) > 3 else "")
-                said = f"{len(found):,} items of the benchmark {self.name!r} have ids that begin with {which!r} ({ids})"
-            raise BenchmarkError(f"{said}; give an item's id, its beginning, or a place from 1 to {len(self.items)}")
-        return found[0]
+        matches = matches or [item for item in self.items if item.id.startswith((which, f"i_{which}"))]
+        if len(matches) != 1:
+            problem = f"no item of the benchmark {self.name!r} has an id that begins with {which!r}"
+            if matches:
+                ids = ", ".join(item.id for item in matches[:3]) + (", …" if len(matches) > 3 else "")
+                problem = (
+                    f"{len(matches):,} items of the benchmark {self.name!r} have ids that begin with {which!r} ({ids})"
+                )
+            raise BenchmarkError(f"{problem}; give an item's id, its beginning, or a place from 1 to {len(self.items)}")
+        return matches[0]
 
     def keeping(self, items: Iterable[Item]) -> Benchmark:
         """The same benchmark with these items only, and what belongs to them."""

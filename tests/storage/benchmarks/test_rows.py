@@ -9,7 +9,7 @@ from tests.support.command import invoke
 
 from casewise import api
 from casewise.api import CaseColumns, ImportOptions, RatingTable
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Context, Query, RatingScale, Turn
 from casewise.storage.benchmark import About
 from casewise.storage.imports import of_rows
@@ -88,6 +88,15 @@ def test_category_cluster_id_and_other_columns_belong_to_the_item():
     ]
     alone = of({"query": "Who?", "context": "a nurse", "category": "x", "id": 7, "label": "safe", "seen": True})
     assert alone.items[0].id == found.items[0].id, "none of it is the item's identity"
+
+
+def test_an_id_that_two_items_share_in_their_owners_file_finds_neither_of_them():
+    shared = [{"query": "Who?", "context": context, "id": 2, "label": "safe"} for context in ("a nurse", "a thief")]
+    benchmark = of(*shared, {"query": "When?", "id": 9, "label": "safe"})
+
+    assert benchmark.find("9") == benchmark.find("3") == benchmark.items[2]
+    with pytest.raises(BenchmarkError, match="2 items of the benchmark 'made' have ids that begin with '2'"):
+        benchmark.find("2")
 
 
 def test_a_column_that_differs_among_the_ratings_of_an_item_is_left_out_with_a_remark():
