@@ -72,7 +72,7 @@ ARGILLA_SERVER = [
     one
     | {
         "responses": [
-            {"user_id": answer["user_id"], "status": "submitted", "values": {"verdict": {"value": answer["value"]}}}
+            {"user_id": answer["user_id"], "status": "submitted", "values": {"verdict": {"value": [answer["value"]]}}}
             for answer in one["responses"]["verdict"]
         ]
         + [{"user_id": "9", "status": "draft", "values": {"verdict": {"value": "safe"}}}]

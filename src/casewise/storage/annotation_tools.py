@@ -1,7 +1,9 @@
 """What annotation tools export, as the rows of a long table: a row a person and a case, a column a question.
 
-The shapes are those of the tools' own documentation. Label Studio's JSON: tasks with `data` and `annotations`. Argilla's records: `fields` with `responses`, nested or with flat columns (`QUESTION.responses`, `.users`, `.status`). Potato: a line an annotator and instance (`annotations` or `label_annotations`), or a person's `user_state.json`. Exports that are a table already, such as Label Studio's
-JSON-MIN and CSV, Potato's CSV and Prolific's CSV, need nothing of this.
+The shapes are those of the tools' own documentation. Label Studio's JSON: tasks with `data` and `annotations`. Argilla's
+records: `fields` with `responses`, nested or with flat columns (`QUESTION.responses`, `.users`, `.status`). Potato: a line an
+annotator and instance (`annotations` or `label_annotations`), or a person's `user_state.json`. Exports that are a table
+already, such as Label Studio's JSON-MIN and CSV, Potato's CSV and Prolific's CSV, need nothing of this.
 """
 
 from __future__ import annotations
@@ -26,18 +28,16 @@ LongRow = tuple[int, dict[str, Any]]
 """The line of a row, and its cells by column."""
 
 
-def export_rows(path: Path) -> list[LongRow] | None:
-    """The long table that a tool's export holds; a JSON array of flat objects is one already; None for other JSON Lines.
+def export_rows(path: Path) -> list[LongRow]:
+    """Return the long table that a tool's export holds; the objects of any other JSON file are its rows.
 
-    Raises DataError: the file is an export, and cannot be read; the message says where.
+    Raises DataError: the file cannot be read; the message says where.
     """
     first = next(objects(path), (1, None))[1]
-    reader = next((read for is_one, read in READERS if is_one(first)), None) if isinstance(first, Mapping) else None
-    if reader is None and path.suffix.lower() != ".json":
-        return None
-    found = (Entry(path, line, value, f"entry {number}") for number, (line, value) in enumerate(objects(path), 1))
+    reader = next((read for matches, read in READERS if matches(first)), None) if isinstance(first, Mapping) else None
+    entries = (Entry(path, line, value, f"entry {number}") for number, (line, value) in enumerate(objects(path), 1))
     table = [
-        (entry.line or 1, cells) for entry in found for cells in (reader(entry) if reader else [dict(entry.values)])
+        (entry.line or 1, cells) for entry in entries for cells in (reader(entry) if reader else [dict(entry.values)])
     ]
     if reader and not table:
         raise DataError(path, None, "nobody has answered yet: no case has an answer that was submitted")
@@ -79,16 +79,14 @@ def label_studio(entry: Entry) -> Iterator[dict[str, Any]]:
     for annotation in entry.entries("annotations"):
         if annotation.values.get("was_cancelled") is True:
             continue
-        who = annotation.value("completed_by")
         answers = {}
         for result in annotation.entries("result"):
             value = result.entry("value").values
             if form := next((form for form in FORMS if form in value), None):
                 answers[result.name("from_name")] = single(value[form])
-        who = (
-            annotation.entry("completed_by").name("id") if isinstance(who, Mapping) else annotation.name("completed_by")
-        )
-        yield beside(annotation, cells, answers, who)
+        whole = isinstance(annotation.value("completed_by"), Mapping)
+        person = annotation.entry("completed_by").name("id") if whole else annotation.name("completed_by")
+        yield beside(annotation, cells, answers, person)
 
 
 def argilla(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -102,8 +100,8 @@ def argilla(entry: Entry) -> Iterator[dict[str, Any]]:
         for response in entry.entries("responses"):
             if response.values.get("status", "submitted") == "submitted":
                 answers = {
-                    name: one["value"] if isinstance(one, Mapping) and "value" in one else one
-                    for name, one in response.entry("values").values.items()
+                    question: single(answer["value"] if isinstance(answer, Mapping) and "value" in answer else answer)
+                    for question, answer in response.entry("values").values.items()
                 }
                 by_person.setdefault(response.name("user_id"), {}).update(answers)
     else:
@@ -136,8 +134,8 @@ def flat_argilla(entry: Entry) -> Iterator[dict[str, Any]]:
         for answer, person, state in zip(answers, people, status, strict=True):
             if state == "submitted":
                 by_person.setdefault(str(person), {})[question] = single(answer)
-    for person, found in by_person.items():
-        yield beside(entry, {name: one for name, one in cells.items() if name not in found}, found, person)
+    for person, given in by_person.items():
+        yield beside(entry, {name: cell for name, cell in cells.items() if name not in given}, given, person)
 
 
 def chosen(entry: Entry, question: str, labels: Any) -> Any:
@@ -155,7 +153,7 @@ def potato(entry: Entry) -> Iterator[dict[str, Any]]:
     """A line an annotator and instance."""
     key = "label_annotations" if "label_annotations" in entry.values else "annotations"
     person = next((name for name in (ANNOTATOR, "user_id", "user") if entry.has(name)), ANNOTATOR)
-    answers = {name: chosen(entry, name, found) for name, found in entry.entry(key).values.items()}
+    answers = {name: chosen(entry, name, labels) for name, labels in entry.entry(key).values.items()}
     case = next((name for name in ("id", "instance_id") if entry.has(name)), "id")
     cells = {"id": entry.name(case)}
     if entry.has("displayed_text"):
@@ -167,19 +165,19 @@ def potato_state(entry: Entry) -> Iterator[dict[str, Any]]:
     """A person's state: every instance that they answered."""
     cases = entry.entry(STATE)
     for case in cases.values:
-        found = cases.entry(case)
-        answers = {name: chosen(found, name, labels) for name, labels in found.values.items()}
-        yield beside(found, {"id": case}, answers, entry.name("user_id"))
+        answered = cases.entry(case)
+        answers = {name: chosen(answered, name, labels) for name, labels in answered.values.items()}
+        yield beside(answered, {"id": case}, answers, entry.name("user_id"))
 
 
 READERS: Iterable[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Entry], Iterator[dict[str, Any]]]]] = (
-    (lambda one: "data" in one and "annotations" in one, label_studio),
-    (lambda one: "fields" in one and "responses" in one, argilla),
-    (lambda one: any(str(name).endswith(".responses") for name in one), flat_argilla),
-    (lambda one: STATE in one, potato_state),
+    (lambda case: "data" in case and "annotations" in case, label_studio),
+    (lambda case: "fields" in case and "responses" in case, argilla),
+    (lambda case: any(str(name).endswith(".responses") for name in case), flat_argilla),
+    (lambda case: STATE in case, potato_state),
     (
-        lambda one: (
-            "label_annotations" in one or ("annotations" in one and bool({ANNOTATOR, "user_id", "user"} & set(one)))
+        lambda case: (
+            "label_annotations" in case or ("annotations" in case and bool({ANNOTATOR, "user_id", "user"} & set(case)))
         ),
         potato,
     ),

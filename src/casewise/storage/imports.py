@@ -55,8 +55,6 @@ from casewise.storage.benchmark_folder import (
 from casewise.storage.files import (
     brief,
     cannot_read,
-    numbered_lines,
-    parse,
     read_text,
     replacing,
     what_is_wrong,
@@ -171,22 +169,24 @@ class CaseColumns:
     @classmethod
     def of_rows(cls, names: Collection[str]) -> CaseColumns:
         """The columns of rows as `of_rows` takes them: each is called as its option is."""
-        return replace(cls(), **{option: option if option in names else "" for option in GUESSES})  # type: ignore[arg-type]  # of texts
+        options: dict[str, Any] = {option: option if option in names else "" for option in GUESSES}
+        return cls(**options)
 
 
-def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame, *, alone: bool = True) -> CaseColumns:
-    """Who says what among `columns`: what is said stands, the rest is guessed from their names; without a scale no column is
-    guessed to hold values on it. Ratings may be missing where the file does not stand `alone`.
+def guessed_columns(columns: Sequence[str], given: CaseColumns, frame: CaseFrame, *, alone: bool = True) -> CaseColumns:
+    """Return the `given` columns, and for each part that these leave open the one among `columns` whose name is usual for it.
 
-    Raises ConfigurationError: a column that was named is not there, or one that must be is missing.
+    Without a scale no column is guessed to hold values on it. Ratings may be missing where the file does not stand `alone`.
+
+    Raises ConfigurationError: a given column is not there, or a required one is missing.
     """
-    named = {option: name for option in GUESSES if (name := getattr(said, option))}
-    for name in (*named.values(), *said.parameters, *said.trait):
+    named = {option: name for option in GUESSES if (name := getattr(given, option))}
+    taken = {*named.values(), *given.parameters, *given.trait}
+    for name in (*named.values(), *given.parameters, *given.trait):
         if name not in columns:
             raise ConfigurationError(f"there is no column {name!r}{did_you_mean(name, columns)}; {listed(columns)}")
     plain = {plainly(name): name for name in reversed(columns)}
-    taken = {*named.values(), *said.parameters, *said.trait}
-    stating = dict(said.parameters)
+    stating = dict(given.parameters)
     for dotted in (
         *(frame.parameters or paper_parameters()).names,
         *(name for name in columns if DOTTED.fullmatch(name)),
@@ -195,13 +195,13 @@ def found_columns(columns: Sequence[str], said: CaseColumns, frame: CaseFrame, *
         if column is not None and column not in taken and dotted not in stating.values():
             stating[column] = dotted
             taken.add(column)
-    guessed = {
+    guessed: dict[str, Any] = {
         option: next((plain[guess] for guess in guesses if guess in plain and plain[guess] not in taken), "")
         for option, guesses in GUESSES.items()
-        if getattr(said, option) is None and (frame.scale or option not in ON_SCALE)
+        if getattr(given, option) is None and (frame.scale or option not in ON_SCALE)
     }
-    found = replace(said, parameters=stating, **guessed)  # type: ignore[arg-type]  # of texts
-    return checked(found, columns) if alone else found
+    chosen = replace(given, parameters=stating, **guessed)
+    return checked(chosen, columns) if alone else chosen
 
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
@@ -270,16 +270,7 @@ def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
         raise DataError(path, None, problem)
     if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
         return of_csv(path, read_text(path))
-    exported = export_rows(path)
-    return of_mappings(path, objects(path) if exported is None else exported)
-
-
-def objects(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in numbered_lines(path):
-        value = parse(line, path=path, line=number)
-        if not isinstance(value, dict):
-            raise DataError(path, number, f"is {type(value).__name__}, not an object with the columns as keys")
-        yield number, value
+    return of_mappings(path, export_rows(path))
 
 
 def frame_rows(frame: Any, name: str) -> tuple[tuple[str, ...], list[CaseRow]]:
@@ -290,7 +281,7 @@ def frame_rows(frame: Any, name: str) -> tuple[tuple[str, ...], list[CaseRow]]:
     if hasattr(frame, "to_dicts"):
         rows = frame.to_dicts()
     elif hasattr(frame, "to_dict"):
-        rows = frame.to_dict("records")
+        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # without NaN, NaT and NA
     else:
         rows = list(frame) if isinstance(frame, Iterable) and not isinstance(frame, (str, bytes, Mapping)) else [None]
     if not all(isinstance(row, Mapping) for row in rows):
@@ -346,7 +337,7 @@ def records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[s
 def case_row(path: Path, line: int, row: Mapping[str, Any]) -> CaseRow:
     cells: dict[str, Any] = {}
     for column, value in row.items():
-        cell = value.strip() if isinstance(value, str) else value
+        cell = value.strip() if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else value
         if cell is None or cell in ("", [], {}) or (isinstance(cell, float) and math.isnan(cell)):
             continue
         if isinstance(cell, str) and "\0" in cell:
@@ -539,7 +530,7 @@ class RatingTable:
             whole = self.melted(path, names, rows, columns.query or "query")
             said = replace(columns, query=columns.query or "query", **self.holds(frame))
             return tuple(dict.fromkeys(name for row in whole for name in row.cells)), whole, said
-        guessed = found_columns(
+        guessed = guessed_columns(
             names, replace(columns, annotator="", trait=(), label="", vote="", value=""), frame, alone=False
         )
         if not (key := guessed.id):
@@ -621,14 +612,14 @@ def read_cases(
     names, rows = read_case_rows(path)
     if ratings.wide is not None or ratings.ratings is not None:
         names, rows, columns = ratings.joined(path, names, rows, columns, frame)
-    chosen = found_columns(names, columns, frame)
+    chosen = guessed_columns(names, columns, frame)
     return Cases(path, names, chosen, frame).benchmark(rows, about)
 
 
 def of_frame(data: Any, name: str, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame()) -> Benchmark:
     """The same of a polars or pandas frame, or of dictionaries."""
     names, rows = frame_rows(data, name)
-    chosen = found_columns(names, columns, frame)
+    chosen = guessed_columns(names, columns, frame)
     return Cases(Path(name), names, chosen, frame).benchmark(rows)
 
 
@@ -856,12 +847,8 @@ class Cases:
     def rated(self, row: CaseRow, item_id: str, annotator: str | None) -> Iterator[Rating]:
         """The ratings that a row holds."""
         if self.columns.annotator and not self.columns.votes:
-            if annotator is None and not any(
-                row.cells.get(name or "") for name in (self.columns.vote, self.columns.label)
-            ):
-                vote = None
-            else:
-                vote = self.own_vote(row)
+            voted = any(name in row.cells for name in (self.columns.vote, self.columns.label))
+            vote = None if annotator is None and not voted else self.own_vote(row)
             value = self.number(row, self.columns.value)
             if vote is None and value is None:
                 return

@@ -2,6 +2,7 @@ import codecs
 import json
 import re
 
+import numpy as np
 import pytest
 from tests.support.command import invoke
 
@@ -225,6 +226,22 @@ def test_the_words_of_a_files_verdicts_can_be_said():
         casewise.load_frame([{"query": "Who?", "votes": [True]}])
     found = casewise.load_frame(cases, safe_words=["0"], unsafe_words=["1"])
     assert [votes.safe for votes in found.votes.values()] == [0, 1]
+
+
+def test_a_vote_of_nobody_is_refused_though_its_word_is_zero():
+    rows = [{"query": "Who?", "rater": "ann", "vote": 1}, {"query": "When?", "rater": None, "vote": 0}]
+    with pytest.raises(DataError, match="'rater' is empty; say who gave this rating"):
+        casewise.load_frame(rows, safe_words=["1"], unsafe_words=["0"])
+
+
+def test_a_pandas_frame_may_hold_arrays_and_missing_cells_of_any_kind():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"query": ["Who?", "When?"], "votes": [np.array(["safe", "unsafe"]), np.array(["safe"])]})
+    frame = frame.assign(n=pandas.array([1, None], dtype="Int64"), day=[pandas.NaT, pandas.Timestamp("2026-01-02")])
+    benchmark = casewise.load_frame(frame)
+
+    assert [votes[:2] for votes in benchmark.votes.values()] == [(1, 2), (1, 1)]
+    assert [item.columns for item in benchmark.items] == [{"n": 1}, {"day": "2026-01-02 00:00:00"}]
 
 
 @pytest.mark.parametrize("to", ["folder", "parquet", "huggingface"])

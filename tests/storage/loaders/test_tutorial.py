@@ -52,4 +52,4 @@ def test_a_file_in_another_shape_and_a_part_that_is_no_loader_are_refused(packag
     assert refused.exit_code == 2
     assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.stderr.replace("\\", "")
     assert "is {" in invoke("data", "fetch", "broken").stderr
-    assert "cannot be loaded, see casewise plugins" in invoke("data", "list").stdout
+    assert "cannot be loaded, see casewise show plugins" in invoke("data", "list").stdout
