@@ -244,7 +244,7 @@ def public_benchmark(name: str) -> PublicBenchmark:
         loader = loader_named(name)
     except ConfigurationError as error:  # of another package: the others are listed all the same
         return PublicBenchmark(
-            name, str(error), "cannot be loaded, see casewise plugins", "–", "–", "–", "–", False, False
+            name, str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–", False, False
         )
     return PublicBenchmark(
         loader.name,

@@ -302,7 +302,7 @@ def forget_limit(connection: Connection, key: str) -> None:
 
 @contextmanager
 def only_one(database: Database, job: str) -> Iterator[None]:
-    """Within this, no other process that uses `database` does `what`.
+    """Within this, no other process that uses `database` does `job`.
 
     Raises RunConflict: another one is doing it now.
     """

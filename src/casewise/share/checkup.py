@@ -67,7 +67,7 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
     return Checkup(
         versions={"python": platform.python_version(), **{name: known_version(name) for name in SHOWN}},
         extras=tuple(
-            ExtraState(name, tuple(endpoint for endpoint in packages if known_version(endpoint) == ABSENT))
+            ExtraState(name, tuple(package for package in packages if known_version(package) == ABSENT))
             for name, packages in EXTRAS.items()
         ),
         endpoints=tuple(
