@@ -36,6 +36,9 @@ def test_cases_of_one_conversation_say_less_than_as_many_conversations():
 def test_a_perfect_score_has_an_interval_and_no_prediction_has_a_reason():
     perfect = rule_scores([{1}, {2}, set()], [{1}, {2}, set()])
     assert perfect.rule_match.limits == pytest.approx((0.025 ** (1 / 3), 1))
+    without = rule_scores([{1}, {2}, None], [{1}, {2}, {3}])
+    assert without.rule_match.limits == pytest.approx((0.025 ** (1 / 2), 1))
+    assert without.disagreement.limits == pytest.approx((0, 1 - 0.025 ** (1 / 2)))
     silent = rule_scores([None, None], [{1}, {2}])
     assert silent.rule_match.estimate is None
     assert silent.rule_match.method == "undefined: no case has a prediction"

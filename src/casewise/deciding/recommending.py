@@ -20,7 +20,7 @@ from casewise.models.load import ModelOptions
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.estimates import ALIKE, Estimate, apart, difference_of, estimate_of
-from casewise.stats.intervals import student_quantile
+from casewise.stats.intervals import ROUNDING_ERROR, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
     DECISIONS,
@@ -388,7 +388,7 @@ def queries_to_tell(saved: Estimate, cost: Measured, judge: Measured, *, level: 
         return None
     n = min(cost.at_risk, judge.at_risk)
     error = float(np.sqrt(cluster_variance(apart(cost, judge))))
-    if not error > 1e-12:
+    if not error > ROUNDING_ERROR:
         return None  # the same on every query: nothing says how it would vary
     reach = student_quantile((1 + level) / 2, np.inf) + student_quantile(POWER, np.inf)
     return max(1, int(np.ceil(n * (reach * error / saved.estimate) ** 2)) - n)

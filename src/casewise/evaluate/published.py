@@ -290,8 +290,10 @@ def row_of_replay(found: Replay) -> PaperRow:
 
 def rows_of_paper(numbers: PublishedNumbers | None) -> Iterator[PaperRow]:
     """Yield the numbers that the paper prints, which have no interval."""
-    for judge in numbers.judges if numbers else ():
-        n = numbers.n_items if numbers else 0
+    if numbers is None:
+        return
+    n = numbers.n_items
+    for judge in numbers.judges:
         printed = {name: without_interval(name, value, n) for name, value in judge.published.items()}
         votes = judge.votes.get("accuracy")
         accuracy = None if votes is None else without_interval("accuracy", votes, n)
@@ -307,12 +309,10 @@ PAPERS_ELICITATIONS = ("binary", "score", "probability")
 
 def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
     """Yield each judge of the runs, as the paper's tables have it: asked in one of its ways, parameters left out or none."""
-    for series in runs.series if runs else ():
-        if (
-            runs is None
-            or series.elicitation not in PAPERS_ELICITATIONS
-            or Arm.without(*series.shown.omitted) != series.shown
-        ):
+    if runs is None:
+        return
+    for series in runs.series:
+        if series.elicitation not in PAPERS_ELICITATIONS or Arm.without(*series.shown.omitted) != series.shown:
             continue
         sample = runs.sample(series, policy=PUBLISHED, unscored="published")
         votes = estimate_all(runs.sample(series), metrics=metrics_named("accuracy"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
-from casewise.stats.metrics import metrics_named, published_cross_entropy, value_of
+from casewise.stats.metrics import metrics_named, published_cross_entropy
 from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, judged, of_raw_values
 from casewise.storage.published import OutputRow, PublishedOutput, read_output
 
@@ -29,14 +29,18 @@ class Replay(ShortRepr):
     omitted: tuple[str, ...]
     n: int
     n_unscored: int
-    published: dict[str, float]
-    """Metric to value, by the release's own rules: policy `published`, an unparsed reply counts as 1.0."""
     votes: dict[str, Estimate]
     """Estimates against people's votes alone, with intervals; an unparsed reply counts as a miss."""
-    by_papers_rules: dict[str, Estimate] = field(default_factory=dict)
-    """`published` with intervals, as far as there are some."""
+    by_papers_rules: dict[str, Estimate]
+    """By the release's own rules, with intervals as far as there are some: policy `published`, an unparsed reply counts as 1.0."""
     notes: tuple[str, ...] = ()
     """What a reader must know before relying on them, such as values that look filled in by chance."""
+
+    @property
+    def published(self) -> dict[str, float]:
+        """Metric to value of `by_papers_rules`."""
+        estimates = self.by_papers_rules.items()
+        return {name: one.estimate for name, one in estimates if one.estimate is not None and np.isfinite(one.estimate)}
 
     def as_json(self) -> dict[str, Any]:
         """The replay as plain JSON values; what the elicitation cannot give is absent."""
@@ -78,7 +82,6 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
         omitted=output.arm.omitted,
         n=len(output.rows),
         n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
-        published=published_numbers(output, items),
         votes=our_numbers(output, items, VOTES),
         by_papers_rules=by_papers_rules(published_sample(output, items), output.elicitation),
         notes=notes_of(output),
@@ -113,15 +116,6 @@ def wanted(elicitation: Elicitation) -> tuple[str, ...]:
 def published_sample(output: PublishedOutput, items: pl.DataFrame) -> Sample:
     values = np.array([published_value(row) for row in output.rows])
     return judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
-
-
-def published_numbers(output: PublishedOutput, items: pl.DataFrame) -> dict[str, float]:
-    sample = published_sample(output, items)
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers = {metric.name: value_of(metric, sample) for metric in metrics_named(*wanted(output.elicitation))}
-    if "cross_entropy" in numbers:
-        numbers["cross_entropy"] = published_cross_entropy(sample)
-    return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
 def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estimate]:

@@ -41,9 +41,6 @@ def gated() -> dict[str, Metric]:
     return {metric.name: metric for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)}
 
 
-"""Metrics that can be gated, by name."""
-
-
 @dataclass(frozen=True)
 class MetricGate:
     """One metric: how much worse the run is than the baseline, and whether that is too much."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from casewise import notation
 from casewise.records import Elicitation, scale_of
 from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
-from casewise.stats.intervals import LEVEL, Ends, exact_limits, spread_limits, student_quantile
+from casewise.stats.intervals import LEVEL, ROUNDING_ERROR, Ends, exact_limits, spread_limits, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster
 from casewise.stats.metrics import Metric, all_metrics, totals_of
 from casewise.stats.sample import Sample
@@ -109,7 +109,8 @@ def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: 
 
     `losses`: with what each query could take from it, too.
     """
-    given = [metric for metric in metrics or all_metrics() if metric.given_by(sample)] if len(sample) else []
+    metrics = all_metrics() if metrics is None else metrics
+    given = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
     if not given:
         return ()
     totals = totals_of(sample, given, losses=losses)
@@ -259,8 +260,9 @@ def joint(reach: FloatArray, together: FloatArray) -> float:
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
     """`first` less `second`, measured on the same items, with its interval: as `estimate_of`, on the scale of differences.
 
-    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_limits`. Where it is known who voted, the interval holds what annotators add to the difference. Differences of metrics of values are
-    as uncertain at least as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
+    A difference of shares, or of means, that is alike in every cluster and not 0 gets `unseen_limits`. Where it is known who
+    voted, the interval holds what annotators add to the difference. Differences of metrics of values are as uncertain at least
+    as if the largest share of queries of which none need be seen were judged wrongly by one of the two.
 
     `level`: of the interval; above .95 where the difference is one of several whose intervals hold together.
     """
@@ -282,8 +284,7 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
                 end = side * (lost.unseen - other.value)
                 limits = Ends(min(limits.low, end), max(limits.high, end))
         return with_limits(bare, limits, STUDENT)
-    alike = not (np.abs(influence) > 1e-12).any()
-    if alike and value == 0:
+    if value == 0 and not (np.abs(influence) > ROUNDING_ERROR).any():
         return replace(bare, method=ALIKE)
     if {first.kind, second.kind} <= {"share", "mean"}:
         return with_limits(bare, unseen_limits(value, (-reach, reach), clusters, level=level), UNSEEN)

@@ -54,6 +54,10 @@ def degrees_of_freedom(influence: FloatArray) -> float:
     return float(min(n - 1, 2 * n / excess)) if excess > 0 else float(n - 1)
 
 
+ROUNDING_ERROR = 1e-9
+"""A standard error below it is rounding: gradients are taken by differences, which leaves about 1e-11."""
+
+
 def spread_limits(
     value: float, influence: FloatArray, *, domain: Domain = ANYWHERE, at_risk: int, level: float = LEVEL
 ) -> Ends | None:
@@ -65,7 +69,7 @@ def spread_limits(
     """
     error = float(np.sqrt(cluster_variance(influence)))
     low, high = domain
-    if not error > 1e-12 or not low < value < high or at_risk < 2:
+    if not error > ROUNDING_ERROR or not low < value < high or at_risk < 2:
         return None
     t = student_quantile((1 + level) / 2, min(degrees_of_freedom(influence), at_risk - 1))
     if np.isfinite(high):

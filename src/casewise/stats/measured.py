@@ -46,7 +46,8 @@ class Measured:
     at_risk: int
     """How many clusters have items that it is over."""
     kind: Kind = "other"
-    """`share`: a proportion; `mean`: a mean over items of numbers within `domain`; `harmonic`: 2*J* / (1 + *J*) of a proportion *J*, as F1 is; `other`."""
+    """`share`: a proportion; `mean`: a mean over items of numbers within `domain`; `harmonic`: 2*J* / (1 + *J*) of a
+    proportion *J*, as F1 is; `other`."""
     domain: Domain = ANYWHERE
     """What it can be."""
     undefined: str = NO_ITEMS

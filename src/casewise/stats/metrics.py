@@ -256,7 +256,7 @@ class Metric:
     shares: tuple[str, ...] = ()
     """Of the mean of shares: their names."""
     kind: Kind = "other"
-    """Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*."""
+    """Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*, `mean` where it is a mean over items."""
     needs: Needs = "verdicts"
     """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], values in any `order`, or values on
     [0, 1] for items that people rated on a `scale`."""
@@ -361,12 +361,6 @@ def pearson(s: Totals) -> FloatArray:
     spread = (s["qq"] / n - (s["q"] / n) ** 2) * (s["rr"] / n - (s["r"] / n) ** 2)
     varies = spread > 1e-18
     return np.where(varies, np.clip(covariance / np.sqrt(np.where(varies, spread, 1)), -1, 1), np.nan)
-
-
-def scale_pearson(s: Totals) -> FloatArray:
-    """Pearson's correlation; undefined (nan) where either is constant."""
-    renamed = {"rated": "on_scale", "r": "m", "rr": "mm", "qr": "qm", "q": "q", "qq": "qq"}
-    return pearson({name: s[column] for name, column in renamed.items()})
 
 
 def mean_cross_entropy(s: Totals) -> FloatArray:
@@ -548,8 +542,9 @@ ON_SCALE: tuple[Metric, ...] = (
         "scale_error",
         "Mean absolute error on the scale",
         "mean distance of the judge's values from people's mean ratings, both as shares of the scale",
-        formula=lambda s: divide(s["distance"], s["on_scale"]),
-        whole="on_scale",
+        formula=lambda s: divide(s["distance"], s["rated"]),
+        whole="rated",
+        kind="mean",
         needs="scale",
         better="lower",
     ),
@@ -557,8 +552,8 @@ ON_SCALE: tuple[Metric, ...] = (
         "scale_pearson",
         "Pearson's r with mean ratings",
         "correlation of the judge's values with people's mean ratings",
-        formula=scale_pearson,
-        whole="on_scale",
+        formula=pearson,
+        whole="rated",
         needs="scale",
         domain=(-1.0, 1.0),
     ),
@@ -566,8 +561,9 @@ ON_SCALE: tuple[Metric, ...] = (
         "scale_bias",
         "Judge less people on the scale",
         "mean of the judge's values less people's mean ratings, as shares of the scale; above 0 it finds items safer",
-        formula=lambda s: divide(s["q"] - s["m"], s["on_scale"]),
-        whole="on_scale",
+        formula=lambda s: divide(s["q"] - s["r"], s["rated"]),
+        whole="rated",
+        kind="mean",
         needs="scale",
         domain=(-1.0, 1.0),
     ),
@@ -575,8 +571,9 @@ ON_SCALE: tuple[Metric, ...] = (
         "scale_people",
         "People's mean on the scale",
         "mean of people's mean ratings on the items that the judge gave a value for, as a share of the scale; 1 is its safe end",
-        formula=lambda s: divide(s["m"], s["on_scale"]),
-        whole="on_scale",
+        formula=lambda s: divide(s["r"], s["rated"]),
+        whole="rated",
+        kind="mean",
         needs="scale",
     ),
 )

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import FloatArray, clusters_of, coded_labels, safe_divide
-from casewise.stats.estimates import EXACT, Estimate, estimate_of
-from casewise.stats.intervals import exact_limits
-from casewise.stats.measured import Functional, Totals, TotalsByCluster
+from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
 
 TENTHS = (10, 9, 8, 7)
 """The levels of a match, in tenths: of τ = 0.9 it is 9."""
@@ -63,51 +62,34 @@ def rule_scores(
     if not violated or len(predicted) != len(violated):
         raise StatisticsError(f"{len(predicted)} predictions and {len(violated)} cases: give one prediction a case")
     ids = coded_labels(clusters_of(clusters, len(violated)), "clusters")
-    terms = {name: np.zeros(len(violated)) for name in ("cases", "scored", "errors", "union", *map(matched, TENTHS))}
-    terms["cases"] += 1
-    for place, (said, true) in enumerate(zip(predicted, violated, strict=True)):
-        if said is None:
+    terms = {name: np.zeros(len(violated)) for name in ("scored", "errors", "union", *map(matched, TENTHS))}
+    terms |= {"cases": np.ones(len(violated)), "without": np.array([rules is None for rules in predicted], dtype=float)}
+    for place, (rules, true) in enumerate(zip(predicted, map(set, violated), strict=True)):
+        if rules is None:
             continue
-        wrong, missed = len(set(said) - set(true)), len(set(true) - set(said))
+        wrong, missed = len(set(rules) - true), len(true - set(rules))
         terms["scored"][place] = 1
-        terms["errors"][place], terms["union"][place] = wrong + missed, len(set(said) | set(true))
+        terms["errors"][place], terms["union"][place] = wrong + missed, len(true.union(rules))
         for tenths in TENTHS:
-            terms[matched(tenths)][place] = max(wrong, missed) <= (10 - tenths) * len(set(true)) // 10
+            terms[matched(tenths)][place] = max(wrong, missed) <= (10 - tenths) * len(true) // 10
     n_clusters = int(ids.max()) + 1
-    unscored = int((terms["cases"] - terms["scored"]).sum())
+    unscored = int(terms["without"].sum())
     totals = TotalsByCluster.of(terms, ids, n_clusters=n_clusters, n_unscored=unscored)
-    found = {tenths / 10: estimate_of(totals.measure(share_of(matched(tenths)))) for tenths in TENTHS}
+    match = {
+        tenths / 10: replace(share(matched(tenths), matched(tenths), "scored"), undefined=NO_CASE) for tenths in TENTHS
+    }
     return RuleScores(
-        found,
-        with_exact_limits(estimate_of(totals.measure(RULE_MATCH)), n_clusters),
-        with_exact_limits(estimate_of(totals.measure(DISAGREEMENT)), n_clusters),
-        estimate_of(totals.measure(UNPREDICTED)),
+        {level: estimate_of(totals.measure(functional)) for level, functional in match.items()},
+        estimate_of(totals.measure(RULE_MATCH)),
+        estimate_of(totals.measure(DISAGREEMENT)),
+        estimate_of(totals.measure(share("unpredicted", "without", "cases"))),
         len(violated),
         n_clusters,
     )
 
 
-def with_exact_limits(found: Estimate, clusters: int) -> Estimate:
-    """A score of 0 or 1 in every cluster gets Clopper and Pearson's interval, each cluster counting once, as a share does."""
-    if found.limits is not None or found.estimate not in (0.0, 1.0) or clusters < 2:
-        return found
-    low, high = exact_limits(found.estimate, clusters)
-    return replace(found, ci_low=float(low), ci_high=float(high), method=EXACT)
-
-
 def matched(tenths: int) -> str:
     return f"match_{tenths}"
-
-
-def share_of(name: str) -> Functional:
-    return Functional(
-        name,
-        lambda t: safe_divide(t[name], t["scored"], otherwise=np.nan),
-        over=lambda t: t["scored"],
-        kind="share",
-        domain=(0.0, 1.0),
-        undefined=NO_CASE,
-    )
 
 
 def mean_match(t: Totals) -> FloatArray:
@@ -115,18 +97,14 @@ def mean_match(t: Totals) -> FloatArray:
     return safe_divide(hits, len(TENTHS) * t["scored"], otherwise=np.nan)
 
 
-RULE_MATCH = Functional("rule_match", mean_match, over=lambda t: t["scored"], domain=(0.0, 1.0), undefined=NO_CASE)
+RULE_MATCH = Functional(
+    "rule_match", mean_match, over=lambda t: t["scored"], kind="mean", domain=(0.0, 1.0), undefined=NO_CASE
+)
 DISAGREEMENT = Functional(
     "disagreement",
     lambda t: safe_divide(t["errors"], t["union"], otherwise=np.nan),
     over=lambda t: t["scored"],
+    kind="mean",
     domain=(0.0, 1.0),
     undefined="undefined: no rule is violated or predicted",
-)
-UNPREDICTED = Functional(
-    "unpredicted",
-    lambda t: safe_divide(t["cases"] - t["scored"], t["cases"], otherwise=np.nan),
-    over=lambda t: t["cases"],
-    kind="share",
-    domain=(0.0, 1.0),
 )

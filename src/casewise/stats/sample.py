@@ -278,31 +278,17 @@ def rate_terms(sample: Sample) -> dict[str, FloatArray]:
         "qr": rated * q * r,
         "cross_entropy": rated * cross_entropy(r, inside, 1 - inside),
         "brier": rated * (q - r) ** 2,
-    }
-
-
-def scale_terms(sample: Sample, scale: OnScale) -> dict[str, FloatArray]:
-    """What each item adds to sums on people's scale: *q* the judge's value on [0, 1], *m* the mean as a share of the scale."""
-    counted = ~np.isnan(scale.mean) & ~np.isnan(sample.probability)
-    q, m = np.where(counted, sample.probability, 0), np.where(counted, scale.mean, 0)
-    return {
-        "on_scale": counted.astype(np.float64),
-        "q": q,
-        "m": m,
-        "qq": q * q,
-        "mm": m * m,
-        "qm": q * m,
-        "distance": np.abs(q - m),
+        "distance": rated * np.abs(q - r),
     }
 
 
 def scale_totals(sample: Sample) -> TotalsByCluster:
-    """The sums of `scale_terms` within clusters, with what each rating adds to them where it is known whose it is.
+    """The sums of `rate_terms` within clusters, with mean ratings for rates, and what each rating adds where it is known whose it is.
 
     A rating *v* of *n* adds what the sums lose where the mean is taken without it, :math:`(nm - v)/(n - 1)`.
     """
     scale = sample.scale or OnScale(np.full(len(sample), np.nan), np.zeros(len(sample)))
-    columns = scale_terms(sample, scale)
+    columns = rate_terms(replace(sample, rate=scale.mean))
     unscored = int((sample.unscored & ~np.isnan(scale.mean)).sum())
     totals = TotalsByCluster.of(columns, sample.cluster, n_clusters=sample.n_clusters, n_unscored=unscored)
     if scale.raters is None:
@@ -312,7 +298,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
 
     def adds(value: float) -> FloatArray:
         mean = np.where(several, (scale.n * scale.mean - value) / others, scale.mean)
-        return whole - np.column_stack(list(scale_terms(sample, replace(scale, mean=mean)).values()))
+        return whole - np.column_stack(list(rate_terms(replace(sample, rate=mean)).values()))
 
     return replace(totals, votes=VotesTerms(scale.raters, adds(1.0), adds(0.0)))
 

@@ -26,6 +26,21 @@ def test_a_judge_is_measured_by_every_metric_in_the_order_of_the_table():
     assert all(some(e.ci_low) < some(e.estimate) < some(e.ci_high) for e in found if e.name != "unscored_rate")
 
 
+def test_no_metrics_give_no_estimates():
+    assert estimate(sample_of([1, 0, 1], [1, 0, 0]), metrics=()) == ()
+
+
+@pytest.mark.parametrize("sizes", [(12, 24, 36), (6, 12, 18), (18, 54, 180, 360)])
+def test_a_third_of_the_items_of_every_query_has_the_interval_of_so_many_queries(sizes):
+    """The rounding of gradients is no spread between queries."""
+    hits = np.concatenate([np.arange(size) % 3 == 0 for size in sizes]).astype(float)
+    totals = TotalsByCluster.of({"hit": hits, "items": np.ones(len(hits))}, np.repeat(np.arange(len(sizes)), sizes))
+    found = estimate_of(totals.measure(share("hits", "hit", "items")))
+
+    exact = clopper_pearson(len(sizes) / 3, len(sizes), level=0.95)
+    assert found.limits == pytest.approx((float(exact.low), float(exact.high)))
+
+
 def test_estimates_are_plain_numbers():
     first, second = (accuracy_of(random_sample(np.random.default_rng(seed))) for seed in (1, 2))
 

@@ -80,6 +80,16 @@ def test_metrics_on_the_scale_computed_by_hand():
     assert not {metric.name for metric in ON_SCALE} & set(named(estimate(sample, metrics=(*METRICS, *ON_SCALE))))
 
 
+def test_a_judge_that_errs_alike_on_every_query_has_an_interval_on_the_scale():
+    sample = sample_of([1, 0, 1], [1, 0, 1], probability=[0.75, 0.25, 0.5])
+    scale = OnScale(np.array([0.5, 0.0, 0.25]), np.zeros(3))
+    found = named(estimate(replace(sample, scale=scale), metrics=ON_SCALE))
+
+    unseen = 1 - 0.025 ** (1 / 3)
+    assert found["scale_error"].limits == pytest.approx((0.25 * (1 - unseen), 0.25 + 0.75 * unseen))
+    assert found["scale_bias"].limits == pytest.approx((0.25 - 1.25 * unseen, 0.25 + 0.75 * unseen))
+
+
 def crowd(rng, *, items, people, shift):
     """Ratings on [0, 1] of people who differ throughout by `shift`."""
     own = rng.normal(0, shift, people)
