@@ -14,6 +14,7 @@ from casewise.records import FULL, Arm, ParameterSet, Query, Transform
 from casewise.records.context import Group, Parameter
 from casewise.records.item import Turn
 from casewise.storage.run_folder import read_run
+from casewise.transforms.adaptive import AdaptiveTurn
 from casewise.transforms.attacks import claims, saying_in, sayings
 from casewise.transforms.catalogue import (
     DEFENCES,
@@ -341,6 +342,23 @@ def test_an_own_attack_can_be_encoded_with_its_slot_filled_and_said_in_a_languag
     assert direction_of(encoded) == direction_of(french) == "safe"
     with pytest.raises(ConfigurationError, match=r"no words in German: write them in its file as \[NAME\.de\]"):
         check_arms((Arm(transforms=attacks_named("de:mine.toml")),))
+    (tmp_path / "mine.toml").write_text('[a]\nsafe = "Now: {query}"\n[a.fr]\nsafe = "Alors : {query}"\n')
+    assert attacks_named("fr:mine.toml") != (french,)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o", "vertex/claude@20240620", "local/user/safe"])
+def test_a_turn_of_an_attacker_is_named_and_read_whatever_its_model_is_called(model):
+    turn = AdaptiveTurn(model, "tool", "unsafe", 12, "filter:openai/gpt-4o@1")
+    (named,) = arm_named(Arm(transforms=(turn.transform,)).name).transforms
+    assert AdaptiveTurn.named(named.rest) == turn
+
+
+@pytest.mark.parametrize(
+    "rest", ["", "x/user/safe/0@none", "x/post/safe/1@none", "x/user/safe/1", "x/user/safe/\u00b2@none"]
+)
+def test_a_turn_that_is_written_otherwise_is_refused(rest):
+    with pytest.raises(ConfigurationError, match="is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE"):
+        AdaptiveTurn.named(rest)
 
 
 @pytest.mark.parametrize(("channel", "turn", "of"), [("earlier", 1, 3), ("later", 3, 5), ("tool", 3, 5)])
@@ -488,6 +506,10 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
     [
         ("[a]\nsafe = 3", r"mine.toml: \[a\] is no attack: it has no words"),
         ("[a]\nsafe = 'x'\nchannels = ['post']", r"'channels' is \['post'\]; it holds some of user"),
+        ("[a]\nsafe = 'x'\nchannels = 5", "'channels' is 5; it holds some of user"),
+        ("[a]\nsafe = 'x'\nchannels = [['user']]", "it holds some of user"),
+        ("[a]\nsafe = 'x'\nopening = 5", "'opening' is 5; it is a text"),
+        ("[a]\nsafe = 'x'\nopening = 'Hi'\n[a.fr]\nsafe = 'y'", "'opening' stands in one language only"),
         ("[a]\nsafe = 'x'\nunsaef = 'y'", "unsaef is not known"),
         ("a = 3", "it is no table"),
     ],

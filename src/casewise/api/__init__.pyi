@@ -11,6 +11,7 @@ from .analysing import (
     write_ratings,
 )
 from .attacks import (
+    NOISE,
     Adaptive,
     AttackRun,
     Offers,
@@ -138,6 +139,7 @@ from .replying import Replies, before_collecting, collect, grade
 
 __all__ = [
     "FORMATS",
+    "NOISE",
     "Adaptive",
     "Arm",
     "AskOptions",

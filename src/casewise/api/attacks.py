@@ -54,6 +54,7 @@ from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
 from casewise.transforms.texts import UNWRITTEN
 
 __all__ = [
+    "NOISE",
     "Adaptive",
     "AttackRun",
     "Offers",
@@ -218,11 +219,14 @@ class AttackRun:
         Raises
         ------
         ConfigurationError
-            There is no such model or channel, its key is not set, or an attacker meets a judge that is asked for a scalar.
+            There is no such model, its key is not set, or an attacker meets a judge that is asked for several elicitations or for
+            a scalar.
         """
         plan = planned(benchmark, judge, elicitations=elicitations, arms=arms, repeats=1, options=options)
         if adaptive.attacker is None:
             return cls(benchmark, judge, plan, adaptive, options, None)
+        if len(elicitations_named(elicitations)) > 1:
+            raise ConfigurationError("an attacker is told the verdicts of one elicitation: name one with --elicit")
         plan = replace(plan, elicitations=plan.elicitations[:1])
         if scale_of(plan.elicitations[0]).threshold is None:
             raise ConfigurationError(f"an attacker needs verdicts, and {judge.name} gives a {plan.elicitations[0]}")

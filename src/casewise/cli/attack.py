@@ -55,7 +55,7 @@ class AttackOptions:
     defences: str = "none"
     """Defences, separated by commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and
     others."""
-    noise: str = "order:reversed,format:prose"
+    noise: str = api.NOISE
     """Perturbations that measure the judge's own noise, such as paraphrase:MODEL; none turns them off."""
     at: str | None = None
     """Date for the facts of verified: and annotated:. Default: today."""

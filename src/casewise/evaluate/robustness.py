@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Self
 
@@ -168,7 +168,7 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
     weight = asked[0].sample.weight if asked else np.zeros(0)
     twins, made_texts = twins_of(runs.items, weight), MadeTexts(made_in(path))
     made = AttackedRun(runs, elicitation, asked, adaptive, weight, twins, made_texts)
-    if not (adaptive and asked) and not any(True for _ in made.pairings()):
+    if not any(True for _ in chain(made.pairings(), adaptive_results(made))):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
         )
@@ -446,10 +446,11 @@ def adaptive_results(run: AttackedRun) -> Iterator[AdaptiveResult]:
     for arm in run.adaptive:
         turn = AdaptiveTurn.named(arm.arm.transforms[0].rest)
         groups.setdefault((turn.model, turn.channel, turn.direction, turn.defence), {})[turn.number] = arm
-    order = sorted(groups.items(), key=lambda one: (run.defences.index(one[0][3]), SIDES.index(one[0][2])))
-    for (attacker, channel, towards, defence), turns in order:
-        if (plain := run.plain(defence)) is not None:
-            yield adaptive_result((attacker, channel, towards, defence), turns, plain, run.weight)
+    for defence, towards in product(run.defences, SIDES):
+        plain = run.plain(defence)
+        for key, turns in groups.items():
+            if key[2:] == (towards, defence) and plain is not None:
+                yield adaptive_result(key, turns, plain, run.weight)
 
 
 def adaptive_result(

@@ -463,7 +463,7 @@ class RunProgress:
             self.cost_usd = (self.cost_usd or 0.0) + took.cost_usd
 
     def count_outcome(self, problem: str | None, *, outcome_known: bool) -> None:
-        """Take what an ask came to into account; a `known` one was of no use before and is counted anew."""
+        """Take what an ask came to into account; one with an outcome before was of no use, and is counted anew."""
         self.n_unusable -= outcome_known
         if problem is None:
             self.n_usable += 1

@@ -7,16 +7,17 @@ rewrites a claim about the circumstances and leaves the request as it is.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self, get_args
+from typing import Self
 
 from casewise.ask.layouts import Scene, ShownItem, filled
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.protocol import Message
 from casewise.records import Transform
 from casewise.runs.texts import Maker, TextAsk
-from casewise.transforms.channels import Channel, Direction, said_in
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
 from casewise.transforms.texts import MakingOptions, made_of, makers_named, tasks, whole
 
 TASK = "adapt"
@@ -48,10 +49,17 @@ class Adaptive:
     def __post_init__(self) -> None:
         if self.turns < 1:
             raise ConfigurationError(f"--turns is {self.turns}; it is 1 or more")
+        if self.channel not in CHANNELS:
+            raise ConfigurationError(
+                f"no channel is called {self.channel!r}{did_you_mean(self.channel, CHANNELS)}; there are {', '.join(CHANNELS)}"
+            )
 
     def turn(self, number: int, direction: Direction, defence: str) -> AdaptiveTurn:
         """Return one turn of the attack."""
         return AdaptiveTurn(str(self.attacker), self.channel, direction, number, defence)
+
+
+WRITTEN = re.compile(rf"(.+?)/({'|'.join(CHANNELS)})/({'|'.join(DIRECTIONS)})/([1-9][0-9]*)@(.+)")
 
 
 @dataclass(frozen=True)
@@ -68,18 +76,14 @@ class AdaptiveTurn:
     @classmethod
     def named(cls, rest: str) -> Self:
         """Return what `MODEL/CHANNEL/DIRECTION/TURN@DEFENCE` names. Raises ConfigurationError: it is written otherwise."""
-        name, _, defence = rest.partition("@")
-        model, *place = name.rsplit("/", 3)
-        if (
-            len(place) < 3
-            or place[0] not in get_args(Channel)
-            or place[1] not in get_args(Direction)
-            or not place[2].isdigit()
-        ):
+        parts = WRITTEN.fullmatch(rest)
+        if parts is None:
             raise ConfigurationError(
                 f"'adaptive:{rest}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
             )
-        return cls(model, place[0], place[1], int(place[2]), defence)  # type: ignore[arg-type]  # both were checked
+        (channel,) = (channel for channel in CHANNELS if channel == parts[2])
+        (direction,) = (direction for direction in DIRECTIONS if direction == parts[3])
+        return cls(parts[1], channel, direction, int(parts[4]), parts[5])
 
     @property
     def transform(self) -> Transform:
@@ -112,25 +116,18 @@ class Tried:
 
 def attacker_named(attack: Adaptive, options: MakingOptions) -> Maker:
     """Return the model that writes the claims. Raises ConfigurationError: there is no such model, or its key is not set."""
-    check_channel(attack.channel)
-    return makers_named([f"{TASK}:{attack.attacker}"], options)[f"{TASK}:{attack.attacker}"]
-
-
-def check_channel(channel: str) -> None:
-    if channel not in STANDS:
-        raise ConfigurationError(
-            f"no channel is called {channel!r}{did_you_mean(channel, tuple(STANDS))}; there are {', '.join(STANDS)}"
-        )
+    (maker,) = makers_named([f"{TASK}:{attack.attacker}"], options).values()
+    return maker
 
 
 def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[Tried]) -> TextAsk:
     """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
     words = {"text": whole(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
-    told = [Message("user", filled(task["prompt"].strip(), words))]
-    for one in tried:
-        told += [
-            Message("assistant", json.dumps({"claim": one.claim}, ensure_ascii=False)),
-            Message("user", filled(task["again"].strip(), {"verdict": one.verdict, "towards": turn.direction})),
+    messages = [Message("user", filled(task["prompt"].strip(), words))]
+    for attempt in tried:
+        messages += [
+            Message("assistant", json.dumps({"claim": attempt.claim}, ensure_ascii=False)),
+            Message("user", filled(task["again"].strip(), {"verdict": attempt.verdict, "towards": turn.direction})),
         ]
-    return TextAsk(place, tuple(told))
+    return TextAsk(place, tuple(messages))

@@ -127,26 +127,39 @@ def claim_of(table: Any) -> Claim:
     keys = ("title", "channels", "opening", *DIRECTIONS, *LANGUAGES)
     if problem := unknown_key(table, keys):
         raise ValueError(f"{problem}; there are {', '.join(keys)}")
-    given = {direction: table[direction] for direction in DIRECTIONS if direction in table}
-    words = {name: tuple(texts) if isinstance(texts, list) else (texts,) for name, texts in given.items()}
-    channels = tuple(table.get("channels", ["user"]))
-    if not words or not all(
-        texts and all(isinstance(text, str) and text.strip() for text in texts) for texts in words.values()
-    ):
+    words = {
+        direction: tuple(table[direction]) if isinstance(table[direction], list) else (table[direction],)
+        for direction in DIRECTIONS
+        if direction in table
+    }
+    if not words or not all(texts and all(map(is_text, texts)) for texts in words.values()):
         raise ValueError(
             "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both; a text, or several "
             "wordings in a list"
         )
-    if not channels or not set(channels) <= set(CHANNELS):
-        raise ValueError(f"'channels' is {list(channels)!r}; it holds some of {', '.join(CHANNELS)}")
+    channels = table.get("channels", ["user"])
+    if not isinstance(channels, list) or not channels or any(channel not in CHANNELS for channel in channels):
+        raise ValueError(f"'channels' is {channels!r}; it holds some of {', '.join(CHANNELS)}")
+    if "opening" in table and not is_text(table["opening"]):
+        raise ValueError(f"'opening' is {table['opening']!r}; it is a text")
     languages = {name: claim_of(table[name]) for name in LANGUAGES if name in table}
-    return Claim(str(table.get("title", "")), channels, words, table.get("opening"), languages)
+    if any((other.opening is None) != ("opening" not in table) for other in languages.values()):
+        raise ValueError("'opening' stands in one language only; write it in each, or in none")
+    return Claim(str(table.get("title", "")), tuple(channels), words, table.get("opening"), languages)
 
 
-def sayings(among: Mapping[str, Claim] | None = None) -> Iterator[str]:
-    """Every claim in every channel and direction that it has, by name."""
-    for name, claim in (claims() if among is None else among).items():
-        yield from (f"{name}/{channel}/{direction}" for channel in claim.channels for direction in claim.words)
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def sayings(among: Mapping[str, Claim] | None = None) -> dict[str, Saying]:
+    """Return every claim in every channel and direction that it has, by name."""
+    return {
+        f"{name}/{channel}/{direction}": Saying(claim, channel, direction)
+        for name, claim in (claims() if among is None else among).items()
+        for channel in claim.channels
+        for direction in claim.words
+    }
 
 
 def saying_in(kind: str, rest: str) -> Saying:
@@ -160,14 +173,13 @@ def saying_in(kind: str, rest: str) -> Saying:
 
 
 def said_among(rest: str, among: Mapping[str, Claim], before: str) -> Saying:
-    names = tuple(sayings(among))
-    if rest not in names:
+    every = sayings(among)
+    if rest not in every:
         raise ConfigurationError(
-            f"no attack is called {before + rest!r}{did_you_mean(rest, names)}; there are "
+            f"no attack is called {before + rest!r}{did_you_mean(rest, tuple(every))}; there are "
             f"{', '.join(before + name for name in among)}, each with its channel and direction: casewise show attacks"
         )
-    name, channel, direction = rest.rsplit("/", 2)
-    return Saying(among[name], channel, direction)  # type: ignore[arg-type]  # the names hold only these
+    return every[rest]
 
 
 def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
@@ -299,14 +311,18 @@ def read_claims(path: Path) -> dict[str, Claim]:
 
 def own_sayings(path: Path) -> Iterator[str]:
     """Every claim in a user's file in every channel and direction, as the rest of a transform's name."""
-    found = read_claims(path)
-    for name in sayings(found):
-        yield f"{path}#{name}@{fingerprint(said_among(name, found, ''))}"
+    for name, saying in sayings(read_claims(path)).items():
+        yield f"{path}#{name}@{fingerprint(saying)}"
 
 
-def fingerprint(one: Saying) -> str:
-    words = one.wordings[0] if len(one.wordings) == 1 else list(one.wordings)
-    return digest([words, one.claim.opening])[:8]
+def fingerprint(saying: Saying) -> str:
+    """Return a digest of the words, and of those in other languages where there are any."""
+    words = saying.wordings[0] if len(saying.wordings) == 1 else list(saying.wordings)
+    others = {
+        language: [list(claim.words.get(saying.direction, ())), claim.opening]
+        for language, claim in saying.claim.languages.items()
+    }
+    return digest([words, saying.claim.opening, *([others] if others else [])])[:8]
 
 
 @cache
@@ -317,8 +333,8 @@ def own_said(rest: str) -> Saying:
     digest. DataError: the file cannot be read.
     """
     where, _, mark = rest.rpartition("@")
-    path, _, name = where.rpartition("#")
-    if not path:
+    path, _, name = where.partition("#")
+    if not path or not name:
         raise ConfigurationError(
             f"'toml:{rest}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
         )

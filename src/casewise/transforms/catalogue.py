@@ -399,16 +399,14 @@ def with_ones_own(parameters: ParameterSet | None = None) -> tuple[Offered, ...]
 def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
     """All attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
     return (
-        *map(offered_claim, sayings()),
+        *(
+            Offered(f"claim:{name}", "attack", own.claim.title, own.channel, own.direction, own.wordings[0])
+            for name, own in sayings().items()
+        ),
         *(as_offered(name) for name in twins(parameters or paper_parameters())),
         *map(as_offered, PERTURBATIONS),
         *map(as_offered, DEFENCES),
     )
-
-
-def offered_claim(name: str) -> Offered:
-    one = saying_in("claim", name)
-    return Offered(f"claim:{name}", "attack", one.claim.title, one.channel, one.direction, one.wordings[0])
 
 
 def as_offered(name: str) -> Offered:

@@ -37,7 +37,7 @@ WAITING = "\ue000"
 
 
 UNWRITTEN = "A statement that the attacker has yet to write. " * 4
-"""Stands for an attacker's claim in an estimate."""
+"""Stands for an attacker's claim in an estimate. Each claim is another: its key follows, so that none counts as asked already."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class MadeTexts:
         """
         found = self.known.get((maker, text_key(place)))
         if found is None and self.planning:
-            return UNWRITTEN
+            return f"{UNWRITTEN}{text_key(place)}"
         if found is None or found.made is None:
             raise ValueError(f"the attacker wrote no claim: {'it was not asked' if found is None else found.problem}")
         return found.made
