@@ -31,11 +31,11 @@ class Entry:
 
     def value(self, key: str) -> Any:
         """The value of `key`; the entry is refused without one."""
-        found = self.values.get(key)
-        if found is None or found == "":
+        value = self.values.get(key)
+        if value is None or value == "":
             state = "is empty" if key in self.values else f"is not there{did_you_mean(key, map(str, self.values))}"
             self.refuse(f"{key!r} {state}; it has {', '.join(map(str, self.values)) or 'nothing'}")
-        return found
+        return value
 
     def has(self, key: str) -> bool:
         """Whether `key` has a value."""
@@ -43,50 +43,50 @@ class Entry:
 
     def text(self, key: str) -> str:
         """A text with at least one character that is no space."""
-        found = self.value(key)
-        if not isinstance(found, str) or not found.strip() or "\0" in found:
-            self.refuse(f"{key!r} is {brief(found)}, not a text")
-        return found
+        text = self.value(key)
+        if not isinstance(text, str) or not text.strip() or "\0" in text:
+            self.refuse(f"{key!r} is {brief(text)}, not a text")
+        return text
 
     def name(self, key: str) -> str:
         """What calls something by a text or a whole number."""
-        found = self.value(key)
-        if isinstance(found, bool) or not isinstance(found, (str, int)) or not str(found).strip():
-            self.refuse(f"{key!r} is {brief(found)}, not a name or a whole number")
-        return str(found)
+        name = self.value(key)
+        if isinstance(name, bool) or not isinstance(name, (str, int)) or not str(name).strip():
+            self.refuse(f"{key!r} is {brief(name)}, not a name or a whole number")
+        return str(name)
 
     def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:
         """A number from `low` to `high`."""
         return self.number_in(self.value(key), key, low, high)
 
-    def number_in(self, found: Any, key: str, low: float = -math.inf, high: float = math.inf) -> float:
+    def number_in(self, value: Any, key: str, low: float = -math.inf, high: float = math.inf) -> float:
         """`found`, which stands under `key`, as a number from `low` to `high`."""
         try:
-            number = math.nan if isinstance(found, bool) else float(found)
+            number = math.nan if isinstance(value, bool) else float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number) or not low <= number <= high:
             span = f" from {low:g} to {high:g}" if math.isfinite(low) else ""
-            self.refuse(f"{key!r} is {brief(found)}, not a number{span}")
+            self.refuse(f"{key!r} is {brief(value)}, not a number{span}")
         return number
 
     def word(self, key: str, words: Mapping[str, T]) -> T:
         """What the word under `key` stands for."""
         return self.word_in(self.value(key), key, words)
 
-    def word_in(self, found: Any, key: str, words: Mapping[str, T]) -> T:
+    def word_in(self, word: Any, key: str, words: Mapping[str, T]) -> T:
         """What `found`, which stands under `key`, stands for."""
-        if not isinstance(found, str) or found not in words:
-            self.refuse(f"{key!r} is {brief(found)}, not one of {', '.join(words)}")
-        return words[found]
+        if not isinstance(word, str) or word not in words:
+            self.refuse(f"{key!r} is {brief(word)}, not one of {', '.join(words)}")
+        return words[word]
 
     def list(self, key: str) -> list[Any]:
         """A list, perhaps an empty one."""
-        found = self.values.get(key)
-        if not isinstance(found, list):
+        values = self.values.get(key)
+        if not isinstance(values, list):
             self.value(key)
-            self.refuse(f"{key!r} is {brief(found)}, not a list")
-        return found
+            self.refuse(f"{key!r} is {brief(values)}, not a list")
+        return values
 
     def entry(self, key: str) -> Entry:
         """The object under `key`."""
@@ -94,8 +94,8 @@ class Entry:
 
     def entries(self, key: str) -> Iterator[Entry]:
         """The objects of the list under `key`, counted from 1."""
-        for number, found in enumerate(self.list(key), 1):
-            yield Entry(self.path, self.line, found, f"{self.where}{', ' if self.where else ''}{key} {number}")
+        for number, value in enumerate(self.list(key), 1):
+            yield Entry(self.path, self.line, value, f"{self.where}{', ' if self.where else ''}{key} {number}")
 
 
 def json_entries(path: Path) -> Iterator[Entry]:

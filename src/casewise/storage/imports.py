@@ -163,7 +163,7 @@ class CaseColumns:
 
     def used(self) -> frozenset[str]:
         """The columns that say something here."""
-        named = {getattr(self, one.name) for one in fields(self) if one.name in GUESSES}
+        named = {getattr(self, option.name) for option in fields(self) if option.name in GUESSES}
         return frozenset(named | set(self.parameters) | set(self.trait)) - {None, ""}
 
     @classmethod
@@ -211,21 +211,21 @@ def plainly(name: str) -> str:
     return re.sub(r"[\s.\-]+", "_", name.strip().lower())
 
 
-def checked(found: CaseColumns, columns: Sequence[str]) -> CaseColumns:
-    if not found.query:
+def checked(chosen: CaseColumns, columns: Sequence[str]) -> CaseColumns:
+    if not chosen.query:
         raise ConfigurationError(f"no column is called query or the like; name it with --query; {listed(columns)}")
-    if found.n_safe and not (found.n_votes or found.n_unsafe):
+    if chosen.n_safe and not (chosen.n_votes or chosen.n_unsafe):
         raise ConfigurationError(
-            f"{found.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "
+            f"{chosen.n_safe!r} counts safe votes, but of how many? Name the column with --n-unsafe or --n-votes; "
             f"{listed(columns)}"
         )
-    if not (found.vote or found.value or found.votes or found.n_safe or found.label or found.rate or found.mean):
+    if not (chosen.vote or chosen.value or chosen.votes or chosen.n_safe or chosen.label or chosen.rate or chosen.mean):
         raise ConfigurationError(
             "no column holds what people decided; name it: --label (one word a case), --votes (a list of words), --n-safe with "
             "--n-unsafe or --n-votes (counts), --rate (a share), --annotator with --vote (a rating a row), or --value and "
             f"--mean (on a scale); {listed(columns)}"
         )
-    return found
+    return chosen
 
 
 def listed(columns: Sequence[str]) -> str:
@@ -266,7 +266,7 @@ def read_case_rows(path: Path) -> tuple[tuple[str, ...], list[CaseRow]]:
             head = file.read(4)
     except OSError as error:
         raise cannot_read(path, error) from error
-    if problem := next((said for start, said in NOT_TEXT.items() if head.startswith(start)), None):
+    if problem := next((kind_of_file for start, kind_of_file in NOT_TEXT.items() if head.startswith(start)), None):
         raise DataError(path, None, problem)
     if path.suffix.lower() not in (".json", ".jsonl", ".ndjson"):
         return of_csv(path, read_text(path))
@@ -290,10 +290,10 @@ def frame_rows(frame: Any, name: str) -> tuple[tuple[str, ...], list[CaseRow]]:
 
 
 def of_mappings(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[tuple[str, ...], list[CaseRow]]:
-    found = [case_row(path, line, row) for line, row in rows]
-    if not found:
+    case_rows = [case_row(path, line, row) for line, row in rows]
+    if not case_rows:
         raise DataError(path, None, "holds no rows")
-    return tuple(dict.fromkeys(name for row in found for name in row.cells)), found
+    return tuple(dict.fromkeys(name for row in case_rows for name in row.cells)), case_rows
 
 
 def of_csv(path: Path, text: str) -> tuple[tuple[str, ...], list[CaseRow]]:
@@ -486,16 +486,16 @@ class CaseFrame:
 
     def vote(self, word: Any) -> Vote | None:
         """The vote that a word states, or None."""
-        said = str(word).strip().casefold()
+        answer = str(word).strip().casefold()
         of_file: dict[Vote, tuple[str, ...]] = {"safe": self.safe_words, "unsafe": self.unsafe_words}
         for vote, words in (of_file | {"unsure": self.unsure_words}).items():
-            if said in {word.casefold() for word in words}:
+            if answer in {word.casefold() for word in words}:
                 return vote
-        if not self.unsure_words and said in UNSURE_WORDS:
+        if not self.unsure_words and answer in UNSURE_WORDS:
             return "unsure"
         if self.safe_words or self.unsafe_words:
             return None
-        return "safe" if said in SAFE_WORDS else "unsafe" if said in UNSAFE_WORDS else None
+        return "safe" if answer in SAFE_WORDS else "unsafe" if answer in UNSAFE_WORDS else None
 
     @property
     def empty_is_unsure(self) -> bool:
@@ -535,12 +535,12 @@ class RatingTable:
         )
         if not (key := guessed.id):
             raise ConfigurationError(f"ratings need the case's id; name its column with --id; {listed(names)}")
-        of_ratings, given = read_case_rows(self.ratings)
+        of_ratings, rating_rows = read_case_rows(self.ratings)
         if self.wide is not None:
             self.check(columns, of_ratings)
-            given = self.melted(self.ratings, of_ratings, given, key)
+            rating_rows = self.melted(self.ratings, of_ratings, rating_rows, key)
             columns = replace(columns, **self.holds(frame))
-            of_ratings = tuple(dict.fromkeys(name for row in given for name in row.cells))
+            of_ratings = tuple(dict.fromkeys(name for row in rating_rows for name in row.cells))
         if key not in of_ratings:
             raise ConfigurationError(
                 f"{self.ratings.name} has no column {key!r} with the case's id; {listed(of_ratings)}"
@@ -555,11 +555,11 @@ class RatingTable:
                 raise DataError(path, row.line, f"{key!r} is {problem}; each case has an id of its own")
             cases[name] = row
         whole = list(rows)
-        for row in given:
+        for row in rating_rows:
             if (name := str(row.cells.get(key, ""))) not in cases:
-                known = f"; {path.name} has {', '.join(list(cases)[:3])}, …"
+                examples = f"; {path.name} has {', '.join(list(cases)[:3])}, …"
                 raise DataError(
-                    self.ratings, row.line, f"{key!r} is {found_there(name)}, and no case has this id{known}"
+                    self.ratings, row.line, f"{key!r} is {found_there(name)}, and no case has this id{examples}"
                 )
             whole.append(CaseRow(row.line, {**row.cells, **cases[name].cells}, self.ratings))
         return (*names, *(name for name in of_ratings if name != key)), whole, replace(columns, id=key)
@@ -583,13 +583,13 @@ class RatingTable:
     def melted(self, path: Path, names: Sequence[str], rows: Iterable[CaseRow], key: str) -> list[CaseRow]:
         """A row for each cell of a case's column, with the row's other cells."""
         ids = {name: self.of(name) for name in names if self.of(name)}
-        found = []
+        long_rows = []
         for row in rows:
             others = {name: cell for name, cell in row.cells.items() if name not in ids}
             for name, case in ids.items():
                 cell = {RATING: row.cells[name]} if name in row.cells else {}
-                found.append(CaseRow(row.line, {**others, key: case, **cell}, path))
-        return found
+                long_rows.append(CaseRow(row.line, {**others, key: case, **cell}, path))
+        return long_rows
 
     def holds(self, frame: CaseFrame) -> dict[str, Any]:
         """Which option a wide table's cells are for."""
@@ -648,12 +648,12 @@ def of_rows(
     numbered = (
         row if isinstance(row, CaseRow) else case_row(path, number, row) for number, row in enumerate(rows, start=1)
     )
-    held = list(numbered)
-    if not held:
+    case_rows = list(numbered)
+    if not case_rows:
         raise DataError(path, None, "holds no rows")
-    names = tuple(dict.fromkeys(name for row in held for name in row.cells))
+    names = tuple(dict.fromkeys(name for row in case_rows for name in row.cells))
     frame = CaseFrame(taxonomy, parameters, scale=about.scale)
-    return Cases(path, names, CaseColumns.of_rows(names), frame).benchmark(held, about)
+    return Cases(path, names, CaseColumns.of_rows(names), frame).benchmark(case_rows, about)
 
 
 @dataclass
@@ -764,15 +764,15 @@ class Cases:
                     "rated (--annotator)",
                 )
             self.agree(row, draft)
-        found = list(self.rated(row, draft.item.id, annotator))
-        if annotator is not None and found:
+        ratings = list(self.rated(row, draft.item.id, annotator))
+        if annotator is not None and ratings:
             if annotator in draft.raters:
                 raise self.error(
                     row,
                     f"{annotator!r} rated this case on line {draft.raters[annotator]}; each annotator rates a case once",
                 )
             draft.raters[annotator] = row.line
-        self.ratings += found
+        self.ratings += ratings
         if annotator is not None:
             self.know(row, annotator)
 
@@ -804,10 +804,10 @@ class Cases:
         """Check that a row says of its item what the first one did; other columns that differ are those of ratings."""
         for column in self.one_each:
             if row.cells.get(column) != draft.first.cells.get(column):
-                here, there = (found_there(one.cells.get(column)) for one in (row, draft.first))
+                now, before = (found_there(either_row.cells.get(column)) for either_row in (row, draft.first))
                 raise self.error(
                     row,
-                    f"{column!r} is {here} here and {there} on line {draft.first.line}, and both are of one case: a case has one "
+                    f"{column!r} is {now} here and {before} on line {draft.first.line}, and both are of one case: a case has one "
                     "(name another column, or none with '')",
                 )
         for name in self.others:
@@ -841,8 +841,8 @@ class Cases:
         earlier, line = self.traits.setdefault(annotator, (traits, row.line))
         for name, trait in traits.items():
             if earlier.setdefault(name, trait) != trait:
-                here, there = found_there(trait), found_there(earlier[name])
-                raise self.error(row, f"the trait {name!r} of {annotator!r} is {here} here and {there} on line {line}")
+                now, before = found_there(trait), found_there(earlier[name])
+                raise self.error(row, f"the trait {name!r} of {annotator!r} is {now} here and {before} on line {line}")
 
     def rated(self, row: CaseRow, item_id: str, annotator: str | None) -> Iterator[Rating]:
         """The ratings that a row holds."""
@@ -892,68 +892,74 @@ class Cases:
 
     def before(self, row: CaseRow) -> tuple[Turn, ...] | None:
         """The conversation before what is judged; a text that is no JSON list is one turn."""
-        said = row.cells.get(self.columns.before or "")
-        if said is None or said == []:
+        cell = row.cells.get(self.columns.before or "")
+        if cell is None or cell == []:
             return None
-        if isinstance(said, str) and said.startswith("["):
+        if isinstance(cell, str) and cell.startswith("["):
             with suppress(ValueError):
-                said = json.loads(said)
-        if isinstance(said, str):
-            return (Turn(role=CONVERSATION, text=said),)
-        turns: list[Any] = said if isinstance(said, list) else [None]
+                cell = json.loads(cell)
+        if isinstance(cell, str):
+            return (Turn(role=CONVERSATION, text=cell),)
+        turns: list[Any] = cell if isinstance(cell, list) else [None]
         if not all(isinstance(turn, Mapping) and set(turn) == {"role", "text"} for turn in turns):
             raise self.error(
                 row,
-                f"{self.columns.before!r} is {found_there(said)}, not a text or a list of turns with 'role' and 'text'",
+                f"{self.columns.before!r} is {found_there(cell)}, not a text or a list of turns with 'role' and 'text'",
             )
         return tuple(Turn(**turn) for turn in turns)
 
     def name(self, row: CaseRow, column: str | None) -> str | None:
         """What a cell calls something: a text or a number."""
-        said = row.cells.get(column or "")
-        if isinstance(said, bool) or not isinstance(said, (str, int, float, NoneType)):
-            raise self.error(row, f"{column!r} is {found_there(said)}, not a name or a number")
-        return None if said is None else str(said)
+        cell = row.cells.get(column or "")
+        if isinstance(cell, bool) or not isinstance(cell, (str, int, float, NoneType)):
+            raise self.error(row, f"{column!r} is {found_there(cell)}, not a name or a number")
+        return None if cell is None else str(cell)
 
     def context(self, row: CaseRow, query: Query) -> Context | None:
-        said: dict[str, Any] = {}
+        stated_parts: dict[str, Any] = {}
         whole = row.cells.get(self.columns.context or "")
         group, parameter = self.columns.free_text
         if isinstance(whole, Mapping):
-            whole = {name: kept for name, value in whole.items() if (kept := without_nulls(value)) not in (None, {})}
+            whole = {name: part for name, value in whole.items() if (part := without_nulls(value)) not in (None, {})}
             in_groups = all(isinstance(value, Mapping) or name in OPTIONAL for name, value in whole.items())
-            said |= whole if in_groups else {group: whole}
+            stated_parts |= whole if in_groups else {group: whole}
         elif whole is not None:
-            said[group] = {parameter: whole}
+            stated_parts[group] = {parameter: whole}
         for column, name in self.columns.parameters.items():
             if column in row.cells:
                 above, _, below = name.partition(".")
-                said[above] = {**said.get(above, {}), below: row.cells[column]} if below else row.cells[column]
-        if not said:
+                stated_parts[above] = (
+                    {**stated_parts.get(above, {}), below: row.cells[column]} if below else row.cells[column]
+                )
+        if not stated_parts:
             return None
-        context = Context.stating(said, query_id=query.id, intended_safe=self.intended(row), origin="imported")
+        context = Context.stating(stated_parts, query_id=query.id, intended_safe=self.intended(row), origin="imported")
         if self.frame.parameters and (problem := self.frame.parameters.problem(context)):
             raise self.error(row, problem)
         return context
 
     def intended(self, row: CaseRow) -> bool | None:
-        said = row.cells.get(self.columns.intended or "")
-        if said is None or isinstance(said, bool):
-            return said
-        plain = str(said).casefold()
-        found = TRUTH[plain] if plain in TRUTH else {"safe": True, "unsafe": False}.get(self.frame.vote(said) or "")
-        if found is None:
+        cell = row.cells.get(self.columns.intended or "")
+        if cell is None or isinstance(cell, bool):
+            return cell
+        plain = str(cell).casefold()
+        intent = TRUTH[plain] if plain in TRUTH else {"safe": True, "unsafe": False}.get(self.frame.vote(cell) or "")
+        if intent is None:
             raise self.error(
-                row, f"{self.columns.intended!r} is {found_there(said)}; an intent is safe or unsafe, true or false"
+                row, f"{self.columns.intended!r} is {found_there(cell)}; an intent is safe or unsafe, true or false"
             )
-        return found
+        return intent
 
     def votes(self, row: CaseRow) -> Iterator[tuple[Vote | None, float | None]]:
         """What people decided, each person once; nothing where only a share is stated, or this row says nothing."""
         columns = self.columns
         if columns.votes:
-            said = row.cells.get(columns.votes, [])
-            words = said if isinstance(said, list) else re.split(r"[\s,;|/]+", str(said).strip("[]"))
+            cell_of_votes = row.cells.get(columns.votes, [])
+            words = (
+                cell_of_votes
+                if isinstance(cell_of_votes, list)
+                else re.split(r"[\s,;|/]+", str(cell_of_votes).strip("[]"))
+            )
             for word in words:
                 cell = word.strip("\"' ") if isinstance(word, str) else word
                 on_scale = None if self.frame.vote(cell) or self.frame.scale is None else a_number(cell)
@@ -979,23 +985,23 @@ class Cases:
         plain = str(word).casefold()
         if plain in ("true", "false") and "safe" in column.casefold():
             return "safe" if (plain == "true") != ("unsafe" in column.casefold()) else "unsafe"
-        found = self.frame.vote(word)
-        if found is None:
+        vote = self.frame.vote(word)
+        if vote is None:
             raise self.error(
                 row,
                 f"{column!r} is {found_there(word)}, and nobody said whether that is safe: name the words with --safe-word, "
                 "--unsafe-word and --unsure-word",
             )
-        return found
+        return vote
 
     def number(self, row: CaseRow, column: str | None) -> float | None:
         """A number on the scale."""
-        said = row.cells.get(column or "")
-        if said is None:
+        cell = row.cells.get(column or "")
+        if cell is None:
             return None
-        number = a_number(said)
+        number = a_number(cell)
         if number is None:
-            raise self.error(row, f"{column!r} is {found_there(said)}, not a number on the scale")
+            raise self.error(row, f"{column!r} is {found_there(cell)}, not a number on the scale")
         return self.on_scale(row, column or "", number)
 
     def on_scale(self, row: CaseRow, column: str, number: float) -> float:
@@ -1018,24 +1024,24 @@ class Cases:
         return safe, total - safe
 
     def count(self, row: CaseRow, column: str) -> int:
-        said = row.cells.get(column)
-        if isinstance(said, bool) or not re.fullmatch(r"\d+(?:\.0+)?", str(said)):
-            raise self.error(row, f"{column!r} is {found_there(said)}, not a number of votes")
-        count = int(str(said).partition(".")[0])
+        cell = row.cells.get(column)
+        if isinstance(cell, bool) or not re.fullmatch(r"\d+(?:\.0+)?", str(cell)):
+            raise self.error(row, f"{column!r} is {found_there(cell)}, not a number of votes")
+        count = int(str(cell).partition(".")[0])
         if count > MOST_VOTES:
             raise self.error(row, f"{column!r} is {count:,}; more than {MOST_VOTES:,} votes on a case is a slip")
         return count
 
     def rate(self, row: CaseRow) -> float | None:
-        said = row.cells.get(self.columns.rate or "")
-        if said is None:
+        cell = row.cells.get(self.columns.rate or "")
+        if cell is None:
             return None
         try:
-            rate = float(str(said).replace(",", "."))
+            rate = float(str(cell).replace(",", "."))
         except ValueError:
             rate = -1.0
         if not 0 <= rate <= 1:
-            raise self.error(row, f"{self.columns.rate!r} is {found_there(said)}, not a share from 0 to 1")
+            raise self.error(row, f"{self.columns.rate!r} is {found_there(cell)}, not a share from 0 to 1")
         return rate
 
     def remarks(self) -> Iterator[str]:
@@ -1053,14 +1059,14 @@ class Cases:
         elif columns.n_safe and columns.label:
             yield f"The labels are read from the counts alone, not from {columns.label!r}."
         elif not columns.votes and not columns.n_safe and not columns.annotator:
-            one = (
+            label_kind = (
                 "one label per case"
                 if columns.label or columns.vote or columns.value
                 else "shares without votes (--labels published reads them)"
                 if columns.rate
                 else "means without single ratings"
             )
-            yield f"Your file has {one}, so casewise cannot say how much people disagree or what the best possible score is."
+            yield f"Your file has {label_kind}, so casewise cannot say how much people disagree or what the best possible score is."
         if not self.contexts and not any(query.before for query in self.queries.values()):
             yield "Your file states no contexts, so every query is judged alone."
         elif self.contexts and not columns.intended:
@@ -1090,15 +1096,15 @@ def a_number(cell: Any) -> float | None:
 def plain(cell: Any) -> Any:
     """A cell as a record may state it: a date or a number of another library as its text."""
     if isinstance(cell, Mapping):
-        return {str(name): plain(one) for name, one in cell.items()}
+        return {str(name): plain(part) for name, part in cell.items()}
     if isinstance(cell, (list, tuple)):
-        return [plain(one) for one in cell]
+        return [plain(part) for part in cell]
     return cell if cell is None or type(cell) in (str, bool, int, float) else str(cell)
 
 
 def without_nulls(value: Any) -> Any:
     """A group without the parameters that are null: these are absent."""
-    return {name: one for name, one in value.items() if one is not None} if isinstance(value, Mapping) else value
+    return {name: part for name, part in value.items() if part is not None} if isinstance(value, Mapping) else value
 
 
 def found_there(cell: Any) -> str:
@@ -1110,10 +1116,10 @@ TRUTH = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0":
 
 def taxonomy_of(name: str, categories: Iterable[str]) -> Taxonomy:
     """SORRY-Bench's where all categories are of these, else one of these."""
-    met = dict.fromkeys(categories)
-    if set(met) <= set(sorry_bench().names):
+    names = dict.fromkeys(categories)
+    if set(names) <= set(sorry_bench().names):
         return sorry_bench()
-    return Taxonomy(name=name, categories=tuple(Category(name=one, domain="imported") for one in met))
+    return Taxonomy(name=name, categories=tuple(Category(name=category, domain="imported") for category in names))
 
 
 def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
@@ -1121,10 +1127,10 @@ def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
 
     Raises ConfigurationError: a group or parameter has a name that no arm could say.
     """
-    met = list(contexts)
-    if all(paper_parameters().problem(context) is None for context in met):
+    contexts_stated = list(contexts)
+    if all(paper_parameters().problem(context) is None for context in contexts_stated):
         return paper_parameters()
-    said = [stated(context.shown()) for context in met]
+    said = [stated(context.shown()) for context in contexts_stated]
     every = dict.fromkeys(one for names in said for one in names if one not in OPTIONAL)
     groups: dict[str, list[Parameter]] = {}
     try:
