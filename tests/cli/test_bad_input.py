@@ -135,6 +135,7 @@ BAD_COMMANDS = [
     (("report", "run", "--html", "full"), "cannot write full"),
     (("report", "run", "--html", "file/page.html"), "cannot write file/page.html: "),
     (("report", "run", "--benchmark", "other.json"), "other items or ratings; give the one that it was run on"),
+    (("judge", "demo", "--judge", "linear", "--limit", "2.5", "--out", "new"), "--limit is 2.5; it is a whole number"),
     (("paper", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
     (("paper", "other.json"), "row 1 has no judge's value"),
     (("paper", "renamed.json"), "renamed.json does not say how the judge was asked; give --elicitation"),

@@ -216,3 +216,11 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
     assert dict(strict.read_as.select("read_as", "replies").iter_rows()) == {"json": 2}
     assert "JSON as it was asked for" in strict.to_html()
     assert strict.unscored["items"].sum() == 6
+
+
+def test_a_protocol_asks_for_nothing_that_another_package_brings(words, monkeypatch):
+    monkeypatch.setattr("casewise.ask.elicitations.plugin_names", lambda _kind: ("likert",))
+    with served(FaultServer()) as server:
+        estimate = casewise.api.estimate("demo", "vllm/tiny", options=options_of(server, words))
+
+    assert estimate.n_asks == 2 * (1 + 3 + 1)

@@ -16,7 +16,7 @@ import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.api.evaluating import Report
-from casewise.ask.elicitations import AskOptions, how_asked, protocol_for
+from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.baselines import CallableJudge
@@ -470,7 +470,7 @@ def planned(
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        wanted = wanted or judge.elicitations
+        wanted = wanted or tuple(name for name in judge.elicitations if name in HOW_ASKED)
         times, again = protocol.repeats(wanted), protocol.asked_again
     return Plan.of(
         benchmark,

@@ -11,7 +11,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, RepeatArgumentError
+from cyclopts import (
+    App,
+    ArgumentCollection,
+    CycloptsError,
+    Group,
+    MissingArgumentError,
+    Parameter,
+    RepeatArgumentError,
+)
+from cyclopts.annotations import resolve_optional
 
 from casewise import __version__
 from casewise.cli.help import HELP
@@ -63,6 +72,19 @@ A new one is a function in `cli/` and a line here; its own help is its docstring
 
 EVERYWHERE = Group("With every command", sort_key=99)
 
+
+def refuse_fractions(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse 2.5 where a whole number is expected, which cyclopts would round to 2.
+
+    Raises ConfigurationError: the message names the option.
+    """
+    for argument in arguments:
+        hint = resolve_optional(argument.hint)
+        for token in argument.tokens if hint is int else ():
+            if "." in token.value:
+                raise ConfigurationError(f"{token.keyword or argument.name} is {token.value}; it is a whole number")
+
+
 app = App(
     name="casewise",
     help="Measure how often automated judges agree with people about whether a chatbot should answer.",
@@ -71,6 +93,7 @@ app = App(
     help_format="plaintext",
     help_formatter=HELP,
     default_parameter=Parameter(negative=()),
+    config=refuse_fractions,
     suppress_keyboard_interrupt=False,
     result_action="return_value",
     exit_on_error=False,

@@ -75,10 +75,18 @@ class Pilot:
     """Difference of their safe rates that the study should find."""
     queries: int | None = None
     """Number of queries. With it, compute the power; without it, the number."""
-    per_item: int | None = None
+    per_item: PositiveInt | None = None
     """Number of ratings of each item. Default: 21; with --people: 5."""
     per_annotator: int = 25
     """Number of items that each annotator rates."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two conditions. Raises ConfigurationError: they are not given."""
+        if self.conditions is None:
+            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
+        (pair,) = api.read_contrasts([self.conditions])
+        return pair
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,9 @@ class SharedWork:
     correlation: float = 0.6
     """Correlation of the judge's value with people's label of an item."""
 
+
+SHARED_WITH_PEOPLE = frozenset(("--groups", "--from", "--conditions", "--per-item", "--per-annotator"))
+"""Options of other questions that --people takes too."""
 
 Question = api.power.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
 
@@ -136,10 +147,8 @@ def study(
     seed
         Seed of the simulations.
     """
-    if people.people is not None:
-        show_answer(buys(people, effect, pilot, alpha=alpha, power=power, seed=seed), plot=plot, documents=documents)
-        return
     starts: dict[Question, object] = {
+        people: people.people,
         effect: effect.effect_size if effect.df is None else effect.df,
         two_rates: two_rates.p1,
         profile: profile.rates,
@@ -148,7 +157,8 @@ def study(
         shared: shared.half_width,
     }
     chosen = next((question for question, start in starts.items() if start is not None), effect)
-    if extra := [name for other in starts if other != chosen for name in set_in(other)]:
+    shared_options = SHARED_WITH_PEOPLE if chosen == people else frozenset()
+    if extra := [name for other in starts if other != chosen for name in set_in(other) if name not in shared_options]:
         raise ConfigurationError(
             f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} are of different questions: give those of one"
         )
@@ -156,15 +166,18 @@ def study(
     if crowd.design is not None:
         simulate(crowd, crowd.design, seed=seed, documents=documents)
         return
-    if pilot.from_ is not None:
-        if pilot.conditions is None:
-            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
-        (pair,) = api.read_contrasts([pilot.conditions])
-        planned = {
-            name: value for name, value in vars(pilot).items() if name not in ("from_", "conditions", "per_item")
-        }
-        planned["per_item"] = pilot.per_item or 21
-        answer = api.power.study(pilot.from_, pair, api.power.PlannedStudy(**planned, **how, seed=seed))
+    if people.people is not None:
+        answer = buys(people, effect, pilot, **how, seed=seed)
+    elif pilot.from_ is not None:
+        planned = api.power.PlannedStudy(
+            difference=pilot.difference,
+            queries=pilot.queries,
+            per_item=pilot.per_item or 21,
+            per_annotator=pilot.per_annotator,
+            **how,
+            seed=seed,
+        )
+        answer = api.power.study(pilot.from_, pilot.pair, planned)
     elif shared.half_width is not None:
         answer = api.power.labels(
             shared.half_width, items=shared.items, rate=shared.rate, correlation=shared.correlation
@@ -188,18 +201,12 @@ def buys(
     people: api.power.People, effect: Effect, pilot: Pilot, *, alpha: float, power: float, seed: int
 ) -> api.power.PowerAnswer:
     """Return the number of items that people can rate, and the smallest difference that this finds."""
-    ratings = None
-    if pilot.from_ is not None:
-        if pilot.conditions is None:
-            raise ConfigurationError("--from goes with --conditions, such as no_context:safe_revised")
-        (pair,) = api.read_contrasts([pilot.conditions])
-        ratings = api.power.pilot_ratings(pilot.from_, pair)
     return api.power.people(
         people,
         conditions=effect.groups,
         per_item=pilot.per_item or 5,
         per_annotator=pilot.per_annotator,
-        pilot=ratings,
+        pilot=None if pilot.from_ is None else api.power.pilot_ratings(pilot.from_, pilot.pair),
         alpha=alpha,
         power=power,
         seed=seed,

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from casewise import api
 from casewise.api.evaluating import parse_margins
@@ -44,7 +44,13 @@ if TYPE_CHECKING:
 # The keys of a run file: options of commands, by their names without hyphens.
 
 
-NOT_IN_A_FILE = frozenset(group.name for one in (HOW, WRITTEN) for group in one.group)  # type: ignore[union-attr]
+def heading_of(parameter: Parameter) -> str:
+    """Return the heading under which help shows an option."""
+    group: Any = parameter.group
+    return str(group[0].name)
+
+
+NOT_IN_A_FILE = frozenset(map(heading_of, (HOW, WRITTEN)))
 """Options of `run` itself, and places of single documents: pages of a run file have places of their own."""
 
 
@@ -56,17 +62,12 @@ def options_of(command: str, *, without: Sequence[str] = ()) -> dict[str, Argume
 
 
 def keyed(command: App, *, without: Sequence[str] = ()) -> dict[str, Argument]:
-    found = {}
-    for argument in command.assemble_argument_collection(parse_docstring=True):
-        if argument.show and group_of(argument) not in NOT_IN_A_FILE:
-            found[argument.name.lstrip("-").lower().replace("-", "_")] = argument
-    return {key: argument for key, argument in found.items() if key not in without}
-
-
-def group_of(argument: Argument) -> str:
-    """Return the heading under which help shows an option."""
-    group: Any = argument.parameter.group
-    return str(group[0].name)
+    arguments = {
+        argument.name.lstrip("-").lower().replace("-", "_"): argument
+        for argument in command.assemble_argument_collection(parse_docstring=True)
+        if argument.show and heading_of(argument.parameter) not in NOT_IN_A_FILE
+    }
+    return {key: argument for key, argument in arguments.items() if key not in without}
 
 
 def which_runs(*, judge: tuple[str, ...] = (), benchmark: tuple[str, ...] = ()) -> None:
@@ -131,7 +132,7 @@ def init(
     file
         A new TOML file.
     benchmark
-        A benchmark: demo, casebench, a folder, or a published JSON file. May be repeated.
+        A benchmark, as for casewise judge. May be repeated.
     judge
         Who judges, as for casewise judge. May be repeated.
     """
@@ -149,7 +150,7 @@ def run_file(file: Path, values: Mapping[str, Any]) -> str:
     """Return the text of a run file in which these keys are set."""
     lines, heading = [TITLE.format(file=file)], ""
     for key, argument in judge_keys().items():
-        group = group_of(argument)
+        group = heading_of(argument.parameter)
         if group != heading and group not in ("Arguments", "Parameters"):
             lines.append(f"\n# {group}")
         heading = group
@@ -214,7 +215,7 @@ def option(argument: Argument, value: Any, where: str) -> list[str]:
         if not isinstance(value, bool):
             raise ConfigurationError(f"{where} is {value!r}; it is true or false")
         name = argument.name if value else argument.name.replace("--", "--no-", 1)
-        return [name] if value or argument.field_info.default is None else []
+        return [] if value == argument.field_info.default else [name]
     each = value if several and isinstance(value, list) else [value]
     for one in each:
         if isinstance(one, bool) or type(one) not in {int: (int,), float: (int, float)}.get(kind, (str,)):
@@ -299,7 +300,7 @@ class RunFile:
     def gates(self) -> list[dict[str, Any]]:
         """The tables `[[gate]]`."""
         tables = self.tables.get("gate", [])
-        tables = [tables] if isinstance(tables, dict) else tables
+        tables = tables if isinstance(tables, list) else [tables]
         for place, table in enumerate(tables, 1):
             where = f"gate {place}: " if len(tables) > 1 else "gate."
             if not isinstance(table, dict):
@@ -323,6 +324,10 @@ class RunFile:
                 near = did_you_mean(baseline, self.judging["judge"])
                 raise ConfigurationError(
                     f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
+                )
+            if {baseline} == {*(listed(table["judge"]) if table.get("judge") else self.judging["judge"])}:
+                raise ConfigurationError(
+                    f"{where}baseline is {baseline!r}, and no other judge is compared with it; name another judge or baseline"
                 )
         return tables
 
@@ -397,9 +402,19 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     codes = [*reported(given, done), *gated(given, done)]
     if as_json():
         print_json(done)
-    raise SystemExit(
-        next((code for code in (ExitCode.NO, ExitCode.CANNOT_TELL, *codes) if code in codes), ExitCode.DONE)
-    )
+    raise SystemExit(worst(codes))
+
+
+def worst(codes: Sequence[int]) -> int:
+    """Return the exit code of several commands: a gate's no, else that it cannot tell, else the first that is not 0.
+
+    Examples
+    --------
+    >>> worst([0, 3, 1]), worst([0, 5, 3]), worst([0, 5, 0]), worst([])
+    (1, 3, 5, 0)
+    """
+    of_gates = [int(code) for code in (ExitCode.NO, ExitCode.CANNOT_TELL) if code in codes]
+    return next((code for code in (*of_gates, *codes) if code), ExitCode.DONE.value)
 
 
 def reported(given: RunFile, done: dict[str, Any]) -> Iterator[int]:
@@ -424,14 +439,12 @@ def gate_calls(given: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, 
     """Yield the benchmark, the judge and the arguments of each call of `casewise gate` that a table stands for."""
     tokens = given.gate_tokens(table, "")
     for source, of_judges in given.folders().items():
-        if source not in (table.get("benchmark") or [source]):
+        if source not in listed(table.get("benchmark") or source):
             continue
         baseline = table.get("baseline")
         held = [] if not baseline else [f"--baseline={of_judges.get(baseline, baseline)}"]
         for judge, folder in of_judges.items():
-            if judge in (
-                listed(table["judge"]) if table.get("judge") else [one for one in of_judges if one != baseline]
-            ):
+            if judge in listed(table["judge"]) if table.get("judge") else judge != baseline:
                 yield source, judge, [str(folder), *held, *tokens]
 
 

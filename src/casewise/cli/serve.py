@@ -291,10 +291,13 @@ def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) 
         capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
     )
     address = f"http://{host}:{port}"
+    asked_at = f"{address}/v1/decide"
+    shadow = " in shadow mode: every request passes" if options.shadow else ""
     announce(
-        f"the decider of {made.file.judge.name} is at {address}{' in shadow: everything is let through' * options.shadow}",
+        f"the decider of {made.file.judge.name} answers POST {asked_at}{shadow}",
         err=True,
         address=address,
+        decide=asked_at,
         judge=made.file.judge.name,
         decider=made.hash,
         shadow=options.shadow,

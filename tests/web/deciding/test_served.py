@@ -88,6 +88,7 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
         written = service.stderr.read().decode()
 
     assert said[0]["value"] == 0.9
+    assert f"answers POST http://127.0.0.1:{port}/v1/decide" in written
     assert "slowly" not in written
     assert "Traceback" not in written
 
