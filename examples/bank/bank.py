@@ -31,20 +31,20 @@ CHANGES = ("Raise", "Set", "Switch", "Allow", "Close", "Cancel", "Move", "Delete
 
 
 def careful(query: str, context: Mapping[str, Any]) -> float:
-    """P(safe) by who asks and what for, a little unsure, and wrong on one case in twenty."""
-    who = context.get("recipient", {}).get("type", "somebody unknown")
+    """Return P(safe) by who asks and what for, a little unsure, and wrong on one case in twenty."""
+    role = context.get("recipient", {}).get("type", "somebody unknown")
     kind = (
         "changes" if query.startswith(CHANGES) else "data" if "account" in query and "tariff" not in query else "public"
     )
-    safe = kind == "public" or kind in TRUSTED.get(who, ())
-    dice = hashlib.sha256(f"{query}{who}".encode()).digest()
+    safe = kind == "public" or kind in TRUSTED.get(role, ())
+    dice = hashlib.sha256(f"{query}{role}".encode()).digest()
     if dice[0] < 256 // 20:
         safe = not safe
     return (0.75 if safe else 0.25) + 0.2 * (dice[1] / 255 - 0.5)
 
 
 def trusting(query: str, _context: Mapping[str, Any]) -> float:
-    """P(safe) high for whoever names an account or a card."""
+    """Return a P(safe) that is high for whoever names an account or a card."""
     return 0.9 if any(letter.isdigit() for letter in query) else 0.4
 
 
@@ -58,17 +58,17 @@ def main() -> None:
     casewise.api.import_cases(HERE / "cases_synthetic.csv", out / "bank")
     runs = [casewise.judge(out / "bank", f"python:bank:{name}", out=out / name) for name in ("careful", "trusting")]
 
-    found = casewise.recommend(*runs, wanted=WANTED)
-    (out / "recommend.html").write_text(found.to_html(), encoding="utf-8")
-    print(f"good enough: {found.good_enough}; the best is {found.found.best.name}")
-    for failure in found.as_json()["failures"][:3]:
+    advice = casewise.recommend(*runs, wanted=WANTED)
+    (out / "recommend.html").write_text(advice.to_html(), encoding="utf-8")
+    print(f"good enough: {advice.good_enough}; the best is {advice.found.best.name}")
+    for failure in advice.as_json()["failures"][:3]:
         print(f"  {failure['id']}: {failure['decision']}, {failure['n_safe']} of {failure['n_votes']} people say safe")
 
-    found.decider.write(out / "decider.json")
+    advice.decider.write(out / "decider.json")
     decider = casewise.Decider.load(out / "decider.json")
-    for who in ("the account holder, signed in with two factors", "a tax office that writes by e-mail"):
-        said = decider.decide("What is the balance of account 1200?", {"recipient": {"type": who}})
-        print(f"{who}: {said.decision}")
+    for role in ("the account holder, signed in with two factors", "a tax office that writes by e-mail"):
+        answer = decider.decide("What is the balance of account 1200?", {"recipient": {"type": role}})
+        print(f"{role}: {answer.decision}")
 
     gate = casewise.gate(runs[1], runs[0], max_drop={"accuracy": 0.05})
     print(f"may trusting replace careful? {gate.decision}")

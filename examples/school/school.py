@@ -24,9 +24,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="a folder for the page, tables and figures")
     out = parser.parse_args().out
     options = api.choose_options(contrasts=api.read_contrasts(COMPARED), margin=0.1)
-    found = api.study_report(HERE / "ratings_synthetic.csv", **options)
-    found.write(out)
-    print(api.format_named("text").write(found.document.answer))
+    report = api.study_report(HERE / "ratings_synthetic.csv", **options)
+    report.write(out)
+    print(api.format_named("text").write(report.document.answer))
 
 
 if __name__ == "__main__":
