@@ -1,13 +1,16 @@
 """Reports how the documentation reads: `python scripts/prose.py [PAGE ...]`.
 
 For each hand-written page: its words, the mean length of its sentences and the share over 30 words, sentences that begin with
-a question word as their subject, and words that the glossary replaces. It is a report and fails nothing.
+a question word as their subject, and words that the glossary replaces. Without pages it also counts, for each room of the
+program, the docstrings whose first sentence is such a clause. It is a report and fails nothing; CI prints it.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,6 +85,20 @@ def hand_written() -> list[Path]:
     return [ROOT / "README.md", *(page for page in pages if page.name not in GENERATED)]
 
 
+def clauses_by_room() -> dict[str, tuple[int, int]]:
+    """Return the docstrings of each room of the program, and how many begin with a question word."""
+    docstrings: Counter[str] = Counter()
+    clauses: Counter[str] = Counter()
+    for path in sorted((ROOT / "src" / "casewise").rglob("*.py")):
+        room = path.relative_to(ROOT / "src" / "casewise").parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node)
+                docstrings[room] += text is not None
+                clauses[room] += text is not None and re.match(r"(?:What|Whether|How|Who|Whoever)\b", text) is not None
+    return {room: (count, clauses[room]) for room, count in docstrings.items() if count}
+
+
 def main() -> None:
     chosen = [Path(name).resolve() for name in sys.argv[1:]]
     rows = [row(page) for page in chosen or hand_written()]
@@ -89,6 +106,10 @@ def main() -> None:
     for name, count, mean, long, clauses, replaced in rows:
         print(f"{name:42} {count:6} {mean:5.1f} {long:5.0%} {clauses:5} {replaced:4}")
     print(f"{'in all':42} {sum(count for _, count, *_ in rows):6}")
+    if not chosen:
+        print(f"\n{'room':42} {'docstrings':>10} {'What':>5}")
+        for room, (count, clauses) in clauses_by_room().items():
+            print(f"{room:42} {count:10} {clauses:5}")
     for page in chosen:
         for sentence in sentences(page.read_text(encoding="utf-8")):
             if len(words(sentence)) > LONG or NOUN_CLAUSE.match(sentence):
