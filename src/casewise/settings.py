@@ -54,7 +54,7 @@ def from_environment(
     cannot be read, or the database is no file and no key is given.
     """
     environment = os.environ if environment is None else environment
-    database = database or environment.get("CASEWISE_DATABASE") or DEFAULT_DATABASE
+    database = database_named(database, environment)
     site_url = site_url or environment.get("CASEWISE_SITE_URL") or DEFAULT_SITE_URL
     key = environment.get("CASEWISE_SECRET_KEY") or kept_key(key_file(environment, database))
     return Settings(
@@ -62,6 +62,11 @@ def from_environment(
         secret_key=key,
         site_url=site_url.rstrip("/"),
     )
+
+
+def database_named(database: str | None = None, environment: Mapping[str, str] | None = None) -> str:
+    """Return the database that is named, else that of `CASEWISE_DATABASE`, else `casewise.db` here."""
+    return database or (environment or os.environ).get("CASEWISE_DATABASE") or DEFAULT_DATABASE
 
 
 def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:

@@ -5,6 +5,7 @@ import pytest
 import casewise
 from casewise import api
 from casewise.audits import AuditOptions
+from casewise.studies.rounds import init_study
 
 FEW = AuditOptions(splits=10, folds=5)
 
@@ -33,7 +34,7 @@ def test_what_is_made_of_a_run_prints_in_a_line(run):
 
 @pytest.mark.slow
 def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
-    api.studies.init("demo", to=tmp_path / "study.toml")
+    init_study("demo", path=tmp_path / "study.toml")
     demo = casewise.load("demo")
     report = run.report()
     made = {
@@ -42,7 +43,7 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
         "runs": report.runs,
         "comparison": casewise.compare(run, casewise.judge("demo", "constant:intended")),
         "item": api.look_at("demo", "1"),
-        "study": api.studies.check(tmp_path / "study.toml"),
+        "study": api.Study(tmp_path / "study.toml").plan(),
         "analysis": api.study_report("demo"),
         "queries": api.contexts.select("demo", draft="x", database=str(tmp_path / "x.db")),
         "judge": api.as_judge("fake/rehearsal", demo),

@@ -73,16 +73,16 @@ def test_the_same_words_to_one_query_are_read_once_and_count_for_both(tmp_path):
 def test_a_study_of_replies_is_written_with_its_sample_beside_it(replies, tmp_path):
     file = tmp_path / "study.toml"
     with pytest.raises(StudyError, match="--preset"):
-        init_replies(replies, to=file, preset="nope")
+        init_replies(replies, path=file, preset="nope")
     assert not (tmp_path / "study-replies").exists()
-    design = init_replies(replies, to=file, sample=30)
+    design = init_replies(replies, path=file, sample=30)
 
     assert (design.rates, design.conditions, design.ratings.per_item) == ("replies", ("reply",), 3)
     assert design.recruiter.kind == "invitation"
     assert stat.S_IMODE((tmp_path / "study-replies").stat().st_mode) == 0o700
     assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "study-replies").iterdir()} == {0o600}
     with pytest.raises(ConfigurationError, match="exists"):
-        init_replies(replies, to=file)
+        init_replies(replies, path=file)
 
 
 def test_what_people_said_in_an_export_becomes_labels_of_the_replies(replies, tmp_path):

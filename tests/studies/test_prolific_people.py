@@ -12,7 +12,8 @@ from tests.support.databases import empty_database
 from tests.support.prolific import stand_in
 from tests.support.study import SECRET, START, design
 
-from casewise import api, database
+from casewise import database
+from casewise.api import Study, StudyAtProlific
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.owner import delete_personal
@@ -37,7 +38,7 @@ def there(request, tmp_path):
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
     path = tmp_path / "study.toml"
     init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    place = {"study": path, "phase": "pilot", "database": url}
+    place = {"file": path, "phase": "pilot", "database": url}
     with database.open(str(place["database"])) as store, store.write() as connection:
         study = load_round(connection, open_plan(connection, read_plan(path), phase="pilot", now=START))
         assert study is not None
@@ -54,7 +55,7 @@ def events(place):
 
 def test_an_annotator_is_written_to_and_the_words_are_not_kept(prolific, there):
     who, place = there
-    api.prolific.message(who, "Thank you. Your code was wrong.", **place)
+    StudyAtProlific(**place).message(who, "Thank you. Your code was wrong.")
     assert prolific.messages == [
         {"recipient_id": "person-1", "study_id": "study-1", "body": "Thank you. Your code was wrong."}
     ]
@@ -65,18 +66,18 @@ def test_a_bonus_is_paid_once_whatever_becomes_of_the_answer(prolific, there):
     who, place = there
     prolific.breaks = "POST /bulk"
     with pytest.raises(StudyError, match="502"):
-        api.prolific.bonus(who, 1.5, **place)
+        StudyAtProlific(**place).bonus(who, 1.5)
     for why in ("", "another reason"):
         with pytest.raises(StudyError, match="an earlier bonus may have been paid"):
-            api.prolific.bonus(who, 1.5, why=why, **place)
+            StudyAtProlific(**place).bonus(who, 1.5, why=why)
     assert prolific.bonuses == {"bonus-0": "sub-1,1.50"}
     assert prolific.paid == ["bonus-0"]
 
     prolific.breaks = ""
-    api.prolific.bonus(who, 2, again=True, **place)
+    StudyAtProlific(**place).bonus(who, 2, again=True)
     assert prolific.paid == ["bonus-0", "bonus-1"]
     assert [kind for kind, _ in events(place)] == ["bonus begun", "bonus begun", "bonus paid"]
-    money, pay = api.studies.status(**place).monitor.money, read_plan(place["study"]).design.pay
+    money, pay = Study(**place).status().monitor.money, read_plan(place["file"]).design.pay
     assert money.spent == pytest.approx(3.5 * (1 + pay.fee_percent / 100))
 
 
@@ -85,18 +86,18 @@ def test_a_bonus_in_doubt_is_settled_by_what_somebody_saw_and_counts_accordingly
     prolific.breaks = "POST /bulk"
     for amount in (1, 2):
         with pytest.raises(StudyError, match="502"):
-            api.prolific.bonus(who, amount, again=True, **place)
+            StudyAtProlific(**place).bonus(who, amount, again=True)
     with pytest.raises(
         StudyError,
         match=r"several bonuses are in doubt \(bonus-0 \(1\.00\), bonus-1 \(2\.00\)\); choose one with --payment",
     ):
-        api.prolific.settle(who, paid=True, **place)
-    assert api.prolific.settle(who, paid=True, payment="bonus-0", **place) == 1
-    assert api.prolific.settle(who, paid=False, **place) == 2
-    fee = read_plan(place["study"]).design.pay.fee_percent
-    assert api.studies.status(**place).monitor.money.spent == pytest.approx(1 + fee / 100)
+        StudyAtProlific(**place).settle(who, paid=True)
+    assert StudyAtProlific(**place).settle(who, paid=True, payment="bonus-0") == 1
+    assert StudyAtProlific(**place).settle(who, paid=False) == 2
+    fee = read_plan(place["file"]).design.pay.fee_percent
+    assert Study(**place).status().monitor.money.spent == pytest.approx(1 + fee / 100)
     with pytest.raises(StudyError, match="was already paid a bonus; to pay another, add --again"):
-        api.prolific.bonus(who, 1, **place)
+        StudyAtProlific(**place).bonus(who, 1)
 
 
 def test_two_commands_at_once_pay_one_bonus(prolific, there):
@@ -105,7 +106,7 @@ def test_two_commands_at_once_pay_one_bonus(prolific, there):
 
     def pay(_number):
         try:
-            api.prolific.bonus(who, 1.5, **place)
+            StudyAtProlific(**place).bonus(who, 1.5)
         except StudyError as error:
             return str(error)
         return "paid"
@@ -122,55 +123,55 @@ def test_a_bonus_that_was_refused_is_not_spent_and_may_be_paid_later(prolific, t
     who, place = there
     prolific.has_no_money = True
     with pytest.raises(StudyError, match="the balance is too low"):
-        api.prolific.bonus(who, 1.5, **place)
-    assert api.studies.status(**place).monitor.money.spent == 0
+        StudyAtProlific(**place).bonus(who, 1.5)
+    assert Study(**place).status().monitor.money.spent == 0
     prolific.has_no_money = False
-    api.prolific.bonus(who, 1.5, **place)
+    StudyAtProlific(**place).bonus(who, 1.5)
     assert prolific.paid == ["bonus-1"]
     for wrong in (float("inf"), 0.004):
         with pytest.raises(StudyError, match=r"0\.01 or more"):
-            api.prolific.bonus(who, wrong, again=True, **place)
+            StudyAtProlific(**place).bonus(who, wrong, again=True)
 
 
 def test_what_may_have_been_done_is_not_to_be_repeated_blindly(prolific, there):
     who, place = there
     prolific.breaks = "P"
     with pytest.raises(StudyError, match=r"502.*check at Prolific before you repeat it"):
-        api.prolific.message(who, "hello", **place)
+        StudyAtProlific(**place).message(who, "hello")
     with pytest.raises(StudyError, match=r"502.*try again"):
-        api.prolific.set_places(12, prolific_study="study-1", **place)
+        StudyAtProlific(**place, prolific_study="study-1").set_places(12)
     assert len(prolific.messages) == 1
 
 
 def test_only_a_refusal_means_that_no_place_can_be_taken_away(prolific, there):
     prolific.places |= {"total_available_places": 500}
     _, place = there
-    api.studies.change_state(state="closed", **place)
+    Study(**place).set_state("closed")
     prolific.breaks = "PATCH"
     with pytest.raises(StudyError, match=r"502.*try again"):
-        api.prolific.fit_places(prolific_study="study-1", **place)
+        StudyAtProlific(**place, prolific_study="study-1").fit_places()
     assert prolific.paused == []
 
 
 def test_a_return_is_asked_for_and_a_second_request_is_told(prolific, there):
     who, place = there
-    api.prolific.ask_return(who, "The code did not fit", **place)
+    StudyAtProlific(**place).ask_return(who, "The code did not fit")
     assert prolific.returns == {"sub-1": ["The code did not fit"]}
     with pytest.raises(StudyError, match="requested already"):
-        api.prolific.ask_return(who, "again", **place)
+        StudyAtProlific(**place).ask_return(who, "again")
 
 
 def test_who_is_forgotten_or_unknown_cannot_be_written_to(prolific, there, monkeypatch):
     who, place = there
     with pytest.raises(StudyError, match="nobody"):
-        api.prolific.message("a0", "hello", **place)
+        StudyAtProlific(**place).message("a0", "hello")
     monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "another")
     with pytest.raises(ConfigurationError, match="did not accept"):
-        api.prolific.message(who, "hello", **place)
+        StudyAtProlific(**place).message(who, "hello")
     with database.open(str(place["database"])) as store, store.write() as connection:
         delete_personal(connection, who)
     with pytest.raises(StudyError, match="deleted"):
-        api.prolific.message(who, "hello", **place)
+        StudyAtProlific(**place).message(who, "hello")
     assert prolific.messages == []
 
 
@@ -183,7 +184,7 @@ def consents_now(place):
 def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, there):
     _, place = there
     consents_now(place)
-    found = api.prolific.fit_places(prolific_study="study-1", **place)
+    found = StudyAtProlific(**place, prolific_study="study-1").fit_places()
     needed = found.needed
 
     assert needed > 6
@@ -194,7 +195,7 @@ def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, the
         assert needed == people_needed(connection, study, now=later) - 1, "one is in the tutorial and has a place"
     assert prolific.places["total_available_places"] == found.after == 4 + needed
     prolific.places |= {"total_available_places": 500}
-    assert api.prolific.fit_places(prolific_study="study-1", **place).after == 4 + needed
+    assert StudyAtProlific(**place, prolific_study="study-1").fit_places().after == 4 + needed
     assert prolific.places["total_available_places"] == 4 + needed
 
 
@@ -202,7 +203,7 @@ def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_nee
     _, place = there
     prolific.lets_shrink = False
     prolific.places |= {"total_available_places": 500}
-    found = api.prolific.fit_places(prolific_study="study-1", **place)
+    found = StudyAtProlific(**place, prolific_study="study-1").fit_places()
     assert (found.after, found.paused) == (500, False)
     assert "can only be increased" in found.why
     assert prolific.paused == []
@@ -210,37 +211,36 @@ def test_where_no_place_can_be_taken_away_the_study_is_paused_once_nobody_is_nee
     with database.open(str(place["database"])) as store, store.write() as connection:
         connection.execute(update(tables.slots).values(holder_id=there[0]))
         connection.execute(update(tables.annotators).values(lease_until=None))
-    found = api.prolific.fit_places(prolific_study="study-1", **place)
+    found = StudyAtProlific(**place, prolific_study="study-1").fit_places()
     assert (found.needed, found.paused) == (0, True)
     assert prolific.paused == ["study-1 PAUSE"]
-    assert not api.prolific.fit_places(prolific_study="study-1", **place).started
+    assert not StudyAtProlific(**place, prolific_study="study-1").fit_places().started
 
     with database.open(str(place["database"])) as store, store.write() as connection:
         connection.execute(update(tables.slots).values(holder_id=None))
-    assert api.prolific.fit_places(prolific_study="study-1", **place).started
+    assert StudyAtProlific(**place, prolific_study="study-1").fit_places().started
     assert prolific.status == "ACTIVE"
 
 
 def test_a_closed_round_needs_nobody_and_of_a_paused_one_no_place_is_set(prolific, there):
     _, place = there
-    api.studies.change_state(state="paused", **place)
+    Study(**place).set_state("paused")
     with pytest.raises(StudyError, match="the round is paused"):
-        api.prolific.fit_places(prolific_study="study-1", **place)
+        StudyAtProlific(**place, prolific_study="study-1").fit_places()
     assert prolific.places["total_available_places"] == 10
-    api.studies.change_state(state="closed", **place)
-    found = api.prolific.fit_places(prolific_study="study-1", **place)
+    Study(**place).set_state("closed")
+    found = StudyAtProlific(**place, prolific_study="study-1").fit_places()
     assert (found.needed, prolific.places["total_available_places"]) == (0, 4)
 
 
 def test_a_rounds_people_go_into_a_group_that_is_kept_out(prolific, there):
     _, place = there
-    place = dict(place)
-    assert api.prolific.keep_out("w1", place.pop("study"), **place) == (1, "group-0")
+    assert StudyAtProlific(**place).keep_out("w1") == (1, "group-0")
     for admitted in ((), ("person-2",)):
         joins(there[1], *admitted)
-        assert api.prolific.keep_out("w1", there[1]["study"], **place)[1] == "group-0"
+        assert StudyAtProlific(**place).keep_out("w1")[1] == "group-0"
     assert prolific.groups == {"group-0": ["person-1", "person-2"]}
-    assert api.prolific.keep_out("w1", there[1]["study"], again=True, **place) == (2, "group-1")
+    assert StudyAtProlific(**place).keep_out("w1", again=True) == (2, "group-1")
 
 
 def joins(place, *people):
@@ -256,29 +256,29 @@ def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(proli
     site = {**place, "site_url": "https://study.uni.edu"}
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
-        api.prolific.create(**site)
+        StudyAtProlific(**site).create()
     prolific.breaks = "POST /studies"
     with pytest.raises(StudyError, match="502"):
-        api.prolific.create(**site)
+        StudyAtProlific(**site).create()
     prolific.breaks = ""
     with pytest.raises(StudyError, match=r"a study was started for this round.*check there, and add --again"):
-        api.prolific.create(**site)
+        StudyAtProlific(**site).create()
     assert len(prolific.created) == 1
-    assert api.prolific.create(again=True, **site)[0] == "study-2"
+    assert StudyAtProlific(**site).create(again=True)[0] == "study-2"
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
-        api.prolific.create(again=True, **site)
+        StudyAtProlific(**site).create(again=True)
     with pytest.raises(StudyError, match="already has the study study-2 at the recruiter"):
-        api.prolific.create(**site)
+        StudyAtProlific(**site).create()
     assert len(prolific.created) == 2
 
 
 def test_how_many_people_are_left_is_asked_with_the_filters_of_the_design(prolific, there):
-    assert api.prolific.eligible(there[1]["study"]) == 1234
+    assert StudyAtProlific(there[1]["file"]).eligible() == 1234
     assert {one["filter_id"] for one in prolific.counted} == {"age", "approval_rate", "approval_numbers"}
 
 
 def test_a_busy_recruiter_is_said_to_be(prolific, there):
     prolific.busy = 1
     with pytest.raises(StudyError, match="429"):
-        api.prolific.eligible(there[1]["study"])
+        StudyAtProlific(there[1]["file"]).eligible()

@@ -9,7 +9,8 @@ from tests.support.databases import empty_database
 from tests.support.prolific import stand_in
 from tests.support.study import RIGHT, SECRET, START, design, opened
 
-from casewise import api, database
+from casewise import database
+from casewise.api import StudyAtProlific
 from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
@@ -17,6 +18,7 @@ from casewise.studies.answers import Given, next_page, take_answer
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import delete_personal, overview
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
+from casewise.studies.prolific import SETTLED
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import init_study, note_at_recruiter
 
@@ -73,7 +75,7 @@ def place(request, tmp_path):
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
     path = tmp_path / "study.toml"
     init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    return {"study": path, "database": url}
+    return {"file": path, "database": url}
 
 
 @pytest.fixture
@@ -144,9 +146,9 @@ def crowd(place, study, prolific):
 
 
 def test_every_state_is_listed_with_what_to_do(prolific, place, crowd):
-    lines = api.prolific.reconcile(**place)
+    lines = StudyAtProlific(**place).reconcile()
     assert {line.submission.id: line.action for line in lines if line.submission} == crowd
-    settled = {line.submission.id for line in lines if line.submission and line.advice == api.prolific.SETTLED}
+    settled = {line.submission.id for line in lines if line.submission and line.advice == SETTLED}
     assert "s-completed-approved" in settled
     assert "s-screened_out-screened_out" in settled
     assert "s-completed-rejected" not in settled
@@ -164,7 +166,7 @@ def run(monkeypatch, capsys, *words):
 
 
 def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, crowd, monkeypatch, capsys):
-    words = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]))
+    words = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]))
     assert run(monkeypatch, capsys, *words, "--no")[0] == 0
     assert (prolific.paid, prolific.returns, prolific.approved) == ([], {}, [])
 
@@ -186,7 +188,9 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
     run(monkeypatch, capsys, *words, "--yes")
     assert (prolific.approved, prolific.paid) == once
     assert sorted(prolific.returns) == [f"s-{name}" for name in sorted(screened) if name.endswith("review")]
-    assert not [line for line in api.prolific.reconcile(**place) if line.action not in (None, "decide", "ask return")]
+    assert not [
+        line for line in StudyAtProlific(**place).reconcile() if line.action not in (None, "decide", "ask return")
+    ]
 
     with database.open(str(place["database"])) as store, store.read() as connection:
         stages = overview(connection, study).stages
@@ -202,13 +206,13 @@ def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific,
         comes(connection, study, "good", "completed")
     for name, status in (("late", "TIMED-OUT"), ("good", "AWAITING REVIEW")):
         prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "NOCODE"}
-    lines = {line.submission.id: line for line in api.prolific.reconcile(**place) if line.submission}
+    lines = {line.submission.id: line for line in StudyAtProlific(**place).reconcile() if line.submission}
     assert "without the right code" in lines["s-good"].advice
     code, _ = run(
-        monkeypatch, capsys, "prolific", "reconcile", str(place["study"]), "--database", str(place["database"]), "--yes"
+        monkeypatch, capsys, "prolific", "reconcile", str(place["file"]), "--database", str(place["database"]), "--yes"
     )
     assert (code, prolific.approved, prolific.bonuses) == (0, ["s-good"], {"bonus-0": "s-late,4.00"})
-    assert Counter(line.advice for line in api.prolific.reconcile(**place)) == {api.prolific.SETTLED: 2}
+    assert Counter(line.advice for line in StudyAtProlific(**place).reconcile()) == {SETTLED: 2}
     with database.open(str(place["database"])) as store, store.read() as connection:
         spent = monitor(connection, study, now=datetime.now(UTC)).money.spent
     assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
@@ -220,7 +224,7 @@ def test_one_that_is_refused_stops_no_other(prolific, place, study, monkeypatch,
             comes(connection, study, name, "completed")
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
     prolific.breaks = "POST /submissions/s-one"
-    words = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]), "--yes")
+    words = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]), "--yes")
     code, printed = run(monkeypatch, capsys, *words)
     assert (code, sorted(prolific.approved)) == (1, ["s-one", "s-two"]), (
         "the answer to the first was lost, and it was done"
@@ -237,7 +241,7 @@ def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(
     with database.open(str(place["database"])) as store, store.write() as connection:
         comes(connection, study, "skips", "too_many_skips")
     prolific.submissions["s-skips"] = {"participant_id": "p-skips", "status": "AWAITING REVIEW"}
-    where = ("prolific", "reconcile", str(place["study"]), "--database", str(place["database"]))
+    where = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]))
     assert run(monkeypatch, capsys, *where, *words)[0] == 0
     assert prolific.approved == approved
 
@@ -261,7 +265,7 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
         }
 
     def lines():
-        found = api.prolific.reconcile(**place)
+        found = StudyAtProlific(**place).reconcile()
         return {line.submission.id if line.submission else "none": (line.action, line.advice) for line in found}
 
     listed = lines()
@@ -285,25 +289,25 @@ def test_a_list_that_breaks_off_is_not_taken_for_all(prolific, place, study):
     prolific.submissions["one"] = {"participant_id": "x", "status": "ACTIVE"}
     prolific.breaks = "GET /submissions"
     with pytest.raises(StudyError, match="502"):
-        api.prolific.reconcile(**place)
+        StudyAtProlific(**place).reconcile()
     prolific.breaks = ""
     prolific.loses = 1
     with pytest.raises(StudyError, match="did not list all"):
-        api.prolific.reconcile(**place)
+        StudyAtProlific(**place).reconcile()
 
 
 def test_the_study_is_put_in_a_project_of_the_workspace(prolific, place, study):
     prolific.projects = {"w1": {"a": "Tea"}, "w2": {"b": "One", "c": "Two", "d": "Three"}}
-    site = {**place, "site_url": "https://study.uni.edu", "again": True}
-    api.prolific.create(workspace="w1", **site)
-    api.prolific.create(workspace="w2", project="d", **site)
-    api.prolific.create(project="e", **site)
-    api.prolific.create(**site)
+    recruiting = StudyAtProlific(**place, site_url="https://study.uni.edu")
+    recruiting.create(workspace="w1", again=True)
+    recruiting.create(workspace="w2", project="d", again=True)
+    recruiting.create(project="e", again=True)
+    recruiting.create(again=True)
     assert [made.get("project") for made in prolific.created] == ["a", "d", "e", None]
     for wrong in (None, "a"):
         with pytest.raises(StudyError, match=r"--project: b \(One\), c \(Two\), d \(Three\)"):
-            api.prolific.create(workspace="w2", project=wrong, **site)
-    assert api.prolific.publish(**place) == "study-4"
+            recruiting.create(workspace="w2", project=wrong, again=True)
+    assert StudyAtProlific(**place).publish() == "study-4"
     assert prolific.paused == ["study-4 PUBLISH"]
 
 
@@ -311,5 +315,5 @@ def test_without_a_study_on_record_its_id_is_asked_for(prolific, place):
     with database.open(str(place["database"])) as store:
         opened(store)
     with pytest.raises(StudyError, match="no study at Prolific is on record for the main round"):
-        api.prolific.publish(**place)
-    assert api.prolific.publish(prolific_study="mine", **place) == "mine"
+        StudyAtProlific(**place).publish()
+    assert StudyAtProlific(**place, prolific_study="mine").publish() == "mine"

@@ -1,4 +1,4 @@
-from . import contexts, databases, deciding, power, prolific, replying, studies
+from . import contexts, deciding, power, prolific, replying, studies
 from .analysing import (
     choose_options,
     read_contrasts,
@@ -135,7 +135,9 @@ from .judging import (
     read_reply,
     try_connection,
 )
+from .prolific import StudyAtProlific
 from .replying import Replies, before_collecting, collect, grade
+from .studies import Study
 
 __all__ = [
     "FORMATS",
@@ -187,6 +189,8 @@ __all__ = [
     "RunProgress",
     "RunSummary",
     "Selection",
+    "Study",
+    "StudyAtProlific",
     "Table",
     "Viewed",
     "Watch",
@@ -209,7 +213,6 @@ __all__ = [
     "compare",
     "contexts",
     "convert",
-    "databases",
     "deciding",
     "default_folder",
     "elicitations_named",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from casewise.api.databases import opened
+from casewise import database as databases
 from casewise.contexts.drafts import (
     Draft,
     SelectedQueries,
@@ -118,7 +118,7 @@ def select(
         unmoved = unmoved_in(queries)
         read = [query for query in read if query.id not in unmoved]
     chosen = select_queries(read, categories, per_category=per_category, rng=np.random.default_rng(seed))
-    with opened(database) as store, store.write() as connection:
+    with databases.open(database) as store, store.write() as connection:
         create_draft(
             connection,
             draft or Path(queries).stem.lower(),
@@ -292,7 +292,7 @@ def loaded(
 
 @contextmanager
 def draft_named(name: str, database: str | None) -> Iterator[tuple[Database, Draft]]:
-    with opened(database) as store:
+    with databases.open(database) as store:
         with store.read() as connection:
             found = find_draft(connection, name)
         yield store, found
@@ -300,7 +300,7 @@ def draft_named(name: str, database: str | None) -> Iterator[tuple[Database, Dra
 
 def status(draft: str, *, database: str | None = None) -> ReviewStatistics:
     """Return the state of each context, the agreement of the reviewers, and the amount that they changed."""
-    with opened(database) as store, store.read() as connection:
+    with databases.open(database) as store, store.read() as connection:
         return review_statistics(connection, find_draft(connection, draft))
 
 
@@ -313,5 +313,5 @@ def release(draft: str, *, options: ReleaseOptions, out: str | Path | None = Non
         The new folder; by default `DRAFT-VERSION`.
     """
     folder = Path(out) if out is not None else Path(f"{draft}-{options.version}")
-    with opened(database) as store, store.read() as connection:
+    with databases.open(database) as store, store.read() as connection:
         return write_release(connection, find_draft(connection, draft), folder, options=options, now=datetime.now(UTC))

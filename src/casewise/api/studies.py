@@ -14,8 +14,8 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from casewise import database as databases
 from casewise.api.benchmarks import Source
-from casewise.api.databases import opened
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
@@ -25,17 +25,11 @@ from casewise.reports.study import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.storage.files import for_owner_alone
-from casewise.studies.answers import restore as take_in_again
-from casewise.studies.answers import void as leave_out
-from casewise.studies.design import NOBODY, PRESETS, Contact, Design, RatedThing, read_design
-from casewise.studies.export import Exported
-from casewise.studies.export import deposit as write_deposit
-from casewise.studies.export import export as write_export
+from casewise.studies import answers, owner
+from casewise.studies.design import NOBODY, PRESETS, Contact, Design, read_design
+from casewise.studies.export import Exported, deposit, export
 from casewise.studies.monitor import Monitor, keep_up, monitor
-from casewise.studies.owner import Amendment, Overview, amend, amendment_of
-from casewise.studies.owner import forget as forget_person
-from casewise.studies.people import Vault, derived_key
-from casewise.studies.people import annotator as find_annotator
+from casewise.studies.people import Vault, annotator, derived_key
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.rounds import (
     Phase,
@@ -53,40 +47,11 @@ from casewise.studies.rounds import (
     set_state,
 )
 
-__all__ = [
-    "NOBODY",
-    "Amendment",
-    "Contact",
-    "Monitor",
-    "OpenRound",
-    "Overview",
-    "RoundState",
-    "RoundStatus",
-    "StudyPlan",
-    "StudyRound",
-    "amending",
-    "change_state",
-    "check",
-    "deposit",
-    "export",
-    "forget",
-    "freeze",
-    "init",
-    "init_replies",
-    "invite",
-    "open_main",
-    "pilot",
-    "restore",
-    "status",
-    "study_round",
-    "void",
-]
-
 
 def init_replies(
     replies: str | Path,
     *,
-    to: Path,
+    path: Path,
     sample: int = 200,
     seed: int = 1,
     benchmark: Source | None = None,
@@ -96,73 +61,27 @@ def init_replies(
 ) -> Design:
     """Write a study in which people say what a random, stratified sample of a chatbot's replies does.
 
-    The sample lies beside `to`, as a benchmark folder that only its owner may read. The study's export is what
+    The sample lies beside `path`, as a benchmark folder that only its owner may read. The study's export is what
     `casewise report --grader-labels` takes.
 
     Raises
     ------
     ConfigurationError
-        There is something at `to`, or beside it where the sample should lie.
+        There is something at `path`, or beside it where the sample should lie.
     DataError
         There are no replies with words.
     StudyError
         There is no such preset.
     """
-    folder = to.with_name(f"{to.stem}-replies")
-    if to.exists() or folder.exists():
-        raise ConfigurationError(f"{to if to.exists() else folder} exists; choose another place with --to")
-    known = one_of(preset, PRESETS, "--preset", error=StudyError)
+    folder = path.with_name(f"{path.stem}-replies")
+    if path.exists() or folder.exists():
+        raise ConfigurationError(f"{path if path.exists() else folder} exists; choose another place with --to")
+    one_of(preset, PRESETS, "--preset", error=StudyError)
     whole = find_benchmark(read_replies(Path(replies)), benchmark)
-    drawn = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
+    sampled = replies_to_label(Path(replies), whole, n=sample, rng=np.random.default_rng(seed))
     with for_owner_alone():
-        write_benchmark(drawn, folder)
-    return init(str(folder), preset=known, to=to, name=name, contact=contact, rates="replies")
-
-
-def init(
-    benchmark: str,
-    *,
-    preset: str = "lab",
-    to: Path,
-    name: str | None = None,
-    contact: Contact = NOBODY,
-    rates: RatedThing = "requests",
-    people: int | None = None,
-) -> Design:
-    """Write a commented `study.toml`; `contact` is whom annotators can write to, `people` how many there are.
-
-    Raises
-    ------
-    StudyError
-        There is no such preset, or so few people cannot rate every item once.
-    """
-    known, today = one_of(preset, PRESETS, "--preset", error=StudyError), datetime.now(UTC).date()
-    return init_study(
-        benchmark, preset=known, name=name, path=to, today=today, contact=contact, rates=rates, people=people
-    )
-
-
-def check(study: str | Path) -> StudyPlan:
-    """Validate a study. The plan's `estimate` holds its needs and costs."""
-    return read_plan(Path(study))
-
-
-def freeze(study: str | Path) -> Path:
-    """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
-    return freeze_plan(read_plan(Path(study)), at=datetime.now(UTC))
-
-
-def deposit(study: str | Path, to: str | Path) -> Path:
-    """Write a package for a registry: preregistration, frozen plan, texts, codebook and analysis, as a folder or `.zip`.
-
-    Raises
-    ------
-    StudyError
-        The study is not frozen.
-    ConfigurationError
-        There is something at `to` already.
-    """
-    return write_deposit(read_plan(Path(study)), Path(to))
+        write_benchmark(sampled, folder)
+    return init_study(str(folder), preset=preset, path=path, name=name, contact=contact, rates="replies")
 
 
 @dataclass(frozen=True)
@@ -174,29 +93,13 @@ class OpenRound:
     url: str
 
 
-def pilot(
-    study: str | Path,
-    *,
-    queries: int = 10,
-    per_item: int = 2,
-    database: str | None = None,
-    site_url: str | None = None,
-) -> OpenRound:
-    """Open a small round with a box for remarks; its people are kept out of the main study."""
-    plan = pilot_of(read_plan(Path(study)), queries=queries, per_item=per_item)
-    return open_round(plan, "pilot", database=database, site_url=site_url)
+@dataclass(frozen=True)
+class RoundStatus:
+    """The progress of a round."""
 
-
-def open_main(study: str | Path, *, database: str | None = None, site_url: str | None = None) -> OpenRound:
-    """Open the main round of a frozen study."""
-    return open_round(read_plan(Path(study)), "main", database=database, site_url=site_url)
-
-
-def open_round(plan: StudyPlan, phase: Phase, *, database: str | None, site_url: str | None) -> OpenRound:
-    settings = from_environment(database=database, site_url=site_url)
-    with opened(settings.database) as store, store.write() as connection:
-        study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
-    return OpenRound(plan, phase, f"{settings.site_url}/study/{study_id}")
+    round: Round
+    state: RoundState
+    monitor: Monitor
 
 
 @dataclass(frozen=True)
@@ -218,164 +121,168 @@ class StudyRound:
         return Vault(self.settings.secret_key)
 
 
-@contextmanager
-def study_round(
-    study: str | Path, phase: str, *, database: str | None = None, site_url: str | None = None
-) -> Iterator[StudyRound]:
-    """The round of this phase of the study whose file is given.
-
-    Raises
-    ------
-    StudyError
-        There is no such phase, or no such round in the database.
-    """
-    known: Phase = one_of(phase, get_args(Phase), "--phase", error=StudyError)
-    settings = from_environment(database=database, site_url=site_url)
-    with opened(settings.database) as store:
-        name = read_design(Path(study)).name
-        with store.read() as connection:
-            found = find_round(connection, name, phase=known)
-        if found is None:
-            kept = f"--database {shlex.quote(database or 'rehearsal.db')}"
-            begun = {
-                "main": f"; begin one with: casewise study open {study}",
-                "pilot": f"; begin one with: casewise study open --pilot {study}",
-                "rehearsal": f": one stays only where a database is given. Type: casewise study rehearse {study} {kept}, and "
-                f"then this command with --phase rehearsal {kept}",
-            }
-            raise StudyError(f"{name} has no {phase} round in this database{begun[phase]}")
-        yield StudyRound(settings, store, found)
-
-
-def invite(
-    study: str | Path,
-    *,
-    people: int = 1,
-    phase: str = "main",
-    database: str | None = None,
-    site_url: str | None = None,
-) -> Iterator[str]:
-    """Invitation links, one for each person."""
-    with study_round(study, phase, database=database, site_url=site_url) as there:
-        key = derived_key(there.settings.secret_key, f"invitations {there.round.id}")
-        yield from (f"{there.url}?participant={new_invitation(key)}" for _ in range(people))
-
-
 @dataclass(frozen=True)
-class RoundStatus:
-    """The progress of a round."""
+class Study:
+    """A study by its file, and its round of one phase in a database.
 
-    round: Round
-    state: RoundState
-    monitor: Monitor
-
-    @property
-    def overview(self) -> Overview:
-        """The progress of each condition."""
-        return self.monitor.overview
-
-
-def status(study: str | Path, *, phase: str = "main", database: str | None = None) -> RoundStatus:
-    """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
-    with study_round(study, phase, database=database) as there:
-        now = datetime.now(UTC)
-        with there.store.write() as connection:
-            keep_up(connection, there.round, now=now)
-        with there.store.read() as connection:
-            state, seen = round_state(connection, there.round.id), monitor(connection, there.round, now=now)
-    return RoundStatus(there.round, state, seen)
-
-
-@contextmanager
-def amending(
-    study: str | Path, *, why: str, phase: str = "main", database: str | None = None
-) -> Iterator[tuple[Amendment, Callable[[], None]]]:
-    """Yield the effect of the changed `study.toml` on the running round, and a function that applies it.
-
-    Raises
-    ------
-    StudyError
-        There are not more ratings an item, something else is changed, or the round is not paused.
+    Whatever is asked of the round raises `StudyError` where there is no such phase, or no such round in the database.
     """
-    plan = read_plan(Path(study))
-    with study_round(study, phase, database=database) as there:
-        with there.store.write() as connection:
-            keep_up(connection, there.round, now=datetime.now(UTC))  # as `status`: both count the same slots as open
-            found = amendment_of(connection, there.round, plan, now=datetime.now(UTC))
 
-        def go_on() -> None:
-            with there.store.write() as connection:
-                amend(connection, there.round, found, why=why, by="owner", now=datetime.now(UTC))
+    file: str | Path = "study.toml"
+    phase: str = "main"
+    """`pilot`, `main`, `rehearsal` or `preview`."""
+    database: str | None = None
+    """An SQLite file or `postgresql://…`; by default `CASEWISE_DATABASE`, else `casewise.db` here."""
+    site_url: str | None = None
+    """The web app's address in a browser; by default `CASEWISE_SITE_URL`."""
 
-        yield found, go_on
+    def plan(self) -> StudyPlan:
+        """Return the validated study. The plan's `estimate` holds its needs and costs."""
+        return read_plan(Path(self.file))
 
+    def freeze(self) -> Path:
+        """Fix contrasts, exclusions, stopping and label policy; reports mark every later departure."""
+        return freeze_plan(self.plan(), at=datetime.now(UTC))
 
-def change_state(
-    study: str | Path,
-    state: RoundState,
-    *,
-    phase: str = "main",
-    database: str | None = None,
-    wait: Callable[[float], object] = time.sleep,
-) -> Round:
-    """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.
+    def deposit(self, to: str | Path) -> Path:
+        """Write a package for a registry: preregistration, frozen plan, texts, codebook and analysis, as a folder or `.zip`.
 
-    After an amendment, opening waits until every server has read it: `wait` is called with the seconds.
-    """
-    with study_round(study, phase, database=database) as there:
-        if state == "open":
-            with there.store.read() as connection:
-                wait_s = seconds_to_wait(connection, there.round.id, now=datetime.now(UTC))
-            if wait_s:
-                wait(wait_s)
-        with there.store.write() as connection:
-            set_state(connection, there.round.id, state, by="owner", now=datetime.now(UTC))
-    return there.round
+        Raises
+        ------
+        StudyError
+            The study is not frozen.
+        ConfigurationError
+            There is something at `to` already.
+        """
+        return deposit(self.plan(), Path(to))
 
+    def open(self) -> OpenRound:
+        """Open the main round of a frozen study."""
+        return self._open(self.plan(), "main")
 
-def void(annotator: str, *, why: str, study: str | Path, phase: str = "main", database: str | None = None) -> int:
-    """Leave out an annotator's ratings; how many slots are open again.
+    def pilot(self, *, queries: int = 10, per_item: int = 2) -> OpenRound:
+        """Open a small round with a box for remarks; its people are kept out of the main study."""
+        return self._open(pilot_of(self.plan(), queries=queries, per_item=per_item), "pilot")
 
-    Raises
-    ------
-    StudyError
-        Nobody in this round has that number.
-    """
-    with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        somebody(connection, there.round, annotator)
-        return leave_out(connection, there.round, annotator, why=why, by="owner", now=datetime.now(UTC))
+    def _open(self, plan: StudyPlan, phase: Phase) -> OpenRound:
+        settings = from_environment(database=self.database, site_url=self.site_url)
+        with databases.open(settings.database) as store, store.write() as connection:
+            study_id = open_plan(connection, plan, phase=phase, now=datetime.now(UTC))
+        return OpenRound(plan, phase, f"{settings.site_url}/study/{study_id}")
 
+    @contextmanager
+    def round(self) -> Iterator[StudyRound]:
+        """Open the database and yield the round of this phase."""
+        phase: Phase = one_of(self.phase, get_args(Phase), "--phase", error=StudyError)
+        settings = from_environment(database=self.database, site_url=self.site_url)
+        with databases.open(settings.database) as store:
+            name = read_design(Path(self.file)).name
+            with store.read() as connection:
+                study = find_round(connection, name, phase=phase)
+            if study is None:
+                option = f"--database {shlex.quote(self.database or 'rehearsal.db')}"
+                advice = {
+                    "main": f"; begin one with: casewise study open {self.file}",
+                    "pilot": f"; begin one with: casewise study open --pilot {self.file}",
+                    "rehearsal": f": one stays only where a database is given. Type: casewise study rehearse {self.file} {option}, "
+                    f"and then this command with --phase rehearsal {option}",
+                }
+                raise StudyError(f"{name} has no {phase} round in this database{advice[phase]}")
+            yield StudyRound(settings, store, study)
 
-def restore(annotator: str, *, why: str, study: str | Path, phase: str = "main", database: str | None = None) -> int:
-    """Take in again somebody who was left out; how many of their ratings count, for their items still have room.
+    def invite(self, people: int = 1) -> list[str]:
+        """Return invitation links, one for each person."""
+        with self.round() as here:
+            key = derived_key(here.settings.secret_key, f"invitations {here.round.id}")
+            return [f"{here.url}?participant={new_invitation(key)}" for _ in range(people)]
 
-    Raises
-    ------
-    StudyError
-        Nobody in this round has that number.
-    """
-    with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        somebody(connection, there.round, annotator)
-        return take_in_again(connection, there.round, annotator, why=why, by="owner", now=datetime.now(UTC))
+    def status(self) -> RoundStatus:
+        """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
+        with self.round() as here:
+            now = datetime.now(UTC)
+            with here.store.write() as connection:
+                keep_up(connection, here.round, now=now)
+            with here.store.read() as connection:
+                state = round_state(connection, here.round.id)
+                return RoundStatus(here.round, state, monitor(connection, here.round, now=now))
 
+    @contextmanager
+    def amending(self, *, why: str) -> Iterator[tuple[owner.Amendment, Callable[[], None]]]:
+        """Yield the effect of the changed `study.toml` on the running round, and a function that applies it.
 
-def somebody(connection: Connection, study: Round, annotator: str) -> None:
-    who = find_annotator(connection, annotator)
-    if who is None or who.study_id != study.id:
-        raise StudyError(f"nobody in {study.name} ({study.phase}) has the number {annotator!r}")
+        Raises
+        ------
+        StudyError
+            There are not more ratings an item, something else is changed, or the round is not paused.
+        """
+        plan = self.plan()
+        with self.round() as here:
+            with here.store.write() as connection:
+                keep_up(connection, here.round, now=datetime.now(UTC))  # as `status`: both count the same slots as open
+                amendment = owner.amendment_of(connection, here.round, plan, now=datetime.now(UTC))
 
+            def apply() -> None:
+                with here.store.write() as connection:
+                    owner.amend(connection, here.round, amendment, why=why, by="owner", now=datetime.now(UTC))
 
-def forget(who: str, *, study: str | Path, phase: str = "main", database: str | None = None) -> bool:
-    """Delete what is known about a person; whether their ratings went with it, as they do until the stated date."""
-    with study_round(study, phase, database=database) as there, there.store.write() as connection:
-        return forget_person(connection, there.round, who, vault=there.vault, by="owner", now=datetime.now(UTC))
+            yield amendment, apply
 
+    def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
+        """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.
 
-def export(folder: str | Path, *, study: str | Path, phase: str = "main", database: str | None = None) -> Exported:
-    """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
-    plan = read_plan(Path(study))
-    whose = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
-    with whose, study_round(study, phase, database=database) as there, there.store.read() as connection:
-        made = write_export(connection, there.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
-        write_exported_model(made.folder)
-    return made
+        After an amendment, opening waits until every server has read it: `wait` is called with the seconds.
+        """
+        with self.round() as here:
+            if state == "open":
+                with here.store.read() as connection:
+                    wait_s = seconds_to_wait(connection, here.round.id, now=datetime.now(UTC))
+                if wait_s:
+                    wait(wait_s)
+            with here.store.write() as connection:
+                set_state(connection, here.round.id, state, by="owner", now=datetime.now(UTC))
+        return here.round
+
+    @contextmanager
+    def _person(self, number: str) -> Iterator[tuple[Connection, Round]]:
+        """Yield a transaction about an annotator. Raises StudyError: nobody in this round has that number."""
+        with self.round() as here, here.store.write() as connection:
+            person = annotator(connection, number)
+            if person is None or person.study_id != here.round.id:
+                raise StudyError(f"nobody in {here.round.name} ({here.round.phase}) has the number {number!r}")
+            yield connection, here.round
+
+    def void(self, number: str, *, why: str) -> int:
+        """Leave out an annotator's ratings; return how many slots are open again.
+
+        Raises
+        ------
+        StudyError
+            Nobody in this round has that number.
+        """
+        with self._person(number) as (connection, study):
+            return answers.void(connection, study, number, why=why, by="owner", now=datetime.now(UTC))
+
+    def restore(self, number: str, *, why: str) -> int:
+        """Take in again somebody who was left out; return how many ratings count, for their items still have room.
+
+        Raises
+        ------
+        StudyError
+            Nobody in this round has that number.
+        """
+        with self._person(number) as (connection, study):
+            return answers.restore(connection, study, number, why=why, by="owner", now=datetime.now(UTC))
+
+    def forget(self, number: str) -> bool:
+        """Delete what is known about a person; return whether their ratings went with it, as they do until the stated date."""
+        with self.round() as here, here.store.write() as connection:
+            return owner.forget(connection, here.round, number, vault=here.vault, by="owner", now=datetime.now(UTC))
+
+    def export(self, folder: str | Path) -> Exported:
+        """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
+        plan = self.plan()
+        access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
+        with access, self.round() as here, here.store.read() as connection:
+            exported = export(connection, here.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
+            write_exported_model(exported.folder)
+        return exported

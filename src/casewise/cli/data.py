@@ -348,7 +348,7 @@ def export(
     kind = api.kind_of_source(source)
     to = api.check_format(source, to)
     if kind == "study":
-        done = api.studies.export(out, study=source, phase=phase, database=database)
+        done = api.Study(source, phase, database).export(out)
         facts = {"folder": str(done.folder), "ratings": done.ratings, "excluded": done.excluded, "exact": done.exact}
         say(f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl", **facts)
         if not done.exact:

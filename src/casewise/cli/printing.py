@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from casewise.studies.monitor import Monitor
+    from casewise.studies.owner import Overview
+    from casewise.studies.rounds import StudyPlan
+
 # How commands speak: results to stdout, everything else to stderr.
 
 
@@ -176,7 +180,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         say("  ".join(line).rstrip())
 
 
-def print_estimate(plan: api.studies.StudyPlan) -> None:
+def print_estimate(plan: StudyPlan) -> None:
     """Print the result of `study check`."""
     found, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
@@ -192,7 +196,7 @@ def print_estimate(plan: api.studies.StudyPlan) -> None:
         print(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
 
 
-def print_overview(seen: api.studies.Overview) -> None:
+def print_overview(seen: Overview) -> None:
     """Each condition on a line, then where people are."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
     rows = [[one.condition, *(getattr(one, name) for name in names)] for one in seen.conditions]
@@ -205,7 +209,7 @@ def print_overview(seen: api.studies.Overview) -> None:
     print("every item has exactly what it was promised" if seen.exact else "not complete")
 
 
-def print_monitor(found: api.studies.Monitor, *, currency: str) -> None:
+def print_monitor(found: Monitor, *, currency: str) -> None:
     """Print the speed, end and cost of a round, and the people at each step."""
     ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
     print(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")

@@ -8,11 +8,12 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 
-from casewise import api
+from casewise.api.prolific import Done, StudyAtProlific
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.studies.prolific import SETTLED, Reconciled
 
 app = App(name="prolific")
 
@@ -52,26 +53,18 @@ def create(
         The project's id at Prolific. Default: the only project of the workspace.
     """
     if dry_run:
-        many = api.prolific.eligible(study)
+        many = StudyAtProlific(study).eligible()
         say("fewer than 25 people" if many == 0 else f"{many:,} people", people=many, fewer_than_25=many == 0)
         return
     if keep_out == "pilot":
         if workspace is None:
             raise ConfigurationError("--keep-out pilot makes a participant group: name its --workspace")
-        people, keep_out = api.prolific.keep_out(workspace, study, phase="pilot", again=again, database=database)
+        people, keep_out = StudyAtProlific(study, "pilot", database).keep_out(workspace, again=again)
         say(f"{people} people are in the group {keep_out}, which is kept out", kept_out=people, group=keep_out)
-    made, by_hand = api.prolific.create(
-        study,
-        phase=phase,
-        places=places,
-        keep_out=keep_out,
-        workspace=workspace,
-        project=project,
-        again=again,
-        database=database,
-        site_url=site_url,
+    created, by_hand = StudyAtProlific(study, phase, database, site_url).create(
+        places=places, keep_out=keep_out, workspace=workspace, project=project, again=again
     )
-    say(f"created, unpublished: {made}", created=made, by_hand=by_hand)
+    say(f"created, unpublished: {created}", created=created, by_hand=by_hand)
     if by_hand:
         say(f"Before you publish it, choose on Prolific's page: {by_hand}")
 
@@ -86,7 +79,7 @@ def publish(
     database: DatabaseOption = None,
 ) -> None:
     """Publish the study at Prolific. From then on it costs money."""
-    published = api.prolific.publish(study, phase=phase, prolific_study=prolific_study, database=database)
+    published = StudyAtProlific(study, phase, database, prolific_study=prolific_study).publish()
     say(f"{published} is published", published=published)
 
 
@@ -107,11 +100,12 @@ def places(
     total
         Total number of places. Default: the places taken plus the people still needed.
     """
+    recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
     if total is not None:
-        name = api.prolific.set_places(total, study, phase=phase, prolific_study=prolific_study, database=database)
+        name = recruiting.set_places(total)
         say(f"{name} has {total} places", places=total)
         return
-    found = api.prolific.fit_places(study, phase=phase, prolific_study=prolific_study, database=database)
+    found = recruiting.fit_places()
     say(
         f"{found.taken} of {found.before} places taken, {found.needed} more people needed; "
         f"it has {found.after} places now",
@@ -161,13 +155,14 @@ def reconcile(
         Also approve, or never approve, people who skipped more than allowed or rated nothing. Default: ask; with
         --yes or --no: leave them.
     """
-    first: list[api.prolific.Reconciled] | None = None
-    done: list[api.prolific.Done] = []
+    recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
+    first: list[Reconciled] | None = None
+    done: list[Done] = []
     asked: set[tuple[str, str | None]] = set()
     while True:  # who is ended in one round is paid in the next
-        lines = api.prolific.reconcile(study, phase=phase, prolific_study=prolific_study, database=database)
+        lines = recruiting.reconcile()
         lines = [line for line in lines if first is None or (line.action and line.key not in asked)]
-        unsettled = [line for line in lines if line.advice != api.prolific.SETTLED]
+        unsettled = [line for line in lines if line.advice != SETTLED]
         if unsettled:
             heads = ("submission", "there", "annotator", "here", "what to do")
             print_table(heads, [reconciled_row(line) for line in unsettled])
@@ -185,7 +180,7 @@ def reconcile(
                 chosen += of_kind
         if not chosen:
             break
-        done += api.prolific.carry_out(chosen, study, phase=phase, database=database)
+        done += recruiting.carry_out(chosen)
     refused = [result for result in done if result.refused]
     for result in refused:
         note(f"{reconciled_row(result.line)[0]}: {result.line.action} was refused: {result.refused}")
@@ -205,7 +200,7 @@ def reconcile(
         raise SystemExit(ExitCode.NO)
 
 
-def reconciled_row(line: api.prolific.Reconciled) -> tuple[str, str, str, str, str]:
+def reconciled_row(line: Reconciled) -> tuple[str, str, str, str, str]:
     there, here = line.submission, line.standing
     return (
         there.id if there else "",

@@ -8,6 +8,7 @@ import socket
 import threading
 import webbrowser
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from cyclopts import Parameter
 from cyclopts.types import Port, PositiveFloat, PositiveInt
 
 from casewise import api
+from casewise import database as databases
 from casewise.cli.options import (
     BenchmarkOption,
     DatabaseOption,
@@ -26,9 +28,11 @@ from casewise.cli.options import (
     options_group,
 )
 from casewise.cli.printing import announce, as_json, note, print_json, say, say_files
+from casewise.database import Database, staff
+from casewise.database import backup as backups
 from casewise.errors import ConfigurationError
 from casewise.extras import install_command
-from casewise.settings import from_environment
+from casewise.settings import database_named, from_environment
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
 # reachable.
@@ -77,10 +81,12 @@ def backup(file: Path, /, *, restore: bool = False, database: DatabaseOption = N
         Read the backup into a new, empty database, SQLite or PostgreSQL.
     """
     if restore:
-        count, where = api.databases.restore(file, database=database)
+        with Database(database_named(database)) as store:
+            count, where = backups.restore(store, file), store.url.render_as_string()
         say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
         return
-    count = api.databases.backup(file, database=database)
+    with databases.open(database) as store:
+        count = backups.backup(store, file)
     say(f"{count:,} rows are in {file}", rows=count, file=str(file))
     note("it holds personal data and password hashes: keep it safe, and keep the secret key apart from it")
 
@@ -240,12 +246,16 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
     logs, begun = uvicorn.config.LOGGING_CONFIG, f"casewise is at {settings.site_url}"
     if options.log_format == "json":
         logging.config.dictConfig(logs := log_config())
-    somebody = api.databases.ready_to_serve(settings, workers=options.workers)
+    with databases.open(settings.database) as store:
+        if options.workers > 1 and store.is_sqlite:
+            raise ConfigurationError("several workers need a database server: --database postgresql://…")
+        with store.read() as connection:
+            nobody = staff.nobody_can_sign_in(connection)
     if options.log_format == "json":
         log.info(begun)
     else:
         announce(begun, address=settings.site_url)
-    if not somebody:
+    if nobody:
         tell = log.warning if options.log_format == "json" else note
         tell("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
@@ -399,8 +409,11 @@ def invite(
         Of a study: how many links.
     """
     if whom.endswith(".toml"):
-        links = list(api.studies.invite(whom, people=people, phase=phase, database=database, site_url=site_url))
+        links = api.Study(whom, phase, database, site_url).invite(people)
         say("\n".join(links), links=links)
         return
-    link = api.databases.invite(whom, roles=role, database=database, site_url=site_url)
+    settings, roles = from_environment(database=database, site_url=site_url), staff.roles_named(role)
+    with databases.open(settings.database) as store, store.write() as connection:
+        token = staff.invite(connection, whom, roles=roles, by=None, now=datetime.now(UTC))
+    link = f"{settings.site_url}/join/{token}"
     say(link, email=whom, link=link)

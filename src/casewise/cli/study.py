@@ -14,6 +14,8 @@ from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
+from casewise.api.prolific import StudyAtProlific
+from casewise.api.studies import Study, init_replies
 from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, Share, SiteOption, options_group
 from casewise.cli.printing import (
     DocumentOptions,
@@ -27,6 +29,8 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, StudyError
+from casewise.studies.design import NOBODY
+from casewise.studies.rounds import RoundState, init_study, read_plan
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
@@ -245,23 +249,23 @@ def init(
         The researcher's e-mail address.
     """
     given = {"researcher": researcher, "institution": institution, "email": email}
-    contact = api.studies.NOBODY.model_copy(update={part: value for part, value in given.items() if value})
-    given_name: dict[str, Any] = {"to": to, "name": name, "contact": contact}
+    contact = NOBODY.model_copy(update={part: value for part, value in given.items() if value})
+    given_name: dict[str, Any] = {"path": to, "name": name, "contact": contact}
     if question == "reply":
         if people is not None:
             raise ConfigurationError("--people goes with --question request")
         preset = preset or "experts"
-        design = api.studies.init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
+        design = init_replies(benchmark, sample=sample, seed=seed, preset=preset, **given_name)
         say(f"{to}: what replies do, by {design.ratings.per_item} people each; the replies drawn: {design.benchmark}")
     else:
-        design = api.studies.init(benchmark, preset=preset or "lab", people=people, **given_name)
+        design = init_study(benchmark, preset=preset or "lab", people=people, **given_name)
         say(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
     if people is not None:
         have = api.power.People(
             people,
             design.pay.seconds_per_page,
             design.pay.minutes_before,
-            items=len(api.studies.check(to).material.items),
+            items=len(read_plan(to).material.items),
         )
         answer = api.power.people(
             have,
@@ -293,7 +297,7 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
     """
     if deposit is not None and not freeze:
         raise ConfigurationError("--deposit goes with --freeze: it is the frozen plan that is deposited")
-    plan = api.studies.check(study)
+    plan = read_plan(study)
     departures = [str(departure) for departure in plan.departures]
     if not as_json():
         print_estimate(plan)
@@ -307,10 +311,10 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
     if plan.problem:
         raise StudyError(plan.problem)
     if freeze:
-        frozen = api.studies.freeze(study)
+        frozen = Study(study).freeze()
         say(f"{frozen} keeps what is promised. Publish it with your preregistration.", frozen=str(frozen))
     if deposit is not None:
-        package = api.studies.deposit(study, deposit)
+        package = Study(study).deposit(deposit)
         say(f"{package}: read preregistration.md before you publish it", deposit=str(package))
 
 
@@ -336,14 +340,8 @@ def open_round(
     per_item
         With --pilot: number of ratings of each item.
     """
-    where: dict[str, Any] = {"database": database, "site_url": site_url}
-    if pilot:
-        say_open(api.studies.pilot(study, queries=queries, per_item=per_item, **where), study)
-    else:
-        say_open(api.studies.open_main(study, **where), study)
-
-
-def say_open(opened: api.studies.OpenRound, study: Path) -> None:
+    place = Study(study, database=database, site_url=site_url)
+    opened = place.pilot(queries=queries, per_item=per_item) if pilot else place.open()
     design = opened.plan.design
     departures = [str(one) for one in opened.plan.departures]
     say(
@@ -369,8 +367,8 @@ def say_open(opened: api.studies.OpenRound, study: Path) -> None:
 @app.command
 def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Show the progress of each condition."""
-    found = api.studies.status(study, phase=phase, database=database)
-    seen = found.overview
+    found = Study(study, phase, database).status()
+    seen = found.monitor.overview
     if as_json():
         print_json({"state": found.state, **asdict(seen), "exact": seen.exact, **found.monitor.as_json()})
         return
@@ -381,7 +379,7 @@ def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", data
 
 @app.command(name="set")
 def set_state(
-    state: api.studies.RoundState,
+    state: RoundState,
     study: StudyArgument = STUDY,
     /,
     *,
@@ -414,14 +412,14 @@ def set_state(
         note(f"Waiting {seconds:.0f} s, until every server has read the amendment.")
         time.sleep(seconds)
 
-    found = api.studies.change_state(study, state, phase=phase, database=database, wait=wait)
+    found = Study(study, phase, database).set_state(state, wait=wait)
     facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 
 
 def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
     """Say what study.toml changes in the round, and change it after a yes; whether it was."""
-    with api.studies.amending(study, why=why, phase=phase, database=database) as (found, go_on):
+    with Study(study, phase, database).amending(why=why) as (found, go_on):
         before, after, money = found.before, found.after, found.currency
         say(found.said, said=found.said)
         say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
@@ -465,22 +463,22 @@ class AtProlific:
             "--ask-return": self.ask_return,
         }
 
-    def do(self, number: str, where: dict[str, Any]) -> None:
+    def do(self, number: str, study: StudyAtProlific) -> None:
         """Do what was asked."""
         if self.message is not None:
-            api.prolific.message(number, self.message, **where)
+            study.message(number, self.message)
             say(f"{number} was written to", annotator=number)
         elif self.bonus is not None:
-            api.prolific.bonus(number, self.bonus, again=self.again, **where)
+            study.bonus(number, self.bonus, again=self.again)
             say(f"{number} is paid {self.bonus:.2f} more", annotator=number, amount=self.bonus)
         elif self.settle is not None:
             paid = self.settle == "paid"
-            amount = api.prolific.settle(number, paid=paid, payment=self.payment, **where)
+            amount = study.settle(number, paid=paid, payment=self.payment)
             say(
                 f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid
             )
         else:
-            api.prolific.ask_return(number, str(self.ask_return), **where)
+            study.ask_return(number, str(self.ask_return))
             say(f"{number} was asked to return their submission", annotator=number)
 
 
@@ -514,18 +512,18 @@ def person(
     wishes = {"--leave-out": leave_out, "--take-in": take_in, "--forget": forget or None, **at_prolific.wishes}
     if sum(wish is not None for wish in wishes.values()) != 1:
         raise StudyError(f"give one of {', '.join(wishes)}")
-    where: dict[str, Any] = {"study": study, "phase": phase, "database": database}
+    place = StudyAtProlific(study, phase, database)
     if leave_out is not None:
-        reopened = api.studies.void(number, why=leave_out, **where)
+        reopened = place.void(number, why=leave_out)
         say(f"{number} is left out; {reopened} slots are open again", annotator=number, reopened=reopened)
     elif take_in is not None:
-        counted = api.studies.restore(number, why=take_in, **where)
+        counted = place.restore(number, why=take_in)
         say(f"{number} is taken in again; {counted} ratings count", annotator=number, counted=counted)
     elif forget:
-        withdrawn = api.studies.forget(number, **where)
+        withdrawn = place.forget(number)
         say(
             f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
             ratings="withdrawn" if withdrawn else "kept",
         )
     else:
-        at_prolific.do(number, where)
+        at_prolific.do(number, place)

@@ -26,6 +26,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from casewise.database.tables import staff
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.errors import ConfigurationError, RunConflict
+from casewise.settings import database_named
 
 # Short writes that wait for a commit go along with the next one: a disk takes as long for twenty as for one.
 
@@ -229,12 +230,12 @@ MIGRATION_LOCK = 0x6361_7365_7769_7365
 """Any fixed number: the name of PostgreSQL's advisory lock ("casewise" in ASCII)."""
 
 
-def open(url: str) -> Database:  # noqa: A001 - read as `database.open(url)`
-    """The database at `url`, a path (SQLite) or an URL, with all migrations applied.
+def open(url: str | None = None) -> Database:  # noqa: A001 - read as `database.open(url)`
+    """The database at `url`, a path (SQLite) or an URL, with all migrations applied; by default the one of the environment.
 
     Raises ConfigurationError: it cannot be reached, is no database, or was written by a newer casewise.
     """
-    database = Database(url)
+    database = Database(database_named(url))
     try:
         with database.write() as connection:
             migrate(connection)

@@ -8,7 +8,7 @@ import tomllib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,17 +17,17 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, Row, insert, select, update
 
 from casewise.database.tables import study as tables
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.records.base import problems
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark, load_benchmark
 from casewise.storage.files import parse, read_text
 from casewise.studies.design import (
     NOBODY,
+    PRESETS,
     UNRELEASED,
     Contact,
     Design,
-    Preset,
     RatedThing,
     Speech,
     read_design,
@@ -382,27 +382,29 @@ class StudyPlan:
 def init_study(
     source: str,
     *,
-    preset: Preset,
-    name: str | None,
+    preset: str = "lab",
     path: Path,
-    today: date,
+    name: str | None = None,
+    today: date | None = None,
     contact: Contact = NOBODY,
     rates: RatedThing = "requests",
     people: int | None = None,
 ) -> Design:
-    """Write a first `study.toml` for the benchmark at `source`.
+    """Write a commented `study.toml` for the benchmark at `source`.
 
+    `contact`: whom annotators can write to.
     `people`: as many ratings of each item as so many people can give; else the preset's number.
 
-    Raises ConfigurationError: there is a file at `path` already; StudyError: the preset is for generated contexts, and
-    the benchmark has none; or so few people cannot rate every item once.
+    Raises ConfigurationError: there is a file at `path` already; StudyError: there is no such preset, or it is for generated
+    contexts and the benchmark has none; or so few people cannot rate every item once.
     """
+    known = one_of(preset, PRESETS, "--preset", error=StudyError)
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load_benchmark(source)
     present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
-    if preset == "paper-rest":
+    if known == "paper-rest":
         if missing := set(UNRELEASED) - present:
             raise StudyError(
                 f"{source} has no items in {' and '.join(sorted(missing))}; generate contexts for its queries "
@@ -413,11 +415,11 @@ def init_study(
 
     def written(per_item: int | None = None) -> tuple[str, Design]:
         text = study_toml(
-            preset,
+            known,
             name=name or slug(benchmark.name),
             benchmark=str(Path(source).resolve()) if is_path else source,
             conditions=conditions,
-            today=today,
+            today=today or datetime.now(UTC).date(),
             contact=contact,
             rates=rates,
             per_item=per_item,
