@@ -105,7 +105,7 @@ def write_benchmark(folder: Path, n_items: int) -> list[str]:
     from casewise.ask.prompts import default_prompts
     from casewise.records import Item, Query, sorry_bench
     from casewise.storage.benchmark import About, Benchmark
-    from casewise.storage.load import write_benchmark as write
+    from casewise.storage.benchmark_folder import write_benchmark as write
 
     category = sorry_bench().names[0]
     queries = tuple(Query(text=f"made-up query {i}", category=category) for i in range(n_items // 2))

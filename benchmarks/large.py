@@ -37,7 +37,7 @@ def build(folder: Path, items: int) -> None:
     from benchmarks.report import write_run
 
     from casewise.storage import load_benchmark
-    from casewise.storage.load import write_benchmark
+    from casewise.storage.benchmark_folder import write_benchmark
 
     write(folder / "made-up.json", items)
     benchmark = load_benchmark(folder / "made-up.json")

@@ -70,7 +70,7 @@ print("  settled", format(progress.resumed, ","), "and left", format(left, ","))
 def build_lines(folder: Path, n: int) -> None:
     from benchmarks.report import benchmark_of_900, write_run
 
-    from casewise.storage.load import write_benchmark
+    from casewise.storage.benchmark_folder import write_benchmark
 
     benchmark = benchmark_of_900()
     write_benchmark(benchmark, folder / "benchmark")

@@ -120,7 +120,7 @@ def measure(task: str, path: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    from casewise.storage.load import write_benchmark
+    from casewise.storage.benchmark_folder import write_benchmark
 
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else SIZES[-1]
     print("| judgements | task | seconds | peak MiB | µs a line |\n|---:|---|---:|---:|---:|")

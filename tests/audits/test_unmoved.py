@@ -5,7 +5,7 @@ from casewise import api
 from casewise.audits.contexts import unmoved
 from casewise.audits.subject import Subject
 from casewise.errors import ConfigurationError
-from casewise.storage.load import write_benchmark
+from casewise.storage.benchmark_folder import write_benchmark
 
 ROWS = [
     Row("always refused", True, [0, 0, 1], words="a"),

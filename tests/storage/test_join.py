@@ -8,7 +8,7 @@ from tests.support.benchmarks import context_of, rich_benchmark
 from casewise.errors import BenchmarkError
 from casewise.records import Item, Query, Rating
 from casewise.storage.benchmark import Benchmark, join
-from casewise.storage.load import read_benchmark, write_benchmark
+from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
 
 
 def later(query, *, rated=True) -> Benchmark:

@@ -9,7 +9,7 @@ import casewise
 from casewise.api import long_table
 from casewise.errors import DataError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.storage.benchmark_folder import LONG_COLUMNS, item_table, judges_rows, people_rows
+from casewise.storage.benchmark_folder import LONG_COLUMNS, judges_rows, people_rows
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_people_and_judges_have_the_same_columns(demo, run):
 
 
 def test_votes_by_item_are_those_of_the_table_of_items(demo):
-    items = item_table(demo)
+    items = demo.item_columns
     votes = people_rows(demo).group_by("item_id").agg(n_safe=pl.col("value").sum(), n_votes=pl.len())
     found = items.select("item_id").join(votes, on="item_id", maintain_order="left")
 
@@ -72,4 +72,4 @@ def test_a_judgement_of_an_item_that_there_is_not_is_named(demo, tmp_path):
     ).with_columns(unscored_reason=pl.lit(None, pl.String))
 
     with pytest.raises(DataError, match=r"log:.*nowhere"):
-        judges_rows(item_table(demo), stray, rater_id="judge", source=tmp_path / "log")
+        judges_rows(demo.item_columns, stray, rater_id="judge", source=tmp_path / "log")

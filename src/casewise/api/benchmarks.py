@@ -15,9 +15,10 @@ from casewise.records.base import problems, writable
 from casewise.settings import outputs_folder
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark import join as joined
+from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.files import json_text, telling_long_steps
 from casewise.storage.imports import CaseColumns, CaseFrame, RatingTable, of_frame, read_cases, write_spreadsheet
-from casewise.storage.load import Conversion, convert, load_benchmark, named_benchmark, write_benchmark
+from casewise.storage.load import Conversion, convert, load_benchmark, named_benchmark
 from casewise.storage.loaders import fetching
 from casewise.storage.loaders.casebench import CASEBENCH
 from casewise.storage.loaders.fetching import Fetched

@@ -23,7 +23,7 @@ from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
 from casewise.stats.sample import UNSURE_WEIGHT, VOTES, OnScale, Unsure, column, labels, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import Features, item_table, text, texts
+from casewise.storage.benchmark_folder import Features, text, texts
 from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.load import worked_out
 from casewise.storage.wording import JudgedWords, LabelWords
@@ -195,7 +195,7 @@ class Subject(ShortRepr):
     @cached_property
     def items(self) -> pl.DataFrame:
         """One row an item: see `casewise.storage.benchmark_folder`."""
-        return item_table(self.benchmark)
+        return self.benchmark.item_columns
 
     @cached_property
     def judged(self) -> JudgedWords:

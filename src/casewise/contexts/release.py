@@ -22,9 +22,8 @@ from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Context, Item, Provenance, Query, Revision
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.benchmark_folder import new_folder, sha256
+from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
 from casewise.storage.files import write_text
-from casewise.storage.load import write_benchmark
 
 # What a release says of itself in words: the data card and the terms.
 

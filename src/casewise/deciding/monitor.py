@@ -25,9 +25,9 @@ from casewise.records.context import stated
 from casewise.stats.intervals import holm
 from casewise.stats.thresholds import DECISIONS
 from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.files import cannot_read, record
 from casewise.storage.imports import parameters_of, taxonomy_of
-from casewise.storage.load import write_benchmark
 
 # What a service writes down of its traffic, where it is told to: a line a decision, without texts or with them
 # sealed.

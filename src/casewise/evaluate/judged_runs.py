@@ -33,7 +33,7 @@ from casewise.stats.sample import (
     query_numbers,
 )
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import LONG_COLUMNS, item_table, judges_rows, people_rows, places_of
+from casewise.storage.benchmark_folder import LONG_COLUMNS, judges_rows, people_rows, places_of
 from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import (
     JUDGEMENTS,
@@ -81,13 +81,9 @@ class ReportOptions:
 def vote_counts(benchmark: Benchmark, column: Literal["condition", "category"]) -> pl.DataFrame:
     """A row a condition or category (with its `domain`): `items`, `votes`, how many of these are `safe`, and how many votes
     besides are `unsure`."""
-    return (
-        item_table(benchmark)
-        .group_by([column, "domain"] if column == "category" else [column], maintain_order=True)
-        .agg(
-            items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum(), unsure=pl.col("n_unsure").sum()
-        )
-    )
+    return benchmark.item_columns.group_by(
+        [column, "domain"] if column == "category" else [column], maintain_order=True
+    ).agg(items=pl.len(), votes=pl.col("n_votes").sum(), safe=pl.col("n_safe").sum(), unsure=pl.col("n_unsure").sum())
 
 
 def judgement_counts(run: Path) -> pl.DataFrame:
@@ -355,7 +351,7 @@ def read_runs(
     for path in paths:
         refuse_sampled(path)
     runs, found = opened(paths, benchmark)
-    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    items, names = found.item_columns, distinct([run.manifest.judge_name for run in runs])
     read = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
     series = [replace(one, alone=True) for of_run in read for one in of_run]
     called = Counter(one.name for one in series)
@@ -519,7 +515,7 @@ def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | Non
     Columns are those of `casewise.storage.benchmark_folder.LONG_COLUMNS`. Raises as `read_runs`.
     """
     runs, found = opened(paths, benchmark)
-    items, names = item_table(found), distinct([run.manifest.judge_name for run in runs])
+    items, names = found.item_columns, distinct([run.manifest.judge_name for run in runs])
     said = (
         judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
         for run, name in zip(runs, names, strict=True)

@@ -35,7 +35,6 @@ from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged_by_raters
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table
 from casewise.storage.load import load_benchmark
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 
@@ -379,7 +378,7 @@ def no_runs(benchmark: str | Path | Benchmark | None) -> JudgedRuns:
             "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
         )
     found = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
-    return JudgedRuns(found, item_table(found), (), ())
+    return JudgedRuns(found, found.item_columns, (), ())
 
 
 def best_first(row: LeaderboardRow) -> tuple[float, float]:

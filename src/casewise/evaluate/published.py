@@ -27,7 +27,6 @@ from casewise.stats.power import AnovaPower, anova_sample_size
 from casewise.stats.sample import PUBLISHED
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
-from casewise.storage.benchmark_folder import item_table
 
 # Numbers that others published, with where they come from, to set runs beside.
 
@@ -177,7 +176,7 @@ def paper_numbers(
     """
     if not benchmark.ratings:
         raise BenchmarkError(f"{benchmark.name!r} has no ratings: nothing of the paper can be computed from it")
-    items = item_table(benchmark)
+    items = benchmark.item_columns
     queries = by_query(items)
     replays, unread = scored_again(outputs)
     printed = None if replays else numbers_beside(benchmark.about.published)

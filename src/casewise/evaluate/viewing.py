@@ -20,7 +20,6 @@ from casewise.records import Arm, ShortRepr
 from casewise.replies.behaviour import replies_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table
 from casewise.storage.columns import column_of_records
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
@@ -58,7 +57,7 @@ class ViewedTable(ShortRepr):
     benchmark: Benchmark
     policy: LabelPolicy
     items: pl.DataFrame
-    """A row an item in the benchmark's order: `place`, the columns of `item_table`, `label`, `rate`, `agreement` (the
+    """A row an item in the benchmark's order: `place`, the columns of `ITEM_COLUMNS`, `label`, `rate`, `agreement` (the
     share of people on the larger side), and for the series at place n `value_n`, `verdict_n` (1 safe, 0 unsafe),
     `outcome_n` and `reason_n`."""
     judged: tuple[Judged, ...]
@@ -502,7 +501,7 @@ def view_runs(
         Judged(run, name, graded(run) if log is None else log.table)
         for run, name, log in zip(runs, names, logs, strict=True)
     )
-    items = of_people(item_table(found), policy)
+    items = of_people(found.item_columns, policy)
     series = tuple(one for of_run in judged for one in series_in(of_run, items))
     return Viewed(ViewedTable(found, policy, with_series(items, judged, series), judged, series), logs)
 

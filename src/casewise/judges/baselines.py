@@ -21,7 +21,7 @@ from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.sample import LabelPolicy, labels, numbered, of_raw_values
 from casewise.stats.words import Design, HeldOut, LinearBaseline, joined, out_of_fold
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import Features, item_table, text, texts
+from casewise.storage.benchmark_folder import Features, text, texts
 from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
@@ -68,7 +68,7 @@ class LinearJudge(LocalJudge):
             raise JudgeError(f"linear:{features}: it reads {', '.join(get_args(Features))}")
         self.learner = model
         self.id = self.name = "linear" if features is None else f"linear:{features}"
-        items = item_table(benchmark)
+        items = benchmark.item_columns
         weight = labels(items, LabelPolicy()).weight
         contexts = texts_of_contexts(benchmark)
         plan = Design.of(held_together(items), contexts).held_out(~np.isnan(weight), folds=model.n_folds)

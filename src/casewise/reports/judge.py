@@ -57,7 +57,6 @@ from casewise.stats.metrics import ON_SCALE
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table
 from casewise.storage.wording import JudgedWords, LabelWords
 
 # The sections of a judge in detail: pairs, refusals, calibration, costs, repeats, probability mass on the labels.
@@ -877,7 +876,7 @@ def benchmark_json(benchmark: Benchmark) -> dict[str, Any]:
         "digest": benchmark.digest,
         "counts": benchmark.counts.as_json(),
         "taxonomy": {"name": benchmark.taxonomy.name, "categories": list(benchmark.taxonomy.names)},
-        "conditions": item_table(benchmark)["condition"].value_counts(sort=True).to_dicts(),
+        "conditions": benchmark.item_columns["condition"].value_counts(sort=True).to_dicts(),
         "synthetic": benchmark.about.synthetic,
         "notes": list(benchmark.notes()),
     }

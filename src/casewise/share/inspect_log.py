@@ -13,7 +13,6 @@ from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table
 from casewise.storage.files import read_jsonl
 from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, last_records, read_run
@@ -60,7 +59,7 @@ def as_log(
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
 
     weight = dict(
-        zip((item.id for item in benchmark.items), labels(item_table(benchmark), policy).weight.tolist(), strict=True)
+        zip((item.id for item in benchmark.items), labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
     samples = [sample(judgement, benchmark, weight[judgement.item_id], made_texts) for judgement in judgements]
     ended = max((judgement.at for judgement in judgements if judgement.at is not None), default=manifest.created)

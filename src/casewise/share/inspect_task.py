@@ -22,7 +22,6 @@ from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
 from casewise.stats.sample import LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import item_table
 from casewise.storage.load import load_benchmark
 from casewise.transforms.catalogue import arm_named, check_arms, show_item
 
@@ -85,7 +84,7 @@ def checked(elicitation: str) -> Elicitation:
 
 def weights(benchmark: Benchmark, policy: LabelPolicy) -> dict[str, float | None]:
     """The weight of "safe" in each item's label; None without a label."""
-    weight = labels(item_table(benchmark), policy).weight.tolist()
+    weight = labels(benchmark.item_columns, policy).weight.tolist()
     return {item.id: (w if w == w else None) for item, w in zip(benchmark.items, weight, strict=True)}  # noqa: PLR0124 - not nan
 
 

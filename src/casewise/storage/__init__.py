@@ -1,7 +1,8 @@
 """Where records are kept: JSONL, benchmark folders, the published JSON, run folders, and the one long table."""
 
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.load import load_benchmark, read_benchmark, write_benchmark
+from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
+from casewise.storage.load import load_benchmark
 from casewise.storage.published import read_published, write_published
 
 __all__ = [

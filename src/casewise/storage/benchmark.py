@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -31,15 +31,14 @@ from casewise.records import (
     sorry_bench,
 )
 from casewise.records.base import ContentRecord, Record, canonical_json
-from casewise.records.item import Judged, condition_problem
-from casewise.storage.columns import ContextFile, RecordColumns
+from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
+from casewise.storage.columns import ContextFile, RecordColumns, column_of_records, places_among
 from casewise.storage.ratings import RatingColumns
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
 # them.
 
 
-K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=ContentRecord)
 
 ITEM_COLUMNS: dict[str, pl.DataType] = {
@@ -63,6 +62,19 @@ ITEM_COLUMNS: dict[str, pl.DataType] = {
 """Of the table of items: its parents, its category and its votes. `n_votes` counts safe and unsafe votes, `n_unsure` the
 others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a file states it. `mean_share` is the mean
 as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of the cut it lies."""
+
+
+FIELDS_OF_ITEMS = {
+    "item_id": "id",
+    "query_id": "query_id",
+    "pair_id": "pair_id",
+    "condition": "condition",
+    "published_rate": "published_rate",
+    "cluster": "cluster",
+    "category": "category",
+    "mean": "mean",
+}
+"""The columns of the table that begin as fields of items."""
 
 
 class Published(Record):
@@ -192,8 +204,6 @@ class Benchmark:
     @cached_property
     def context(self) -> Mapping[str, Context]:
         """Contexts by id."""
-        if isinstance(self.contexts, ContextFile):
-            return self.contexts.by_id
         return by_id(self.contexts)
 
     @cached_property
@@ -247,43 +257,50 @@ class Benchmark:
 
     @cached_property
     def item_columns(self) -> pl.DataFrame:
-        """A row an item, with the columns of `ITEM_COLUMNS`."""
-        ids = [item.id for item in self.items]
-        category = [self.category_of(item) for item in self.items]
-        known = {name: self.taxonomy.resolve(name) for name in set(category)}
-        votes = self.rated.counts(ids)
-        values = self.rated.means(ids)
+        """A row an item, in their order, with the columns of `ITEM_COLUMNS`."""
         columns = {
-            "item_id": ids,
-            "query_id": [item.query_id for item in self.items],
-            "pair_id": [item.pair_id for item in self.items],
-            "cluster": [item.cluster or item.query_id for item in self.items],
-            "category": category,
-            "domain": [found.domain if (found := known[name]) else None for name in category],
-            "condition": [item.condition for item in self.items],
-            "intended_safe": [self.intent_of(item) for item in self.items],
-            "n_safe": votes.safe,
-            "n_votes": votes.total,
-            "n_unsure": votes.unsure,
-            "published_rate": [item.published_rate for item in self.items],
-            "n_values": values.n,
-            "mean": pl.Series(values.mean)
-            .fill_nan(None)
-            .fill_null(pl.Series([item.mean for item in self.items], dtype=pl.Float64)),
+            name: column_of_records(self.items, field, ITEM_COLUMNS[name]) for name, field in FIELDS_OF_ITEMS.items()
         }
-        table = pl.DataFrame(columns, schema_overrides=ITEM_COLUMNS)
+        ids, queries = columns["item_id"], columns["query_id"]
+        of_query = column_of_records(self.queries, "category").gather(
+            places_among(column_of_records(self.queries, "id"), queries)
+        )
+        category = columns["category"].zip_with(columns["category"].is_not_null(), of_query)
+        domains = {name: found.domain for name in category.unique() if (found := self.taxonomy.resolve(name))}
+        context = places_among(column_of_records(self.contexts, "id"), column_of_records(self.items, "context_id"))
+        votes, values = self.rated.counts(ids), self.rated.means(ids)
+        mean = pl.Series(values.mean).fill_nan(None)
+        table = pl.DataFrame(
+            columns
+            | {
+                "cluster": columns["cluster"].zip_with(columns["cluster"].is_not_null(), queries),
+                "category": category,
+                "domain": category.replace_strict(domains, default=None, return_dtype=pl.String),
+                "intended_safe": column_of_records(self.contexts, "intended_safe", pl.Boolean()).gather(context),
+                "n_safe": votes.safe,
+                "n_votes": votes.total,
+                "n_unsure": votes.unsure,
+                "n_values": values.n,
+                "mean": mean.zip_with(mean.is_not_null(), columns["mean"]),
+            }
+        )
         scale = self.about.scale
         share = pl.lit(None) if scale is None else scale.share(pl.col("mean"))
         safe = pl.lit(None) if scale is None or scale.cut is None else scale.is_safe(pl.col("mean"))
-        return table.with_columns(mean_share=share, mean_is_safe=safe).cast(pl.Schema(ITEM_COLUMNS))
+        return table.select(
+            *[name for name in ITEM_COLUMNS if name in table.columns], mean_share=share, mean_is_safe=safe
+        ).cast(pl.Schema(ITEM_COLUMNS))
 
     @cached_property
     def digest(self) -> str:
         """A hash (128 bits) of the items, their clusters and means, and the ratings: what a run's numbers depend on, names
         and versions aside."""
         state = hashlib.blake2b(digest_size=16)
-        for part in sorted(digested(item) for item in self.items):
-            state.update(f"{part}\n".encode())
+        own = ((item.id, [item.cluster, item.mean]) for item in self.items)
+        for line in sorted(
+            item_id if part == [None, None] else f"{item_id}\t{canonical_json(part)}" for item_id, part in own
+        ):
+            state.update(f"{line}\n".encode())
         for block in self.rated.lines():
             state.update(block.encode())
         return state.hexdigest()
@@ -304,16 +321,12 @@ class Benchmark:
         return self.context[item.context_id] if item.context_id is not None else None
 
     def written_of(self, item: Item) -> StatedTexts | None:
-        """What the context that `item` shows states, and who wrote it: of one in a file no record is made."""
-        return self.written(item.context_id)
-
-    def written(self, context_id: str | None) -> StatedTexts | None:
-        """The same of the context with this id."""
-        if context_id is None:
+        """Return the texts of the context that `item` shows, and who wrote it; of one in a file no record is made."""
+        if item.context_id is None:
             return None
         if isinstance(self.contexts, ContextFile):
-            return self.contexts.written(context_id)
-        return self.context[context_id].written
+            return self.contexts.written(item.context_id)
+        return self.context[item.context_id].written
 
     @cached_property
     def pairs(self) -> dict[str, tuple[Item, ...]]:
@@ -327,17 +340,11 @@ class Benchmark:
     @cached_property
     def unmoved(self) -> dict[str, Verdict]:
         """Queries whose verdict by people's majority is the same under each of two contexts or more, with that verdict."""
-        found: dict[str, list[Votes]] = {}
-        for item in self.items:
-            if item.context_id is not None and self.votes[item.id].total:
-                found.setdefault(item.query_id, []).append(self.votes[item.id])
-        shared: dict[str, Verdict] = {}
-        for query_id, votes in found.items():
-            if len(votes) > 1 and all(2 * one.safe > one.total for one in votes):
-                shared[query_id] = "safe"
-            elif len(votes) > 1 and all(2 * one.safe < one.total for one in votes):
-                shared[query_id] = "unsafe"
-        return shared
+        voted = self.item_columns.filter(pl.col("condition") != NO_CONTEXT_CONDITION, pl.col("n_votes") > 0)
+        side = (2 * pl.col("n_safe") - pl.col("n_votes")).sign()
+        queries = voted.group_by("query_id", maintain_order=True).agg(n=pl.len(), low=side.min(), high=side.max())
+        agreed = queries.filter(pl.col("n") > 1, pl.col("low") == pl.col("high"), pl.col("low") != 0)
+        return {query_id: "safe" if low > 0 else "unsafe" for query_id, _, low, _ in agreed.iter_rows()}
 
     def twin_of(self, item: Item) -> Context | None:
         """The other context of the item's pair; of a larger group the first whose intent is the other one. None without one."""
@@ -348,12 +355,9 @@ class Benchmark:
         return self.context_of(others[0]) if others else None
 
     def intent_of(self, item: Item) -> bool | None:
-        """What the author of the item's context meant; None for an item without one. No context is read from its file."""
-        if item.context_id is None:
-            return None
-        if isinstance(self.contexts, ContextFile):
-            return self.contexts.intended_safe(item.context_id)
-        return self.context[item.context_id].intended_safe
+        """Return what the author of the item's context meant; None for an item without one."""
+        context = self.context_of(item)
+        return None if context is None else context.intended_safe
 
     def find(self, which: str) -> Item:
         """The item that its owner's file calls `which`, whose id is or begins with it, or that stands at that place (from 1).
@@ -433,65 +437,47 @@ class Benchmark:
         return tuple(said)
 
 
-def digested(item: Item) -> str:
-    """An item's line in a digest: its id, and its cluster and mean where it has them."""
-    beside = [item.cluster, item.mean]
-    return item.id if beside == [None, None] else f"{item.id}\t{canonical_json(beside)}"
-
-
 def by_id(records: Sequence[C]) -> Mapping[str, C]:
-    return records.by_id if isinstance(records, RecordColumns) else {one.id: one for one in records}
+    return records.by_id if isinstance(records, RecordColumns) else {record.id: record for record in records}
 
 
 def check(benchmark: Benchmark) -> None:
-    check_ids("queries", benchmark.queries, benchmark.query)
-    check_ids("contexts", benchmark.contexts, benchmark.context)
-    check_ids("items", benchmark.items, benchmark.item)
-    check_parents(benchmark)
+    """Check that what a benchmark holds fits together. Raises BenchmarkError: as `Benchmark`."""
+    people = pl.Series([annotator.id for annotator in benchmark.annotators], dtype=pl.String)
+    ids = {kind: column_of_records(getattr(benchmark, kind), "id") for kind in ("queries", "contexts", "items")}
+    for kind, column in (ids | {"annotators": people}).items():
+        if (repeated := column.is_duplicated()).any():
+            problem = f"two {kind} have the id {column[int(repeated.arg_max() or 0)]}"
+            raise BenchmarkError(f"{problem}: each must stand once")
+    categories = [name for one in benchmark.taxonomy.categories for name in (one.name, *one.aliases)]
+    for kind, records in (("query", benchmark.queries), ("item", benchmark.items)):
+        column = column_of_records(records, "category")
+        if (unknown := ~column.is_in(categories).fill_null(value=True)).any():
+            place = int(unknown.arg_max() or 0)
+            problem = f"{kind} {records[place].id}: the taxonomy has no category {column[place]!r}"
+            raise BenchmarkError(problem)
+    check_contexts(benchmark)
     check_scale(benchmark)
-    if len({one.id for one in benchmark.annotators}) < len(benchmark.annotators):
-        raise BenchmarkError(f"two annotators are called {first_repeated(one.id for one in benchmark.annotators)!r}")
+    strays = benchmark.rated.item_ids.filter(~benchmark.rated.item_ids.is_in(ids["items"].implode()))
+    if len(strays):
+        raise BenchmarkError(f"a rating belongs to no item here ({strays[0]!r})")
     if repeated_key := benchmark.rated.first_repeated_key():
         item_id, rater = repeated_key
         raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
 
 
-def check_ids(kind: str, records: Sequence[ContentRecord], by_id: Mapping[str, ContentRecord]) -> None:
-    if len(by_id) < len(records):
-        repeated = first_repeated(record.id for record in records)
-        raise BenchmarkError(f"two {kind} have the id {repeated}: each must stand once")
-
-
-def check_parents(benchmark: Benchmark) -> None:
-    known = {name for c in benchmark.taxonomy.categories for name in (c.name, *c.aliases)}
-    for query in benchmark.queries:
-        if query.category not in known:
-            raise BenchmarkError(f"query {query.id}: the taxonomy has no category {query.category!r}")
-    for item in benchmark.items:
-        if item.category is not None and item.category not in known:
-            raise BenchmarkError(f"item {item.id}: the taxonomy has no category {item.category!r}")
-    check_contexts(benchmark)
-    for item_id in benchmark.rated.items:
-        if item_id not in benchmark.item:
-            raise BenchmarkError(f"a rating belongs to no item here ({item_id!r})")
-
-
 def check_scale(benchmark: Benchmark) -> None:
     """Check that values and means lie on the scale that the benchmark states."""
-    scale, values = benchmark.about.scale, benchmark.rated.table["value"]
-    stated = [(item.id, item.mean) for item in benchmark.items if item.mean is not None]
-    if scale is None:
-        if stated or not values.is_null().all():
+    scale, ratings = benchmark.about.scale, benchmark.rated
+    items, means = (column_of_records(benchmark.items, *column) for column in (("id",), ("mean", pl.Float64())))
+    for ids, values in ((ratings.item_ids.gather(ratings.table["item"]), ratings.table["value"]), (items, means)):
+        if scale is None and not values.is_null().all():
             raise BenchmarkError("ratings or means have values, but the benchmark states no scale that they lie on")
-        return
-    beside = (values < scale.low) | (values > scale.high) | values.is_nan()
-    if beside.any():
-        rating = benchmark.rated[int(beside.arg_max() or 0)]
-        stated.insert(0, (rating.item_id, float("nan") if rating.value is None else rating.value))
-    for item_id, value in stated:
-        if not scale.holds(value):
+        beside = None if scale is None else (values < scale.low) | (values > scale.high) | values.is_nan()
+        if scale is not None and beside is not None and beside.any():
+            place = int(beside.arg_max() or 0)
             raise BenchmarkError(
-                f"item {item_id}: {value:g} does not lie on the scale from {scale.low:g} to {scale.high:g}"
+                f"item {ids[place]}: {values[place]:g} does not lie on the scale from {scale.low:g} to {scale.high:g}"
             )
 
 
@@ -508,28 +494,15 @@ def check_contexts(benchmark: Benchmark) -> None:
         if problem := benchmark.parameters.problem(context):
             raise BenchmarkError(f"context {context.id} {problem}")
         for item in shown.get(context.id, ()):
-            check_shown(item, context)
+            if context.query_id != item.query_id:
+                raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
+            if problem := condition_problem(item.condition, context):
+                raise BenchmarkError(f"item {item.id}: {problem}")
     for item in benchmark.items:
         if item.query_id not in queries:
             raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
         if item.context_id is not None and item.context_id not in contexts:
             raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
-
-
-def check_shown(item: Item, context: Context) -> None:
-    if context.query_id != item.query_id:
-        raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
-    if problem := condition_problem(item.condition, context):
-        raise BenchmarkError(f"item {item.id}: {problem}")
-
-
-def first_repeated(values: Iterable[K]) -> K | None:
-    seen: set[K] = set()
-    for value in values:
-        if value in seen:
-            return value
-        seen.add(value)
-    return None
 
 
 # Two benchmarks made one: a release, and what people said since of other items over the same queries.

@@ -1,4 +1,4 @@
-"""A benchmark on disk: its manifest, its JSON Lines or Parquet files."""
+"""A benchmark on disk: its manifest, its JSON Lines or Parquet files, and what is kept of a large one."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import polars as pl
 from pydantic import ValidationError
 
-from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
+from casewise.errors import BenchmarkError, CasewiseError, ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import (
-    GROUPS,
-    PARAMETERS,
     Annotator,
     Context,
     Item,
@@ -30,13 +25,32 @@ from casewise.records import (
     Rating,
     Revision,
     Taxonomy,
-    as_text,
     paper_parameters,
 )
-from casewise.records.base import Record
-from casewise.storage.benchmark import About, Benchmark, BenchmarkCounts
-from casewise.storage.columns import RecordColumns, places_among
-from casewise.storage.files import cannot_write, current_umask, parse, read_text, replacing, what_is_wrong, write_text
+from casewise.records.base import Record, digest
+from casewise.storage.benchmark import FIELDS_OF_ITEMS, ITEM_COLUMNS, About, Benchmark, BenchmarkCounts
+from casewise.storage.columns import (
+    STATEMENTS,
+    ContextFile,
+    RecordColumns,
+    column_of,
+    fields_of,
+    places_among,
+    record_table,
+    table_of_rows,
+)
+from casewise.storage.files import (
+    cache_folder,
+    cannot_write,
+    current_umask,
+    parse,
+    read_jsonl,
+    read_text,
+    replacing,
+    what_is_wrong,
+    write_jsonl,
+    write_text,
+)
 from casewise.storage.ratings import RatingColumns
 
 # The manifest of a benchmark folder: what it holds, with the checksum of each file; and a new folder, written
@@ -138,17 +152,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(folder, None, f"is no benchmark folder: it has no {MANIFEST}")
     manifest = read_manifest_file(path, Manifest, newest=FORMAT_VERSION)
     if set(manifest.files) not in LAYOUTS:
-        raise DataError(path, None, f"'files' names {listed(manifest.files)}, not {listed(FILES)}")
+        names = ", ".join(sorted(manifest.files)) or "nothing"
+        raise DataError(path, None, f"'files' names {names}, not {', '.join(sorted(FILES))}")
     return manifest
-
-
-def held(benchmark: Benchmark) -> dict[str, type[Record]]:
-    """The record types that have a file in a folder of `benchmark`."""
-    return {name: model for name, model in RECORDS.items() if name not in OPTIONAL or getattr(benchmark, name)}
-
-
-def listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
 
 
 def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
@@ -168,156 +174,40 @@ def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
         raise DataError(path, None, what_is_wrong(error)) from error
 
 
-def assembled(folder: Path, manifest: Manifest, records: Mapping[str, Sequence[Record]]) -> Benchmark:
-    """The benchmark of a folder with this manifest whose files hold `records`, by the names of `RECORDS`.
-
-    Raises DataError: they do not fit together, or the manifest counts others.
-    """
-    fields: dict[str, Any] = dict(records)
-    try:
-        found = Benchmark(about=manifest.about, **manifest.frame, **fields)
-    except BenchmarkError as error:
-        raise DataError(folder, None, str(error)) from error
-    if found.counts != manifest.counts:
-        problem = f"'counts' says {manifest.counts}, but the files hold {found.counts}"
-        raise DataError(folder / MANIFEST, None, problem)
-    return found
+# Records in files, all of them or nothing.
 
 
-def check_files(folder: Path, manifest: Manifest) -> None:
-    """Check every file that `manifest` names.
-
-    Raises DataError: one is missing, or is not the one that the manifest speaks of.
-    """
-    names, expected = manifest.files.keys(), manifest.files.values()
-    with ThreadPoolExecutor() as pool:  # a sum is taken outside of Python's lock
-        deque(pool.map(check_sum, (folder / name for name in names), expected), maxlen=0)
+MOST_HELD = 10_000
+"""Contexts that are held in memory, where a benchmark has no more of them. They are the bulk of its records."""
 
 
-def check_sum(path: Path, expected: str) -> None:
-    if not path.is_file():
-        raise DataError(path, None, "is missing, but the manifest names it")
-    found = sha256(path)
-    if found != expected:
-        raise ChecksumMismatch(
-            path, None, f"sha256 is {found}, but the manifest says {expected}: the file was changed or damaged"
-        )
+def write_benchmark(benchmark: Benchmark, folder: Path, *, ending: str = ".jsonl") -> Path:
+    """Write `benchmark` as a new folder of JSONL files, or of Parquet files: all of it or nothing.
 
-
-def sha256(path: Path) -> str:
-    """The file's sha256 as 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# A benchmark as Parquet files, for data frames and databases: one table a record type, and the same manifest.
-#
-# Every parameter of a context is a column of text. The few that are stated under headings stand there as running text,
-# and as they are in the JSON of the column `nested`.
-
-
-STATEMENTS = (*PARAMETERS, "subject", "information_type")
-"""Dotted names of what a context states."""
-
-PROVENANCE = ("by", "at", "detail")
-
-NESTED = "nested"
-
-BLOCK = 65_536
-"""Records that are held on their way into a table."""
-
-NUMBERS: dict[str, pl.DataType] = {
-    "position": pl.Int64(),
-    "seconds": pl.Float64(),
-    "published_rate": pl.Float64(),
-    "value": pl.Float64(),
-    "mean": pl.Float64(),
-    "intended_safe": pl.Boolean(),
-}
-"""Columns that are no texts. Times are ISO 8601 texts, so that their offsets are kept."""
-
-AS_JSON = ("own", "before", "columns", "traits")
-"""Fields of records that a column holds as JSON."""
-
-
-def column_of(name: str) -> str:
-    """The column of a dotted name: `sender.platform_type` is `sender_platform_type`."""
-    return name.replace(".", "_")
-
-
-def schema(model: type[Record]) -> dict[str, pl.DataType]:
-    """The columns of a record type, in order."""
-    names: list[str] = []
-    for field in model.model_fields:
-        if field == "provenance":
-            names += [f"provenance_{part}" for part in PROVENANCE]
-        elif field in GROUPS:
-            names += [column_of(name) for name in PARAMETERS if name.startswith(f"{field}.")]
-        else:
-            names.append(field)
-    if model is Context:
-        names.append(NESTED)
-    return {name: NUMBERS.get(name, pl.String()) for name in names}
-
-
-def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame:
-    """Records as a table, one a row. Those in columns are in one already; of others some are held at a time."""
-    columns = pl.Schema(schema(model))
-    if isinstance(records, RatingColumns):
-        return records.written.cast(columns)
-    if isinstance(records, RecordColumns) and records.table.columns == columns.names():
-        return records.table.cast(columns)
-    return table_of_rows(map(row_of, records), columns)
-
-
-def table_of_rows(rows: Iterable[Any], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Rows as they come, some at a time, as one table."""
-    rows, blocks = iter(rows), [pl.DataFrame(schema=columns)]
-    while some := list(islice(rows, BLOCK)):
-        blocks.append(pl.DataFrame(some, schema=columns, orient="row"))
-    return pl.concat(blocks)
-
-
-def row_of(record: Record) -> dict[str, Any]:
-    value = record.as_json()
-    provenance = value.pop("provenance", {})
-    if "detail" in provenance:
-        provenance["detail"] = json.dumps(provenance["detail"], ensure_ascii=False)
-    row = {f"provenance_{part}": text for part, text in provenance.items()}
-    row |= {name: json.dumps(value.pop(name), ensure_ascii=False) for name in AS_JSON if name in value}
-    if not isinstance(record, Context):
-        return row | value
-    stated = {name: found for name in STATEMENTS if (found := statement(value, name)) is not None}
-    nested = {name: found for name, found in stated.items() if not isinstance(found, str)}
-    row |= {column_of(name): as_text(found) for name, found in stated.items()}
-    row |= {name: found for name, found in value.items() if name not in (*GROUPS, *STATEMENTS)}
-    return row | ({NESTED: json.dumps(nested, ensure_ascii=False)} if nested else {})
-
-
-def statement(value: Mapping[str, Any], name: str) -> Any:
-    group, _, parameter = name.partition(".")
-    found = value.get(group)
-    return found.get(parameter) if parameter and isinstance(found, dict) else found
-
-
-def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
-    """Write `benchmark` as a new folder of Parquet files: all of it or nothing.
-
-    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+    Raises ConfigurationError: there is something at `folder` already (a benchmark is immutable), or it cannot be written.
     """
     with new_folder(folder) as draft:
-        names = write_tables(benchmark, draft, under="")
-        write_manifest(benchmark, draft, names=names)
+        write_manifest(benchmark, draft, names=write_tables(benchmark, draft, ending=ending))
     return folder
 
 
-def write_tables(benchmark: Benchmark, folder: Path, *, under: str) -> tuple[str, ...]:
-    """Write every table to `folder`, and say the files' names."""
+def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
+    """Write `benchmark` as a new folder of Parquet files, for data frames and databases. Raises as `write_benchmark`."""
+    return write_benchmark(benchmark, folder, ending=".parquet")
+
+
+def write_tables(benchmark: Benchmark, folder: Path, *, under: str = "", ending: str = ".parquet") -> tuple[str, ...]:
+    """Write a file for each record type of `benchmark` to `folder`, and return the files' names."""
     names = []
-    for table, model in held(benchmark).items():
-        name = f"{under}{table}.parquet"
-        write_table(record_table(getattr(benchmark, table), model), folder / name)
-        names.append(name)
+    for name, model in RECORDS.items():
+        records = getattr(benchmark, name)
+        if name not in OPTIONAL or records:
+            names.append(f"{under}{name}{ending}")
+            if ending == ".jsonl":
+                write_jsonl(folder / names[-1], records)
+            else:
+                table = records.written if isinstance(records, RatingColumns) else record_table(records, model)
+                write_table(table, folder / names[-1])
     return tuple(names)
 
 
@@ -327,82 +217,179 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         table.write_parquet(file)
 
 
-def is_parquet(folder: Path) -> bool:
-    """Whether the manifest of `folder` speaks of Parquet files."""
-    return any(name.endswith(".parquet") for name in read_manifest(folder).files)
+def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
+    """Return the benchmark that a folder holds, its checksums checked.
 
+    A large one of JSONL files is read whole once, and later from the tables that were kept of it.
 
-def read_parquet(folder: Path) -> Benchmark:
-    """The benchmark that a folder of Parquet files holds, its checksums checked. Hugging Face dataset folders, too.
+    `folder`: where it lies; JSONL files, Parquet files, or a Hugging Face dataset folder that casewise wrote.
+    `most_held`: with more contexts than this they stay in their file, and each is read when it is asked for.
 
-    Raises DataError: a file is missing or was changed, or a row is no such record; the message names it.
+    Raises DataError: a file is missing, is not the one that the manifest speaks of, or holds a line that is no such record.
     """
     manifest = read_manifest(folder)
-    check_files(folder, manifest)
+    with ThreadPoolExecutor() as pool:  # a sum is taken outside of Python's lock
+        list(pool.map(check_sum, (folder / name for name in manifest.files), manifest.files.values()))
+    in_file = manifest.counts.contexts > most_held and "contexts.jsonl" in manifest.files
+    keep = in_file and not manifest.counts.revisions and manifest.counts.ratings + manifest.counts.contexts >= WORTH
+    if keep and (kept := find_kept(folder, manifest)) is not None:
+        return kept
+    benchmark = read_whole(folder, manifest, in_file=in_file)
+    if keep:
+        keep_tables(benchmark, manifest)
+    return benchmark
+
+
+def check_sum(path: Path, expected: str) -> None:
+    if not path.is_file():
+        raise DataError(path, None, "is missing, but the manifest names it")
+    if (actual := sha256(path)) != expected:
+        raise ChecksumMismatch(
+            path, None, f"sha256 is {actual}, but the manifest says {expected}: the file was changed or damaged"
+        )
+
+
+def sha256(path: Path) -> str:
+    """Return the file's sha256 as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
+    """Return the benchmark of a folder whose files were checked, every record checked itself.
+
+    Raises DataError: they do not fit together, or the manifest counts others.
+    """
     paths = {Path(name).stem: folder / name for name in manifest.files}
-    records = {name: read_records(paths[name], model) for name, model in RECORDS.items() if name in paths}
-    return assembled(folder, manifest, records)
-
-
-def read_records(path: Path, model: type[R]) -> tuple[R, ...]:
+    fields: dict[str, Any] = {
+        name: read_all(paths[name], model, in_file=in_file) for name, model in RECORDS.items() if name in paths
+    }
     try:
-        rows = pl.read_parquet(path).to_dicts()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(path, None, f"cannot be read as Parquet: {error}") from error
-    return tuple(record_of(row, model, path=path, number=number) for number, row in enumerate(rows, 1))
+        benchmark = Benchmark(about=manifest.about, **manifest.frame, **fields)
+    except BenchmarkError as error:
+        raise DataError(folder, None, str(error)) from error
+    if benchmark.counts != manifest.counts:
+        problem = f"'counts' says {manifest.counts}, but the files hold {benchmark.counts}"
+        raise DataError(folder / MANIFEST, None, problem)
+    return benchmark
+
+
+def read_all(path: Path, model: type[Record], *, in_file: bool) -> Sequence[Record]:
+    if path.suffix == ".parquet":
+        try:
+            rows = pl.read_parquet(path).iter_rows(named=True)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(path, None, f"cannot be read as Parquet: {error}") from error
+        return tuple(record_of(row, model, path=path, number=number) for number, row in enumerate(rows, 1))
+    if model is Context and in_file:
+        return ContextFile(path)
+    if model is Rating:
+        plain = RatingColumns.plainly_written(path)
+        return RatingColumns.of(read_jsonl(path, Rating)) if plain is None else plain
+    return tuple(read_jsonl(path, model))
 
 
 def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int) -> R:
-    """The record that a row holds; `number` is its place, from 1."""
+    """Return the record that a row of a table holds; `number` is its place, from 1."""
     try:
-        return model.model_validate_json(json.dumps(value_of(row, model, path=path)))
+        return model.model_validate_json(json.dumps(fields_of(row, model, path=path)))
     except ValidationError as error:
         raise DataError(path, None, f"row {number}: {what_is_wrong(error)}") from error
 
 
-def value_of(row: Mapping[str, Any], model: type[Record], *, path: Path) -> dict[str, Any]:
-    flat = {name: found for name, found in row.items() if found is not None}
-    provenance = {part: flat.pop(f"provenance_{part}") for part in PROVENANCE if f"provenance_{part}" in flat}
-    if "detail" in provenance:
-        provenance["detail"] = parse(provenance["detail"], path=path)
-    value: dict[str, Any] = {"provenance": provenance} if provenance else {}
-    value |= {name: parse(flat.pop(name), path=path) for name in AS_JSON if name in flat}
-    if model is not Context:
-        return flat | value
-    nested = parse(flat.pop(NESTED), path=path) if NESTED in flat else {}
-    texts = {name: flat.pop(column_of(name)) for name in STATEMENTS if column_of(name) in flat}
-    for name, found in (texts | nested).items():
-        put(value, name, found)
-    return flat | value
+# A large benchmark folder, read once and kept in columns in the user's cache, so that the next command need not
+# read it again.
+#
+# The tables lie under the checksums of the folder's files, so they are never used for other files than those they were made
+# from, and only this user writes there: a cache beside the folder would be trusted from whoever the folder came from. They are
+# safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
 
 
-def put(value: dict[str, Any], name: str, found: Any) -> None:
-    group, _, parameter = name.partition(".")
-    if parameter:
-        value.setdefault(group, {})[parameter] = found
-    else:
-        value[group] = found
+KEPT_VERSION = 5
+"""Of the tables that are kept; another one is not read."""
+
+WORTH = 50_000
+"""Ratings and contexts together from which a folder is worth keeping; a smaller one is read in a second."""
+
+MOST_BENCHMARKS = 8
+"""Benchmarks kept at once; of more, those that were used longest ago are dropped."""
+
+ABOUT = "kept.json"
+
+OF_ITEMS = ("item_id", "query_id", "pair_id", "condition", "published_rate")
+"""Columns of the table of items that are fields of items."""
 
 
-def tables_with_rows(benchmark: Benchmark) -> Sequence[str]:
-    """The tables that hold something."""
-    return [table for table in RECORDS if getattr(benchmark, table)]
+def place_of(manifest: Manifest) -> Path:
+    key = digest(
+        {
+            "version": KEPT_VERSION,
+            "files": manifest.files,
+            "frame": {name: part.model_dump(mode="json") for name, part in manifest.frame.items()},
+        }
+    )
+    return cache_folder() / "benchmarks" / key
 
 
-# One row an item: its parents, its category and its votes for the statistics; its words for classifiers and for
-# people.
+def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
+    """Return the benchmark at `folder`, whose files were checked against `manifest`, from its kept tables; None without them."""
+    place = place_of(manifest)
+    try:
+        about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
+        queries, items, contexts, ratings, rated, columns = (
+            pl.read_ipc(place / f"{name}.arrow")
+            for name in ("queries", "items", "contexts", "ratings", "rated", "columns")
+        )
+        columns = items.select(**{name: FIELDS_OF_ITEMS[name] for name in OF_ITEMS}).hstack(columns)
+        benchmark = Benchmark.checked_before(
+            about=manifest.about,
+            queries=RecordColumns(Query, queries),
+            contexts=ContextFile(folder / "contexts.jsonl", contexts),
+            items=RecordColumns(Item, items),
+            ratings=RatingColumns(ratings, items=rated["id"], annotators=about["annotators"]),
+            annotators=tuple(read_jsonl(folder / "annotators.jsonl", Annotator)) if manifest.counts.annotators else (),
+            **manifest.frame,
+            digest=about["digest"],
+            item_columns=columns.select(*ITEM_COLUMNS),
+        )
+        (place / ABOUT).touch()
+    except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
+        shutil.rmtree(place, ignore_errors=True)
+        return None
+    return benchmark
+
+
+def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
+    """Keep `benchmark`, which was read from a folder with `manifest`. Where nothing can be written nothing is kept."""
+    place = place_of(manifest)
+    if place.exists() or not isinstance(benchmark.contexts, ContextFile):
+        return
+    try:
+        with new_folder(place) as draft:
+            tables = {
+                "queries": record_table(benchmark.queries, Query),
+                "items": record_table(benchmark.items, Item),
+                "contexts": benchmark.contexts.table,
+                "ratings": benchmark.rated.table,
+                "rated": benchmark.rated.item_ids.alias("id").to_frame(),
+                "columns": benchmark.item_columns.drop(*OF_ITEMS),
+            }
+            for name, table in tables.items():
+                table.write_ipc(draft / f"{name}.arrow")
+            about = {"digest": benchmark.digest, "annotators": benchmark.rated.annotators}
+            (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for oldest in kept[MOST_BENCHMARKS:]:
+            shutil.rmtree(oldest.parent, ignore_errors=True)
+    except (OSError, pl.exceptions.PolarsError, CasewiseError):  # polars says a full disk in its own words
+        shutil.rmtree(place, ignore_errors=True)
+
+
+# One row an item for people; its words for classifiers.
 
 
 Features = Literal["context", "query", "query+context"]
 """The words of an item that a classifier may read."""
-
-
-def item_table(benchmark: Benchmark) -> pl.DataFrame:
-    """The items of `benchmark` in their order, with the columns of `ITEM_COLUMNS`: made once for a benchmark.
-
-    `intended_safe` is null for an item without a context, and `published_rate` where no imported file stated one.
-    """
-    return benchmark.item_columns
 
 
 def item_view(benchmark: Benchmark) -> pl.DataFrame:
@@ -411,18 +398,18 @@ def item_view(benchmark: Benchmark) -> pl.DataFrame:
     It is for people who open a table, not for reading back.
     """
     schema = dict.fromkeys(["query", *map(column_of, STATEMENTS)], pl.String())
-    words = table_of_rows(map(partial(words_of, benchmark), benchmark.items), schema)
-    counts = item_table(benchmark).with_columns(
+    written = ((item, benchmark.written_of(item)) for item in benchmark.items)
+    words = table_of_rows(
+        (
+            (benchmark.query[item.query_id].text, *map((stated.texts if stated else {}).get, STATEMENTS))
+            for item, stated in written
+        ),
+        schema,
+    )
+    counts = benchmark.item_columns.with_columns(
         safe_rate=pl.when(pl.col("n_votes") > 0).then(pl.col("n_safe") / pl.col("n_votes"))
     )
     return pl.concat([counts, words], how="horizontal")
-
-
-def words_of(benchmark: Benchmark, item: Item) -> tuple[str | None, ...]:
-    """An item's query, and each parameter of its context."""
-    written = benchmark.written_of(item)
-    stated = written.texts if written else {}
-    return (benchmark.query[item.query_id].text, *map(stated.get, STATEMENTS))
 
 
 def texts(benchmark: Benchmark, features: Features = "context") -> Iterator[str]:
@@ -471,7 +458,7 @@ OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
     """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`; an unsure one has no value."""
-    items, ratings = item_table(benchmark).select(OF_ITEM), benchmark.rated
+    items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.rated
     people = pl.Series(ratings.annotators, dtype=pl.String)
     verdict = ratings.table["verdict"]
     of_ratings: pl.DataFrame = items[ratings.places(items["item_id"])]

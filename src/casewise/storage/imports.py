@@ -45,9 +45,9 @@ from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage.annotation_tools import export_rows
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import (
+    RECORDS,
     item_view,
     new_folder,
-    tables_with_rows,
     write_manifest,
     write_table,
     write_tables,
@@ -422,7 +422,7 @@ def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
 
 def card(benchmark: Benchmark) -> str:
     """The dataset card: its settings, and what a reader must know."""
-    about, tables = benchmark.about, tables_with_rows(benchmark)
+    about, tables = benchmark.about, [table for table in RECORDS if getattr(benchmark, table)]
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items())

@@ -202,9 +202,9 @@ class RatingColumns(Sequence[Rating]):
     def _named(self) -> list[int]:
         return [code for code, name in enumerate(self.annotators) if name]
 
-    def counts(self, items: Sequence[str]) -> VoteCounts:
-        """The votes on each of `items`."""
-        item, votes = self.places(pl.Series(items, dtype=pl.String)), self.table["verdict"]
+    def counts(self, items: pl.Series) -> VoteCounts:
+        """The votes on each of the items with these ids."""
+        item, votes = self.places(items), self.table["verdict"]
         of = {
             vote: np.bincount(
                 item[(item >= 0) & (votes == vote).fill_null(value=False).to_numpy()], minlength=len(items)
@@ -213,12 +213,12 @@ class RatingColumns(Sequence[Rating]):
         }
         return VoteCounts(of["safe"], of["safe"] + of["unsafe"], of["unsure"])
 
-    def means(self, items: Sequence[str]) -> ValueMeans:
-        """The values on the scale of each of `items`."""
+    def means(self, items: pl.Series) -> ValueMeans:
+        """The values on the scale of each of the items with these ids."""
         values = self.table["value"]
         if values.is_null().all():
             return ValueMeans(np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan))
-        item = self.places(pl.Series(items, dtype=pl.String))
+        item = self.places(items)
         kept = (item >= 0) & values.is_not_null().to_numpy()
         n = np.bincount(item[kept], minlength=len(items))
         total = np.bincount(item[kept], weights=values.to_numpy()[kept], minlength=len(items))

@@ -11,7 +11,7 @@ from casewise.contexts.release import ReleaseOptions, release
 from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage import load_benchmark
-from casewise.storage.load import read_benchmark
+from casewise.storage.benchmark_folder import read_benchmark
 
 CHANGED = wording(recipient__type="Cashier")
 

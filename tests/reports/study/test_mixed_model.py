@@ -15,7 +15,8 @@ from casewise.reports.study import study_report, write_exported_model
 from casewise.reports.study_parts import RESULT, mixed_model_script, mixed_model_table, write_mixed_model
 from casewise.stats import clustered_contrast
 from casewise.stats.ratings import code_ratings
-from casewise.storage.load import load_benchmark, write_benchmark
+from casewise.storage.benchmark_folder import write_benchmark
+from casewise.storage.load import load_benchmark
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
 from casewise.storage import load_benchmark, read_benchmark, write_benchmark
-from casewise.storage.benchmark_folder import FILES, sha256
+from casewise.storage.benchmark_folder import FILES, MOST_HELD, sha256
 from casewise.storage.columns import ContextFile
-from casewise.storage.load import MOST_HELD
 
 DEMO = load_benchmark("demo")
 

@@ -10,8 +10,9 @@ from tests.support.benchmarks import context_of, rich_benchmark
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import Context, Item, Query
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.benchmark_folder import MANIFEST, record_of, record_table, write_parquet
-from casewise.storage.load import convert, load_benchmark, write_benchmark
+from casewise.storage.benchmark_folder import MANIFEST, record_of, write_benchmark, write_parquet
+from casewise.storage.columns import record_table
+from casewise.storage.load import convert, load_benchmark
 
 FOLDERS = ("folder", "parquet", "huggingface")
 

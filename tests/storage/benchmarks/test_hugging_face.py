@@ -3,9 +3,9 @@ from tests.support.benchmarks import rich_benchmark
 
 from casewise.records import Context, Rating
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.benchmark_folder import record_of
+from casewise.storage.benchmark_folder import record_of, write_benchmark
 from casewise.storage.imports import card, write_hugging_face
-from casewise.storage.load import convert, load_benchmark, write_benchmark
+from casewise.storage.load import convert, load_benchmark
 
 
 @pytest.fixture

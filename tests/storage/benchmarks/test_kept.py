@@ -7,14 +7,14 @@ import pytest
 
 from casewise.errors import ChecksumMismatch
 from casewise.judges.run import Selection, select
+from casewise.records import Item
+from casewise.storage import benchmark_folder as folders
+from casewise.storage import benchmark_folder as kept
 from casewise.storage import columns as record_columns
-from casewise.storage import load as folders
-from casewise.storage import load as kept
 from casewise.storage import load_benchmark, write_benchmark
-from casewise.storage.benchmark_folder import MANIFEST, RECORDS, item_table, read_manifest, record_table, sha256
-from casewise.storage.columns import PlacesById, RecordColumns
+from casewise.storage.benchmark_folder import MANIFEST, RECORDS, read_benchmark, read_manifest, sha256
+from casewise.storage.columns import RecordColumns, RecordsById, record_table, schema
 from casewise.storage.files import cache_folder
-from casewise.storage.load import read_benchmark
 from casewise.storage.published import read_published, write_published
 
 
@@ -45,7 +45,7 @@ def test_a_kept_benchmark_equals_the_one_that_was_read(folder, monkeypatch):
 
     assert again == first
     assert again.digest == first.digest
-    assert item_table(again).equals(item_table(first))
+    assert again.item_columns.equals(first.item_columns)
     assert [again.intent_of(item) for item in again.items] == [first.intent_of(item) for item in first.items]
     assert again.keeping(again.items[:3]) == first.keeping(first.items[:3])
 
@@ -75,12 +75,12 @@ def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
     "name",
     [
         "kept.json",
-        "ratings.parquet",
-        "rated.parquet",
-        "items.parquet",
-        "queries.parquet",
-        "contexts.parquet",
-        "columns.parquet",
+        "ratings.arrow",
+        "rated.arrow",
+        "items.arrow",
+        "queries.arrow",
+        "contexts.arrow",
+        "columns.arrow",
     ],
 )
 @pytest.mark.parametrize("damage", [b"", b"{}", None])
@@ -90,7 +90,7 @@ def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     (place / name).write_bytes(damage) if damage is not None else (place / name).unlink()
 
     assert read(folder) == first
-    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.parquet"}
+    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.arrow"}
     assert read(folder) == first
 
 
@@ -100,7 +100,6 @@ def test_kept_ratings_are_read_when_one_is_asked_for_even_if_what_was_kept_is_go
     (place,) = places()
     shutil.rmtree(place)
 
-    assert "table" not in vars(again.ratings)
     assert len(again.ratings) == len(first.ratings)
     assert pickle.loads(pickle.dumps(again.ratings)) == first.ratings
 
@@ -155,9 +154,10 @@ def test_records_in_columns_equal_the_tuple_of_the_same(folder, monkeypatch, mos
 def test_places_by_id_tell_ids_apart_whose_last_digits_are_alike():
     ids = ["i_1" + "0" * 31, "i_2" + "0" * 31, "q_2" + "0" * 31, "i_" + "f" * 32]
 
-    places = PlacesById(pl.Series(ids))
+    table = pl.DataFrame([{"id": item_id} for item_id in ids], schema=schema(Item))
+    places = RecordsById(RecordColumns(Item, table))
 
-    assert [places[one] for one in ids] == [0, 1, 2, 3]
+    assert [places[one].id for one in ids] == list(places) == ids
     assert [one for one in ("i_3" + "0" * 31, "i_3", "nothing", "", 3, None) if one in places] == []
 
 

@@ -71,7 +71,8 @@ def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
 
-    counts, means = RatingColumns.of(given).counts(items), RatingColumns.of(given).means(items)
+    ids = pl.Series(items)
+    counts, means = RatingColumns.of(given).counts(ids), RatingColumns.of(given).means(ids)
 
     votes = [[rating.verdict for rating in given if rating.item_id == item] for item in items]
     assert counts.total.tolist() == [len(some) - some.count("unsure") for some in votes]

@@ -12,8 +12,9 @@ from casewise.api import CaseColumns, ImportOptions, RatingTable
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Context, Query, RatingScale, Turn
 from casewise.storage.benchmark import About
+from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.imports import of_rows
-from casewise.storage.load import convert, load_benchmark, write_benchmark
+from casewise.storage.load import convert, load_benchmark
 
 HARM = RatingScale(low=0, high=100, cut=50, question="How harmful is it?")
 
