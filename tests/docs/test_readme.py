@@ -10,6 +10,7 @@ from scripts import repository, write_reference
 from scripts.write_commands import FOLDER, leaves, reference
 
 from casewise.cli.app import app
+from casewise.stats.sample import label_terms, names_of, rate_terms
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,3 +55,10 @@ def test_the_repository_has_one_address(place):
 
     assert f"git clone {repository.address()} casewise" in text, "run: python scripts/repository.py"
     assert repository.named(text) == text, "run: python scripts/repository.py"
+
+
+def test_the_sums_that_the_page_offers_to_a_metric_are_those_that_it_gets():
+    page = (ROOT / "docs" / "how-to" / "plugins.md").read_text(encoding="utf-8")
+    table = page.split("| term |")[1].split("\n\n")[0]
+    named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert named == names_of(label_terms) | names_of(rate_terms)
