@@ -44,7 +44,7 @@ def test_words_that_give_the_label_away_are_found_with_the_phrases_that_do():
     assert finding.evidence["gain"] > 0.3
     assert "clinic" in finding.evidence["phrases_for_safe"]
     assert "revenge" in finding.evidence["phrases_for_unsafe"]
-    assert "no shortcut" in finding.advice
+    assert "does not show a shortcut" in finding.advice
 
 
 def test_it_is_called_a_baseline_and_no_shortcut_without_exchanged_contexts():

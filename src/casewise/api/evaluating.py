@@ -42,13 +42,13 @@ from casewise.reports.formats import (
     write_figures,
     write_tables,
 )
-from casewise.reports.formats import json_value as plain
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import cannot_write, json_text, long_step, write_text
+from casewise.storage.files import json_value as plain
 from casewise.storage.imports import write_csv
 from casewise.storage.run_folder import RUN, read_run
 

@@ -21,13 +21,14 @@ from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
 from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.document import Document
-from casewise.reports.formats import document_json, json_value
+from casewise.reports.formats import document_json
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reports.published import paper_document, replay_page, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
+from casewise.storage.files import json_value
 from casewise.storage.imports import write_spreadsheet
 from casewise.storage.load import convert, load_benchmark, named_benchmark
 from casewise.storage.run_folder import RUN, kind_of, read_run

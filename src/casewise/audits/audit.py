@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,12 @@ from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ShortRepr
 from casewise.stats.sample import of_raw_values
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields
 from casewise.storage.published import read_output
-
-# Judges' published outputs over the benchmark: values that another hand put in.
 
 
 def audit_outputs(paths: Sequence[Path], part: Part) -> None:
-    """Look at each output file for values that look filled in by chance.
+    """Look at each of judges' published output files for values that look filled in by chance.
 
     A file that cannot be read is named and left out.
     """
@@ -55,9 +54,6 @@ def audit_outputs(paths: Sequence[Path], part: Part) -> None:
         )
 
 
-# The whole audit: every part, its findings ranked by weight, and what was left out.
-
-
 PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
     "labels": audit_labels,
     "intent": audit_intent,
@@ -72,38 +68,34 @@ PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
 
 @dataclass(frozen=True, repr=False)
 class Audit(ShortRepr):
-    """What an audit of a benchmark found."""
+    """The findings, the measurements and the omissions of an audit of a benchmark."""
 
     benchmark: str
     digest: str
     counts: dict[str, int]
     notes: tuple[str, ...]
-    """What the benchmark says of itself that a reader must know, such as that its data are synthetic."""
+    """Sentences that the benchmark states and a reader must know, such as that its data are synthetic."""
     options: AuditOptions
     parts: dict[str, Part]
     """By name, in the order of `PARTS`."""
     source: Benchmark = field(compare=False, repr=False)
-    """What was audited: the texts of the items that findings name."""
+    """The benchmark: the texts of the items that findings name."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings, the weightiest first."""
+        """All findings, the largest weight first."""
         every = [finding for part in self.parts.values() for finding in part.findings]
         return tuple(sorted(every, key=lambda finding: (-finding.weight, finding.code)))
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What was not looked at, and why."""
+        """Sentences: what was not looked at, and why."""
         return tuple(line for part in self.parts.values() for line in part.left_out)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
-            "benchmark": self.benchmark,
-            "digest": self.digest,
-            "counts": self.counts,
-            "notes": list(self.notes),
-            "options": asdict(self.options),
+            **json_fields(self, without=("parts", "source")),
             "findings": [
                 {"code": f.code, "weight": round(f.weight, 4), **f.model_dump(mode="json", exclude={"code"})}
                 for f in self.findings
@@ -139,6 +131,6 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
     )
 
 
-def matching(audited: Audit, wanted: tuple[str, ...]) -> tuple[Finding, ...]:
-    """The findings whose code is in `wanted`; a part's name such as `labels` stands for all its codes, `any` for all."""
-    return tuple(f for f in audited.findings if f.code in wanted or f.part in wanted or "any" in wanted)
+def matching(audited: Audit, codes: tuple[str, ...]) -> tuple[Finding, ...]:
+    """The findings whose code is in `codes`; a part's name such as `labels` stands for all its codes, `any` for all."""
+    return tuple(f for f in audited.findings if f.code in codes or f.part in codes or "any" in codes)

@@ -1,4 +1,4 @@
-"""The wording of contexts, coverage of parameters, and the author's intent beside labels."""
+"""The wording of contexts, the coverage of categories and conditions, and the author's intent compared with the labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from casewise.audits.subject import ALPHA, Part, Subject, spoken_name
 from casewise.notation import percent
@@ -19,24 +18,21 @@ from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged_by_raters, ri
 from casewise.stats.shares import binomial_below, sign_test
 from casewise.stats.words import near_duplicates
 
-# The wording of contexts: repetition, length, what is not stated, and the same context under different queries.
-
-
 OFTEN = 0.1
 """A statement in more than a tenth of all contexts is called repeated."""
 
 LEAST_CONTEXTS = 20
-"""With fewer contexts, repetition says nothing."""
+"""With fewer contexts, repetition is not tested."""
 
 LENGTH_TELLING = 0.6
-"""Length tells the intent where the longer context of a query has one intent so often."""
+"""Length predicts the intent where the longer context of a query has one intent in this share of pairs."""
 
 SHOWN = 100
 """Characters of a statement that evidence quotes."""
 
 
 def audit_contexts(subject: Subject, part: Part) -> None:
-    """Everything about the contexts' words. A benchmark without contexts leaves it out."""
+    """Look at the contexts' words: repetition, length, missing parameters, near-duplicates, and queries that no context moves."""
     if not subject.with_context.any():
         part.left_out.append("contexts: no item has one.")
         return
@@ -45,38 +41,35 @@ def audit_contexts(subject: Subject, part: Part) -> None:
 
 
 def repeated(subject: Subject, part: Part) -> None:
-    """How often the commonest statement of each parameter stands there."""
+    """Count the commonest statement of each parameter."""
     stated = subject.stated
     statements: dict[str, Any] = {}
     often: dict[str, Any] = {}
     touched = np.zeros(len(stated), dtype=bool)
-    for name in subject.benchmark.parameters.names:
+    for name in subject.parameters:
         texts = stated[name].drop_nulls()
-        if not len(texts):
-            continue
-        each = texts.alias("text").to_frame().group_by("text", maintain_order=True).len()
-        text, times = each.row(int(each["len"].arg_max() or 0))
-        statements[name] = {"stated": len(texts), "distinct": len(each), "commonest": times}
+        counts = texts.alias("text").to_frame().group_by("text", maintain_order=True).len()
+        text, times = counts.row(int(counts["len"].arg_max() or 0))
+        statements[name] = {"stated": len(texts), "distinct": len(counts), "commonest": times}
         if len(texts) >= LEAST_CONTEXTS and times > OFTEN * len(texts):
             often[name] = {"statement": text[:SHOWN], "times": times, "share": times / len(texts)}
             touched |= (stated[name] == text).fill_null(value=False).to_numpy()
     part.measured["statements"] = statements
-    if not often:
-        return
-    worst = max(often, key=lambda name: float(often[name]["share"]))
-    several = f"{len(often)} parameters" if len(often) > 1 else "one parameter"
-    part.add(
-        "contexts.repeated",
-        f"In {several} one statement stands in more than {percent(OFTEN, digits=0)} of contexts; most often in "
-        f"{spoken_name(worst)}: {percent(often[worst]['share'])}.",
-        float(touched.mean()),
-        {"parameters": often},
-        items=subject.named(touched),
-    )
+    if often:
+        worst = max(often, key=lambda name: float(often[name]["share"]))
+        several = f"{len(often)} parameters" if len(often) > 1 else "one parameter"
+        part.add(
+            "contexts.repeated",
+            f"In {several} one statement stands in more than {percent(OFTEN, digits=0)} of contexts; most often in "
+            f"{spoken_name(worst)}: {percent(often[worst]['share'])}.",
+            float(touched.mean()),
+            {"parameters": often},
+            items=subject.named(touched),
+        )
 
 
 def lengths(subject: Subject, part: Part) -> None:
-    """Whether the longer context of a query tends to be the one intended safe."""
+    """Test whether the longer context of a query tends to be the one of one intent."""
     words = np.array([len(text.split()) for text in subject.written], dtype=float)
     gain = paired_difference(subject, words)
     longer, shorter = int((gain > 0).sum()), int((gain < 0).sum())
@@ -92,9 +85,9 @@ def lengths(subject: Subject, part: Part) -> None:
     }
     part.measured |= measured
     differ = longer + shorter
-    if not differ or max(longer, shorter) / differ < LENGTH_TELLING or (p := sign_test(longer, shorter)) >= ALPHA:
+    share = max(longer, shorter) / differ if differ else 0.0
+    if share < LENGTH_TELLING or (p := sign_test(longer, shorter)) >= ALPHA:
         return
-    share = max(longer, shorter) / differ
     part.add(
         "contexts.length",
         f"The longer of a query's two contexts is the one intended {'safe' if longer > shorter else 'unsafe'} in "
@@ -105,23 +98,19 @@ def lengths(subject: Subject, part: Part) -> None:
 
 
 def paired_difference(subject: Subject, value: FloatArray) -> FloatArray:
-    """Mean of `value` over a query's safe-intended items less that over its unsafe-intended ones, per query with both."""
-    n = int(subject.query.max()) + 1
-    means = []
-    for intent in (1.0, 0.0):
-        mine = subject.intended == intent
-        count = np.bincount(subject.query[mine], minlength=n)
-        total = np.bincount(subject.query[mine], weights=value[mine], minlength=n)
-        means.append(np.where(count > 0, total / np.maximum(count, 1), np.nan))
-    gain: FloatArray = means[0] - means[1]
-    return gain[~np.isnan(gain)]
+    """The mean of `value` over a query's safe-intended items less that over its unsafe-intended ones, per query with both."""
+    means = (
+        pl.DataFrame({"query": subject.query, "intended": subject.intended, "value": value})
+        .group_by("query", maintain_order=True)
+        .agg(*(pl.col("value").filter(pl.col("intended") == intent).mean().alias(str(intent)) for intent in (1, 0)))
+    )
+    return (means["1"] - means["0"]).drop_nulls().to_numpy()
 
 
 def missing(subject: Subject, part: Part) -> None:
-    """Parameters that some contexts state and others do not, and whether that tells the intent."""
+    """Find parameters that only some contexts state, and test whether their absence predicts the intent."""
     stated = subject.stated
-    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
-    lacks = {name: stated[name].is_null().to_numpy() & subject.with_context for name in used}
+    lacks = {name: stated[name].is_null().to_numpy() & subject.with_context for name in subject.parameters}
     lacks = {name: mask for name, mask in lacks.items() if mask.any()}
     counts = {name: int(mask.sum()) for name, mask in lacks.items()}
     part.measured["missing"] = counts
@@ -139,31 +128,30 @@ def missing(subject: Subject, part: Part) -> None:
     evidence = {}
     for name, mask in lacks.items():
         gain = paired_difference(subject, mask.astype(float))
-        if (p := sign_test(int((gain > 0).sum()), int((gain < 0).sum()))) < ALPHA / len(used):
+        if (p := sign_test(int((gain > 0).sum()), int((gain < 0).sum()))) < ALPHA / len(subject.parameters):
             evidence[name] = {
                 "missing_in_safe_intended": int((mask & (subject.intended == 1)).sum()),
                 "missing_in_unsafe_intended": int((mask & (subject.intended == 0)).sum()),
                 "p": p,
             }
-    if not evidence:
-        return
-    touched = np.logical_or.reduce([lacks[name] for name in evidence])
-    listed = "; ".join(
-        f"{spoken_name(name)} is missing in {found['missing_in_safe_intended']:,} contexts intended safe and in "
-        f"{found['missing_in_unsafe_intended']:,} intended unsafe"
-        for name, found in evidence.items()
-    )
-    part.add(
-        "contexts.missing-tells",
-        f"Whether a parameter is stated tells the intent: {listed}.",
-        float(touched.mean()),
-        evidence,
-        items=subject.named(touched),
-    )
+    if evidence:
+        touched = np.logical_or.reduce([lacks[name] for name in evidence])
+        listed = "; ".join(
+            f"{spoken_name(name)} is missing in {numbers['missing_in_safe_intended']:,} contexts intended safe and in "
+            f"{numbers['missing_in_unsafe_intended']:,} intended unsafe"
+            for name, numbers in evidence.items()
+        )
+        part.add(
+            "contexts.missing-tells",
+            f"Whether a parameter is stated predicts the intent: {listed}.",
+            float(touched.mean()),
+            evidence,
+            items=subject.named(touched),
+        )
 
 
 def duplicates(subject: Subject, part: Part) -> None:
-    """Contexts that are nearly the same although their queries differ."""
+    """Find contexts that are nearly the same although their queries differ."""
     rows = np.flatnonzero(subject.with_context)
     group = near_duplicates(compress(subject.written, subject.with_context), seed=subject.options.seed)
     n_queries = np.bincount(np.unique(np.column_stack([group, subject.query[rows]]), axis=0)[:, 0])
@@ -182,7 +170,7 @@ def duplicates(subject: Subject, part: Part) -> None:
 
 
 def unmoved(subject: Subject, part: Part) -> None:
-    """Queries whose contexts all get the same verdict from people: the paper's inherently unsafe ones, and safe ones."""
+    """Find queries whose contexts all get the same verdict from people."""
     verdicts = subject.benchmark.unmoved
     by_verdict = {
         word: sorted(query for query, verdict in verdicts.items() if verdict == word) for word in ("unsafe", "safe")
@@ -201,15 +189,12 @@ def unmoved(subject: Subject, part: Part) -> None:
     )
 
 
-# Coverage: which categories and conditions there are, how thinly, and what has no partner.
-
-
 THIN = 5
-"""With fewer queries nothing can be said about a category."""
+"""A category with fewer queries is called thin."""
 
 
 def audit_coverage(subject: Subject, part: Part) -> None:
-    """Counts by category and condition; categories that are thin, queries without a pair, votes all alike."""
+    """Count items by category and condition; find thin categories, queries without a pair, and uneven or uniform votes."""
     items = subject.items
     per_category = items.group_by("category").agg(pl.col("query_id").n_unique().alias("queries")).sort("category")
     queries: dict[str, int] = dict(per_category.iter_rows())
@@ -229,77 +214,54 @@ def audit_coverage(subject: Subject, part: Part) -> None:
             1.0,
             {"category": name, "items": len(items)},
         )
-    few = {name: n for name, n in queries.items() if n < THIN}
-    if few:
+    if few := {name: n for name, n in queries.items() if n < THIN}:
         part.add(
             "coverage.thin",
             f"{len(few)} of {len(queries)} categories have fewer than {THIN} queries.",
             float(items["category"].is_in(list(few)).to_numpy().mean()),
             {"categories": few, "least": THIN},
         )
-    unpaired(subject, part)
-    one_verdict(subject, part)
-    uneven(subject, part)
-
-
-def unpaired(subject: Subject, part: Part) -> None:
     safe, unsafe = (set(subject.query[subject.intended == value].tolist()) for value in (1.0, 0.0))
-    lonely = np.isin(subject.query, [*(safe ^ unsafe)]) & ~np.isnan(subject.intended)
-    if lonely.any():
+    unpaired = np.isin(subject.query, [*(safe ^ unsafe)]) & ~np.isnan(subject.intended)
+    if unpaired.any():
         part.add(
             "coverage.unpaired",
             f"{len(safe ^ unsafe):,} queries have contexts of one intent only; they form no pair.",
-            float(lonely.mean()),
+            float(unpaired.mean()),
             {"queries": len(safe ^ unsafe), "safe_only": len(safe - unsafe), "unsafe_only": len(unsafe - safe)},
-            items=subject.named(lonely),
+            items=subject.named(unpaired),
+        )
+    labels = subject.label[~np.isnan(subject.label)]
+    if len(labels) and not labels.min() < 0.5 < labels.max() and (labels != 0.5).any():
+        word, opposite = ("safe", "unsafe") if labels.max() > 0.5 else ("unsafe", "safe")
+        part.add(
+            "coverage.one-verdict",
+            f"No item is labelled {opposite}: a judge that always says {word} is always right.",
+            1.0,
+            {"items": len(labels), "verdict": word},
+        )
+    votes = subject.n_votes[subject.n_votes > 0]
+    if len(votes) and votes.max() >= 2 * votes.min():
+        numbers = {"least": int(votes.min()), "most": int(votes.max()), "median": int(np.median(votes))}
+        rare = (subject.n_votes > 0) & (2 * subject.n_votes <= numbers["median"])
+        part.add(
+            "coverage.uneven-votes",
+            f"Items have from {numbers['least']} to {numbers['most']} votes (median {numbers['median']}).",
+            float(rare.mean()),
+            {**numbers, "at_most_half_of_median": int(rare.sum())},
+            items=subject.named(rare),
         )
 
 
-def one_verdict(subject: Subject, part: Part) -> None:
-    labelled = subject.label[~np.isnan(subject.label)]
-    if not len(labelled) or labelled.min() < 0.5 < labelled.max() or labelled.min() == labelled.max() == 0.5:
-        return
-    word, other = ("safe", "unsafe") if labelled.max() > 0.5 else ("unsafe", "safe")
-    part.add(
-        "coverage.one-verdict",
-        f"No item is labelled {other}: a judge that always says {word} is always right.",
-        1.0,
-        {"items": len(labelled), "verdict": word},
-    )
-
-
-def uneven(subject: Subject, part: Part) -> None:
-    rated = subject.n_votes[subject.n_votes > 0]
-    if not len(rated) or rated.max() < 2 * rated.min():
-        return
-    usual = int(np.median(rated))
-    few = (subject.n_votes > 0) & (2 * subject.n_votes <= usual)
-    part.add(
-        "coverage.uneven-votes",
-        f"Items have from {int(rated.min())} to {int(rated.max())} votes (median {usual}).",
-        float(few.mean()),
-        {
-            "least": int(rated.min()),
-            "most": int(rated.max()),
-            "median": usual,
-            "at_most_half_of_median": int(few.sum()),
-        },
-        items=subject.named(few),
-    )
-
-
-# The author's intent against people: where they share it, and how much of the labels it gives away.
-
-
 INTENT_TELLING = 0.9
-"""Intent that gives at least so many labels leaves judges little to be measured on."""
+"""An intent that gives at least this share of the labels leaves judges little to be measured on."""
 
 SHARED = 0.95
-"""Intent that people share on so many items is shared."""
+"""An intent that people share on this share of items is shared."""
 
 
 def audit_intent(subject: Subject, part: Part) -> None:
-    """Agreement of the intent with people's majority: overall, by condition, and by category."""
+    """Compare the intent with people's majority: over all items, by condition, and by category."""
     usable = ~np.isnan(subject.label) & ~np.isnan(subject.intended)
     if not usable.any():
         part.left_out.append("intent against labels: no item has both an intent and a label.")
@@ -310,17 +272,17 @@ def audit_intent(subject: Subject, part: Part) -> None:
     )
     votes, published = agreement(by_votes.where(usable)), agreement(by_published.where(usable))
 
-    def by(column: str) -> dict[str, Estimate]:
-        group: NDArray[np.object_] = subject.items[column].to_numpy().astype(str)
+    def within(column: str) -> dict[str, Estimate]:
+        group = subject.items[column].to_numpy().astype(str)
         names = np.unique(group[usable]).tolist()
         return {name: agreement(by_votes.where(usable & (group == name))) for name in names}
 
-    conditions, categories = by("condition"), by("category")
-    both = {"votes": votes.picked("n", "method"), "published": published.picked("n", "method")}
+    conditions, categories = within("condition"), within("category")
+    overall = {"votes": votes.picked("n", "method"), "published": published.picked("n", "method")}
     part.measured |= {
-        "agreement": both,
-        "by_condition": {name: found.picked("n", "method") for name, found in conditions.items()},
-        "by_category": {name: found.picked("n", "method") for name, found in categories.items()},
+        "agreement": overall,
+        "by_condition": {name: shared.picked("n", "method") for name, shared in conditions.items()},
+        "by_category": {name: shared.picked("n", "method") for name, shared in categories.items()},
     }
     share = votes.estimate or 0.0
     if share < SHARED:
@@ -328,14 +290,14 @@ def audit_intent(subject: Subject, part: Part) -> None:
         n = int(against.sum())
         part.add(
             "intent.not-shared",
-            f"The label is against the author's intent on {n:,} of {int(usable.sum()):,} items.",
+            f"The label differs from the author's intent on {n:,} of {int(usable.sum()):,} items.",
             n / len(subject.items),
             {
-                "agreement": both["votes"],
+                "agreement": overall["votes"],
                 "ties": int((subject.label[usable] == 0.5).sum()),
                 "safe_intended_called_unsafe": int((against & (subject.intended == 1)).sum()),
                 "unsafe_intended_called_safe": int((against & (subject.intended == 0)).sum()),
-                "by_condition": {name: found.estimate for name, found in conditions.items()},
+                "by_condition": {name: shared.estimate for name, shared in conditions.items()},
                 "categories_below_the_rest": worse_categories(subject, usable),
             },
             items=subject.named(against),
@@ -344,27 +306,26 @@ def audit_intent(subject: Subject, part: Part) -> None:
         part.add(
             "intent.predicts-labels",
             f"Copying the author's intent gives {votes.as_share} of the labels ({percent(published.estimate)} under "
-            "the policy published): that leaves a judge little to add.",
+            "the policy published), which leaves a judge little to add.",
             2 * share - 1,
-            both,
+            overall,
         )
 
 
 def agreement(sample: Sample) -> Estimate:
     """Accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
-    (found,) = estimate(sample, metrics=metrics_named("accuracy"))
-    return found
+    return estimate(sample, metrics=metrics_named("accuracy"))[0]
 
 
 def worse_categories(subject: Subject, usable: BoolArray) -> dict[str, float]:
     """Categories whose agreement is below that of all items by more than chance, Bonferroni over categories."""
     agree = right(subject.intended, subject.label)
     category = subject.items["category"].to_numpy().astype(str)
-    overall = float(agree[usable].mean())
-    names = np.unique(category[usable])
-    below: dict[str, float] = {}
-    for name in names:
-        mine = agree[usable & (category == name)]
-        if binomial_below(float(mine.sum()), len(mine), overall) < ALPHA * 10 / len(names):
-            below[str(name)] = float(mine.mean())
+    overall, names = float(agree[usable].mean()), np.unique(category[usable]).tolist()
+    of = {name: agree[usable & (category == name)] for name in names}
+    below = {
+        name: float(shared.mean())
+        for name, shared in of.items()
+        if binomial_below(float(shared.sum()), len(shared), overall) < ALPHA * 10 / len(names)
+    }
     return dict(sorted(below.items(), key=lambda pair: pair[1]))

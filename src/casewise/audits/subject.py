@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import compress, islice
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.judges.baselines import held_together, texts_of_contexts, words_that_vary
-from casewise.records import CONDITIONS, Context, ShortRepr, paper_parameters
+from casewise.records import CONDITIONS, ShortRepr, paper_parameters
 from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
@@ -32,16 +32,16 @@ from casewise.storage.wording import JudgedWords, LabelWords
 
 
 ALPHA = 0.001
-"""Every finding that rests on a test is made at this level, after correction within its own test."""
+"""The level of every finding that rests on a test, after correction within its own test."""
 
 Effect = Literal["label", "score", "note"]
 
 EFFECTS: dict[Effect, float] = {"label": 1.0, "score": 0.5, "note": 0.2}
-"""What a finding does to a number: it is not people's (label), it means less than it seems (score), or worth knowing."""
+"""The effect of a finding on a number: its labels are in doubt (label), it means less than it seems (score), or neither (note)."""
 
 
 class Kind(NamedTuple):
-    """What findings with one code say, what they do to a number, when they are made, and what to do about them."""
+    """The findings of one code: what they say, their effect on a number, when they are made, and what to do about them."""
 
     says: str
     effect: Effect
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Of each finding its kind, by stable code, for `--fail-on`: `findings.toml`."""
+    """The kind of each finding by its stable code, for `--fail-on`: `findings.toml`."""
     return {code: Kind(**kind) for code, kind in shipped_toml("casewise.audits", "findings.toml").items()}
 
 
@@ -61,9 +61,9 @@ class Finding(Record):
     code: str
     title: str
     effect: Effect
-    """What it does to a number: see `EFFECTS`."""
+    """Its effect on a number: see `EFFECTS`."""
     share: float = Field(ge=0, le=1)
-    """Share of items that it touches, or of the distance that it closes; between 0 and 1."""
+    """The share of items that it affects, or of the distance that it closes."""
     evidence: dict[str, Any]
     """The numbers behind it, by name."""
     advice: str
@@ -73,7 +73,7 @@ class Finding(Record):
 
     @property
     def weight(self) -> float:
-        """Rank among findings: the share touched times what the effect counts."""
+        """Its rank among findings: the share times what the effect counts."""
         return self.share * EFFECTS[self.effect]
 
     @property
@@ -84,7 +84,7 @@ class Finding(Record):
 
 @dataclass(repr=False)
 class Part(ShortRepr):
-    """What one part of the audit measured, found, and could not look at: each look adds to it."""
+    """The measurements, the findings and the omissions of one part of the audit: each look adds to it."""
 
     name: str
     measured: dict[str, Any] = field(default_factory=dict)
@@ -129,34 +129,33 @@ def checked_codes(names: Iterable[str]) -> tuple[str, ...]:
     """
     codes = kinds()
     parts = {code.partition(".")[0] for code in codes}
-    wanted = tuple(names)
-    for name in wanted:
-        if name not in codes and name not in parts and name != "any":
+    checked = tuple(names)
+    for name in checked:
+        if name not in {*codes, *parts, "any"}:
             listed = "\n".join(f"  {code}: {kind.says}" for code, kind in codes.items())
             raise ConfigurationError(
                 f"no finding is called {name!r}{did_you_mean(name, {*codes, *parts})}; there are any, {', '.join(sorted(parts))}, and\n{listed}"
             )
-    return wanted
+    return checked
 
 
 # What is audited: a benchmark with the tables that several parts of the audit read.
 
 
 LEAST_ITEMS = 20
-"""A spread of rates is fitted to no fewer items; the uniform one serves below."""
+"""A spread of rates is fitted to at least this number of items; below it, the uniform one is used."""
 
 LARGE, FOLDS_OF_LARGE = 20_000, 3
-"""Of so many items a classifier learns from two thirds: three fits instead of ten, a quarter of the time."""
+"""From this number of items on a classifier has three folds instead of ten, in a quarter of the time."""
 
 MOST_READ = 50_000
-"""Items from which a classifier on words learns and which it predicts; of more, so many in whole queries drawn at random."""
+"""The number of items that a classifier on words learns from and predicts; of more, whole queries are drawn at random."""
 
 BLOCK = 65_536
-"""Contexts that are held as they are read."""
+"""Contexts that are held at a time while they are read."""
 
 LISTED = 20
-"""Items named in a finding at most."""
-
+"""Items that a finding names at most."""
 
 READS: Mapping[Features, str] = {
     "context": "the context's words",
@@ -175,14 +174,6 @@ class AuditOptions:
     """Folds of queries that classifiers are held out in; three at most of a benchmark of 20,000 items or more."""
     splits: int = 50
     """Random halves of the votes that the subset `hard` is averaged over."""
-
-
-class WrittenContexts(NamedTuple):
-    """Of each item's context what it says, and who wrote it."""
-
-    stated: pl.DataFrame
-    """(items, parameters): the texts by dotted name; null where it is not stated."""
-    authors: pl.Series
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,13 +212,8 @@ class Subject(ShortRepr):
         return self.items["n_votes"].to_numpy()
 
     @cached_property
-    def condition(self) -> IntArray:
-        """(items,) a number for each condition."""
-        return self.items["condition"].cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
-
-    @cached_property
     def intended(self) -> FloatArray:
-        """1 where the context is intended safe, 0 where unsafe, nan without a context or where nobody said."""
+        """1 where the context is intended safe, 0 where unsafe, nan without a context or an intent."""
         return self.items["intended_safe"].cast(pl.Float64).fill_null(np.nan).to_numpy()
 
     @cached_property
@@ -240,34 +226,36 @@ class Subject(ShortRepr):
         """Each item's query, as an integer."""
         return query_numbers(self.items)
 
-    @property
-    def contexts(self) -> Iterator[Context | None]:
-        """Each item's context, one after another: those of a large benchmark lie in a file."""
-        return map(self.benchmark.context_of, self.benchmark.items)
-
     @cached_property
-    def read(self) -> WrittenContexts:
+    def stated_by(self) -> tuple[pl.DataFrame, pl.Series]:
         """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
         names, blocks, authors = self.benchmark.parameters.every, [], []
         written = map(self.benchmark.written_of, self.benchmark.items)
-        while some := list(islice(written, BLOCK)):
-            said = [one.texts if one else {} for one in some]
+        while block := list(islice(written, BLOCK)):
+            texts_of = [context.texts if context else {} for context in block]
             blocks.append(
-                pl.DataFrame({name: pl.Series([one.get(name) for one in said], dtype=pl.String) for name in names})
+                pl.DataFrame(
+                    {name: pl.Series([texts.get(name) for texts in texts_of], dtype=pl.String) for name in names}
+                )
             )
-            authors += [one.by if one else None for one in some]
-        return WrittenContexts(pl.concat(blocks), pl.Series(authors, dtype=pl.String))
+            authors += [context.by if context else None for context in block]
+        return pl.concat(blocks), pl.Series(authors, dtype=pl.String)
 
     @property
     def stated(self) -> pl.DataFrame:
-        """What each item's context says, by parameter; null without one."""
-        return self.read.stated
+        """(items, parameters): what each item's context says, by dotted name; null where it is not stated."""
+        return self.stated_by[0]
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that some context states."""
+        return tuple(name for name in self.benchmark.parameters.names if self.stated[name].is_not_null().any())
 
     @property
     def written(self) -> Iterable[str]:
         """The words of each item's context."""
         in_order = self.benchmark.parameters == paper_parameters()  # a benchmark's own may stand in another one
-        if "read" not in vars(self) or not in_order:
+        if "stated_by" not in vars(self) or not in_order:
             return texts(self.benchmark)
         return self.stated.select(pl.concat_str(pl.all(), separator="\n", ignore_nulls=True)).to_series()
 
@@ -285,26 +273,24 @@ class Subject(ShortRepr):
     def exchanged(self) -> BoolArray:
         """Items of a condition of the study's own whose context stands, word for word, in a usual condition of another query."""
         own = ~self.items["condition"].is_in([*CONDITIONS, INTENT_UNKNOWN]).to_numpy()
-        text = self.texts_of_contexts
-        usual = ~own & ~np.isnan(text)
-        if not own.any() or not usual.any():
+        if not own.any() or own.all():
             return np.zeros(len(own), dtype=bool)
-        queries: dict[float, set[int]] = {}
-        for number, query in zip(text[usual].tolist(), self.query[usual].tolist(), strict=True):
-            queries.setdefault(number, set()).add(query)
-        moved: BoolArray = own & np.array(
-            [
-                bool(queries.get(number, set()) - {query})
-                for number, query in zip(text.tolist(), self.query.tolist(), strict=True)
-            ]
-        )
+        rows = pl.DataFrame({"text": self.texts_of_contexts, "query": self.query, "own": own}).fill_nan(None)
+        usual = rows.filter(~pl.col("own")).drop_nulls("text").group_by("text").agg(queries=pl.col("query").unique())
+        joined = rows.join(usual, on="text", how="left", maintain_order="left")
+        elsewhere = (pl.col("queries").list.len() > 1) | (pl.col("queries").list.first() != pl.col("query"))
+        moved: BoolArray = joined.select((pl.col("own") & elsewhere).fill_null(value=False)).to_series().to_numpy()
         return moved
+
+    @cached_property
+    def plan(self) -> HeldOut | str:
+        """How the baseline's items are held out, or why they cannot be."""
+        return self.held_out(self.folds)
 
     @cached_property
     def reads(self) -> Features:
         """The words of an item that the baseline reads; the judge `linear` reads the same."""
-        plan = self.held_out(self.folds)
-        return words_that_vary(self.texts_of_contexts[self.words_read], plan)
+        return words_that_vary(self.texts_of_contexts[self.words_read], self.plan)
 
     @property
     def learnt(self) -> BoolArray:
@@ -317,8 +303,8 @@ class Subject(ShortRepr):
         """Why no classifier can be fitted; None where one can."""
         if not self.learnt.any():
             return "no item has a label"
-        if isinstance(plan := self.held_out(self.folds), str):
-            return plan
+        if isinstance(self.plan, str):
+            return self.plan
         if self.label[self.learnt].min() > 0.5 or self.label[self.learnt].max() < 0.5:
             return "the labels are all alike"
         return None
@@ -337,20 +323,18 @@ class Subject(ShortRepr):
     @property
     def groups_held_out(self) -> str:
         """The groups that the baseline holds out whole, in the plural."""
-        plan = self.held_out(self.folds)
-        return "queries" if isinstance(plan, str) else plan.groups
+        return "queries" if isinstance(self.plan, str) else self.plan.groups
 
     @cached_property
     def groupings(self) -> tuple[NDArray[np.intp], ...]:
         """Queries, and contexts where those recur: kinds of groups within which items need not be independent."""
-        plan = self.held_out(self.folds)
-        if isinstance(plan, str) or plan.groups == "queries":
+        if self.groups_held_out == "queries":
             return (self.query,)
         return (self.query, Design.of(self.query, self.texts_of_contexts).context)
 
     @property
     def folds(self) -> int:
-        """How many folds of queries a classifier is held out in."""
+        """The number of folds of queries that a classifier is held out in."""
         return min(self.options.folds, FOLDS_OF_LARGE) if len(self.items) >= LARGE else self.options.folds
 
     @cached_property
@@ -373,10 +357,10 @@ class Subject(ShortRepr):
 
     def predicted(self, reads: Features) -> FloatArray:
         """As `baseline`, from these words of each item."""
-        spoken = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
+        nouns = {"context": "contexts", "query": "queries", "query+context": "queries and contexts"}[reads]
         return worked_out(
             self.benchmark,
-            f"words of {spoken}, {self.groups_held_out} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
+            f"words of {nouns}, {self.groups_held_out} held out in {self.folds} folds{'' if self.words_read.all() else ', of some'}",
             lambda: self.predict(self.words(reads)),
             made_with="scikit-learn",
         )
@@ -384,16 +368,18 @@ class Subject(ShortRepr):
     @cached_property
     def same_again(self) -> FloatArray:
         """P(an item's label comes out the same in a second study of this size), by a spread of rates for each condition."""
-        return worked_out(self.benchmark, "same label again, by condition", self._same_again, made_with="scipy")
 
-    def _same_again(self) -> FloatArray:
-        found = np.full(len(self.items), np.nan)
-        for one in np.unique(self.condition).tolist():
-            mine = self.condition == one
-            safe, votes = self.n_safe[mine], self.n_votes[mine]
-            prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
-            found[mine] = same_label(safe, votes, prior=prior)
-        return found
+        def chances() -> FloatArray:
+            same = np.full(len(self.items), np.nan)
+            conditions = self.items["condition"].cast(pl.Categorical).to_physical().to_numpy()
+            for condition in np.unique(conditions).tolist():
+                mine = conditions == condition
+                safe, votes = self.n_safe[mine], self.n_votes[mine]
+                prior = fit_beta(safe, votes) if (votes > 1).sum() >= LEAST_ITEMS else UNIFORM
+                same[mine] = same_label(safe, votes, prior=prior)
+            return same
+
+        return worked_out(self.benchmark, "same label again, by condition", chances, made_with="scipy")
 
     @cached_property
     def own_words(self) -> PhraseCounts:
@@ -424,12 +410,12 @@ class Subject(ShortRepr):
         rows = self.words_read
         n = folds or self.folds
         plan = self.held_out(n if groups is None else min(n, len(np.unique(groups[rows]))), groups=groups)
-        found = np.full(len(rows), np.nan)
+        predicted = np.full(len(rows), np.nan)
         if not isinstance(plan, str):
             weight = np.where(self.exchanged, np.nan, self.label)[rows]
             read = written if isinstance(written, PhraseCounts) else compress(written, rows)
-            found[rows] = out_of_fold(read, weight, folds=plan.folds)
-        return found
+            predicted[rows] = out_of_fold(read, weight, folds=plan.folds)
+        return predicted
 
     def named(self, mask: BoolArray) -> tuple[str, ...]:
         """Ids of the first items of `mask`."""
@@ -449,10 +435,10 @@ def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -
     if not rated.annotators:
         return None
     item, annotator = rated.places(items["item_id"]), rated.table["annotator"]
-    kept = (item >= 0) & weight.is_not_null().to_numpy()
-    if not kept.any() or annotator.filter(kept).has_nulls():
+    rows = (item >= 0) & weight.is_not_null().to_numpy()
+    if not rows.any() or annotator.filter(rows).has_nulls():
         return None
-    return Raters(item[kept], annotator.filter(kept).to_numpy().astype(np.intp), weight.filter(kept).to_numpy())
+    return Raters(item[rows], annotator.filter(rows).to_numpy().astype(np.intp), weight.filter(rows).to_numpy())
 
 
 def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> OnScale | None:

@@ -1,17 +1,17 @@
-"""Votes: agreement, labels, rates, patterns, and intent beside votes."""
+"""Votes: agreement among people, stated rates, ties, unsure votes, stability, and raters who repeat the author's intent."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from casewise.audits.subject import Part, Subject
+from casewise.audits.subject import Part, Subject, known_raters
 from casewise.errors import StatisticsError
-from casewise.notation import interval, percent
+from casewise.notation import interval, percent, share
 from casewise.stats.agreement import (
     Given,
     LevelAlpha,
@@ -22,13 +22,11 @@ from casewise.stats.agreement import (
     reliability,
 )
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
-from casewise.stats.estimates import estimate_of
-from casewise.stats.measured import TotalsByCluster, share
+from casewise.stats.estimates import Estimate, estimate_of
+from casewise.stats.measured import Measured, TotalsByCluster
+from casewise.stats.measured import share as share_of
 from casewise.stats.panel import panel_curve, usual_reference
 from casewise.stats.sample import PUBLISHED, labels, numbered
-
-# The people: how well they agree, what the best judge could score against them, and what a panel of them scores.
-
 
 TENTATIVE = 0.667
 """Krippendorff (2004, ch. 11): below this alpha, do not draw conclusions from single coders."""
@@ -37,7 +35,7 @@ PANELS = (1, 3, 5, 7, 9)
 
 
 def audit_people(subject: Subject, part: Part) -> None:
-    """Agreement, reliability, ceilings and floors, and the panel curve."""
+    """Measure how well people agree, the best score against them, and the score of panels of people."""
     if not subject.benchmark.ratings:
         part.left_out.append("agreement and ceilings: the benchmark has no labels.")
         return
@@ -47,90 +45,94 @@ def audit_people(subject: Subject, part: Part) -> None:
             "measure."
         )
         return
-    safe, votes, raters, m = subject.n_safe, subject.n_votes, subject.raters, part.measured
-    for name, measured in (("agreement_with_unsure", alpha_with_unsure), ("agreement_on_scale", alpha_of_scale)):
-        if (found := measured(subject)) is not None:
-            m[name] = asdict(found)
+    safe, votes, raters, measured = subject.n_safe, subject.n_votes, subject.raters, part.measured
+    measured |= {name: asdict(alpha) for name, alpha in alphas(subject).items()}
     if groups := groups_of_annotators(subject):
-        m["groups"] = groups
+        measured["groups"] = groups
     rng = np.random.default_rng(subject.options.seed)
-    agreed = curve = None
+    agreement = curve = None
     try:
-        agreed = agreement_of_votes(safe, votes, clusters=subject.query, raters=raters)
-        m["agreement"] = asdict(agreed)
+        agreement = agreement_of_votes(safe, votes, clusters=subject.query, raters=raters)
+        measured["agreement"] = asdict(agreement)
         halves = reliability(safe, votes, rng=rng, clusters=subject.query, splits=subject.options.splits)
-        m["reliability"] = {"half": halves.half, "split_half": halves.split_half, "analytic": halves.analytic}
-        m["ceilings"] = asdict(ceilings(safe, votes, condition=numbered(subject.items["condition"])))
+        measured["reliability"] = {"half": halves.half, "split_half": halves.split_half, "analytic": halves.analytic}
+        measured["ceilings"] = asdict(ceilings(safe, votes, condition=numbered(subject.items["condition"])))
     except StatisticsError as error:
         part.left_out.append(f"agreement and ceilings: {error}.")
     try:
         reference = usual_reference(votes)
         curve = panel_curve(safe, votes, clusters=subject.query, reference_size=reference, raters=raters)
-        m["panel"] = [
+        measured["panel"] = [
             {
-                "people": int(curve.sizes[size - 1]),
-                "agreement": float(curve.agreement[size - 1]),
-                "ci_low": None if np.isnan(curve.ci_low[size - 1]) else float(curve.ci_low[size - 1]),
-                "ci_high": None if np.isnan(curve.ci_high[size - 1]) else float(curve.ci_high[size - 1]),
-                "modelled": bool(curve.modelled[size - 1]),
+                "people": int(curve.sizes[place]),
+                "agreement": float(curve.agreement[place]),
+                "ci_low": none_if_nan(curve.ci_low[place]),
+                "ci_high": none_if_nan(curve.ci_high[place]),
+                "modelled": bool(curve.modelled[place]),
                 "reference": curve.reference_size,
             }
-            for size in PANELS
+            for place in (size - 1 for size in PANELS)
         ]
     except StatisticsError as error:
         part.left_out.append(f"panel curve: {error}.")
-    if agreed is None or agreed.alpha_interval is None or agreed.alpha_interval[1] >= TENTATIVE:
+    if agreement is None or agreement.alpha_interval is None or agreement.alpha_interval[1] >= TENTATIVE:
         return
-    alpha = agreed.alpha or 0.0
+    alpha, one_person = agreement.alpha or 0.0, float(curve.agreement[0]) if curve else None
     alone = ""
-    if curve is not None:
-        alone = (
-            f"; one person agrees with the majority of {curve.reference_size} others on {percent(curve.agreement[0])}"
-        )
+    if curve:
+        alone = f"; one person agrees with the majority of {curve.reference_size} others on {percent(one_person)}"
     part.add(
         "people.disagree",
         f"People agree little with each other: Krippendorff's alpha is {alpha:z.2f} "
-        f"{interval(*agreed.alpha_interval, digits=2)}{alone}.",
+        f"{interval(*agreement.alpha_interval, digits=2)}{alone}.",
         1 - alpha,
         {
-            "alpha": agreed.alpha,
-            "alpha_interval": agreed.alpha_interval,
-            "ac1": agreed.ac1,
-            "raw_agreement": agreed.raw,
-            "one_person_against_others": float(curve.agreement[0]) if curve else None,
+            "alpha": agreement.alpha,
+            "alpha_interval": agreement.alpha_interval,
+            "ac1": agreement.ac1,
+            "raw_agreement": agreement.raw,
+            "one_person_against_others": one_person,
             "usual_limit_for_tentative_conclusions": TENTATIVE,
         },
     )
 
 
-def alpha_with_unsure(subject: Subject) -> LevelAlpha | None:
-    """Krippendorff's alpha with unsure as an answer of its own; None where nobody is unsure, or too few rated."""
-    items, rated = subject.items, subject.benchmark.rated
-    if not items["n_unsure"].sum():
-        return None
-    counts = np.stack([subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy()], axis=1)
-    verdict = rated.table["verdict"].to_physical().cast(pl.Int64)  # in the order of the columns of `counts`
-    try:
-        return alpha_by_level(counts, level="nominal", clusters=subject.query, given=given_by(subject, verdict))
-    except StatisticsError:
-        return None
+def none_if_nan(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
-def alpha_of_scale(subject: Subject) -> LevelAlpha | None:
-    """Krippendorff's alpha of the ratings on the scale; None without any, or where too few rated."""
-    rated = subject.benchmark.rated
-    place, value = rated.places(subject.items["item_id"]), rated.table["value"]
-    kept = (place >= 0) & value.is_not_null().to_numpy()
-    given = given_by(subject, value)
-    try:
-        return alpha_on_scale(
-            place[kept],
-            value.filter(kept).to_numpy(),
-            clusters=subject.query,
-            annotator=None if given is None else given.annotator,
+def alphas(subject: Subject) -> dict[str, LevelAlpha]:
+    """Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
+    items, rated, by_kind = subject.items, subject.benchmark.rated, dict[str, LevelAlpha]()
+    if items["n_unsure"].sum():
+        counts = (subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy())
+        given = given_by(subject, rated.table["verdict"].to_physical().cast(pl.Int64))  # in the order of the counts
+        with suppress(StatisticsError):
+            by_kind["agreement_with_unsure"] = alpha_by_level(
+                np.stack(counts, axis=1), level="nominal", clusters=subject.query, given=given
+            )
+    value = rated.table["value"]
+    place, given = rated.places(items["item_id"]), given_by(subject, value)
+    rows = (place >= 0) & value.is_not_null().to_numpy()
+    annotator = None if given is None else given.annotator
+    with suppress(StatisticsError):
+        by_kind["agreement_on_scale"] = alpha_on_scale(
+            place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
         )
-    except StatisticsError:
-        return None
+    return by_kind
+
+
+def given_by(subject: Subject, value: pl.Series) -> Given | None:
+    """Whose each rating with a value is; None where one is anonymous."""
+    raters = known_raters(subject.benchmark, subject.items, value)
+    return None if raters is None else Given(*raters)
+
+
+def share_estimate(measured: Measured, given: Given | None) -> Estimate:
+    """A share of votes with its interval over items, and over people where `given` says whose each vote is."""
+    if given is not None:
+        measured = replace(measured, votes=of_each(given, (given.value - measured.value) / len(given.value)))
+    return estimate_of(measured)
 
 
 LEAST_OF_GROUP = 2
@@ -143,48 +145,33 @@ def groups_of_annotators(subject: Subject) -> list[dict[str, Any]]:
     The interval is over items and over the people of the group. People of two groups rate the same items, so that the
     intervals of two groups say little of their difference.
     """
-    raters, traits = subject.raters, subject.benchmark.trait
+    raters, traits, rows = subject.raters, subject.benchmark.trait, []
     if raters is None:
         return []
-    rows = []
     for trait in traits.columns[1:]:
         for value in traits[trait].drop_nulls().unique(maintain_order=True):
-            mine = (traits[trait] == value).fill_null(value=False).to_numpy()[raters.annotator]
-            people = len(np.unique(raters.annotator[mine]))
+            group = (traits[trait] == value).fill_null(value=False).to_numpy()[raters.annotator]
+            given = Given(*(column[group] for column in raters))
+            people, size = len(np.unique(given.annotator)), len(subject.items)
             if people < LEAST_OF_GROUP:
                 continue
-            item, safe = raters.item[mine], raters.safe[mine]
-            size = len(subject.items)
             terms = {
-                "safe": np.bincount(item, weights=safe, minlength=size),
-                "votes": np.bincount(item, minlength=size),
+                "safe": np.bincount(given.item, weights=given.value, minlength=size).astype(np.float64),
+                "votes": np.bincount(given.item, minlength=size).astype(np.float64),
             }
-            measured = TotalsByCluster.of(
-                {name: column.astype(np.float64) for name, column in terms.items()}, subject.query
-            ).measure(share("safe_rate", "safe", "votes"))
-            given = Given(item, raters.annotator[mine], safe)
-            found = estimate_of(replace(measured, votes=of_each(given, (safe - measured.value) / len(safe))))
+            totals = TotalsByCluster.of(terms, subject.query)
+            rate = share_estimate(totals.measure(share_of("safe_rate", "safe", "votes")), given)
             rows.append(
                 {
                     "trait": trait,
                     "value": value,
                     "annotators": people,
-                    "votes": len(safe),
-                    "safe_rate": found.estimate,
-                    "safe_rate_interval": found.limits,
+                    "votes": len(given.value),
+                    "safe_rate": rate.estimate,
+                    "safe_rate_interval": rate.limits,
                 }
             )
     return rows
-
-
-def given_by(subject: Subject, value: pl.Series) -> Given | None:
-    """Whose each rating with a value is; None where one is anonymous."""
-    rated = subject.benchmark.rated
-    place, annotator = rated.places(subject.items["item_id"]), rated.table["annotator"]
-    kept = (place >= 0) & value.is_not_null().to_numpy()
-    if annotator.filter(kept).has_nulls():
-        return None
-    return Given(place[kept], annotator.filter(kept).to_numpy().astype(np.intp), value.filter(kept).to_numpy())
 
 
 # The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
@@ -194,17 +181,20 @@ TOLERANCE = 5e-7
 """Stated rates are rounded; a difference below this is none."""
 
 LEAST_ITEMS = 20
-"""From so many items on, rates that all count the intent are no coincidence; a rater of fewer is not looked at."""
+"""From this number of items on, rates that all count the intent are no coincidence; a rater of fewer is not tested."""
 
 CHANCE = 1e-6
-"""How likely, over all raters together, a rater of flesh and blood may be to agree with every intent by chance."""
+"""The largest chance, over all raters together, with which a rater may agree with every intent and count as a person."""
 
 LEAST_STABLE = 0.95
-"""Labels are called unstable where fewer than so many would come out the same."""
+"""Labels are called unstable where a smaller share would come out the same."""
+
+MANY_UNSURE = 0.05
+"""From this share of votes on, unsure ones are a finding."""
 
 
 def audit_labels(subject: Subject, part: Part) -> None:
-    """Everything about votes, rates and labels. A benchmark without ratings leaves it out."""
+    """Look at votes, rates and labels. A benchmark without ratings leaves it out."""
     if not subject.benchmark.ratings:
         part.left_out.append("labels: the benchmark has none.")
         return
@@ -214,7 +204,7 @@ def audit_labels(subject: Subject, part: Part) -> None:
 
 
 def rates(subject: Subject, part: Part) -> None:
-    """Stated rates against the votes, with and without the intent as one vote more."""
+    """Compare stated rates with the votes, with and without the intent as one vote more."""
     stated = subject.items["published_rate"].cast(float).fill_null(np.nan).to_numpy()
     compared = ~np.isnan(stated) & (subject.n_votes > 0)
     if not compared.any():
@@ -257,7 +247,7 @@ def rates(subject: Subject, part: Part) -> None:
     if wrong.any():
         part.add(
             "labels.rates-disagree",
-            f"In {int(wrong.sum()):,} items the stated safe rate is not that of the votes.",
+            f"In {int(wrong.sum()):,} items the stated safe rate differs from that of the votes.",
             float(wrong.mean()),
             {
                 "items": int(wrong.sum()),
@@ -268,79 +258,81 @@ def rates(subject: Subject, part: Part) -> None:
         )
 
 
-class AgreementWithIntent(NamedTuple):
-    """How one rater's votes stand to the intent."""
-
-    items: NDArray[np.intp]
-    always: bool
-    log_chance: float
-    """Of agreeing with every intent, if each vote were drawn like the other votes on its item."""
-
-
 def intent_votes(subject: Subject, part: Part) -> None:
-    """Raters (places or annotators) whose votes are the intent, on every item they rated."""
+    """Find raters (places or annotators) whose votes are the intent, on every item that they rated."""
     published, n = subject.benchmark.about.published, len(subject.items)
     if published is not None and published.votes_hold_intent:
         part.add(
             "labels.intent-in-votes",
-            f"The last vote equals the author's intent in {n:,} of {n:,} items: it is no person's.",
+            f"The last vote equals the author's intent in {n:,} of {n:,} items, so no person gave it.",
             1.0,
             {"items": n, "vote": "last", "people_per_item": int(np.median(subject.n_votes))},
-            advice="casewise has taken it out of the votes on import; score against people's votes (--labels votes, the default).",
+            advice="casewise removed this vote when it imported the file. Score against people's votes (--labels votes, the default).",
         )
         return
-    raters = agreements(subject)
-    limit = np.log(CHANCE / max(1, len(raters)))
-    copies = {
-        name: a for name, a in raters.items() if a.always and len(a.items) >= LEAST_ITEMS and a.log_chance < limit
-    }
-    part.measured |= {"raters": len(raters), "raters_equal_to_intent": len(copies)}
-    if not copies:
+    raters = agreement_with_intent(subject)
+    always = raters.filter(
+        pl.col("always")
+        & (pl.col("items") >= LEAST_ITEMS)
+        & (pl.col("log_chance") < np.log(CHANCE / max(1, len(raters))))
+    )
+    part.measured |= {"raters": len(raters), "raters_equal_to_intent": len(always)}
+    if not len(always):
         return
     touched = np.zeros(n, dtype=bool)
-    for copy in copies.values():
-        touched[copy.items] = True
-    worst = max(copies, key=lambda name: len(copies[name].items))
-    rated = len(copies[worst].items)
+    touched[always["places"].explode().to_numpy()] = True
+    worst, rated = always.sort("items", descending=True, maintain_order=True).select("rater", "items").row(0)
     part.add(
         "labels.intent-in-votes",
-        f"{len(copies)} rater(s) vote as the author intended on every item; {worst!r} on {rated:,} of {rated:,}.",
+        f"{len(always)} rater(s) vote as the author intended on every item; {worst!r} on {rated:,} of {rated:,}.",
         float(touched.mean()),
         {
-            "raters": {name: {"items": len(a.items), "log_chance": a.log_chance} for name, a in copies.items()},
+            "raters": {
+                name: {"items": items, "log_chance": chance}
+                for name, items, chance in always.select("rater", "items", "log_chance").iter_rows()
+            },
             "largest_chance": CHANCE,
         },
         items=subject.named(touched),
     )
 
 
-def agreements(subject: Subject) -> dict[str, AgreementWithIntent]:
-    """Each rater's agreement with the intent, on items that have one."""
+def agreement_with_intent(subject: Subject) -> pl.DataFrame:
+    """Each rater's agreement with the intent on items that have one.
+
+    Columns: `rater`; `items`, how many they rated, and `places`, which; `always`, whether each vote is the intent;
+    `log_chance`, of agreeing with every intent if each vote were drawn like the other votes on its item.
+    """
     rated = subject.benchmark.rated.arrays(subject.items["item_id"])
     intended = subject.intended[rated.item]
     known = ~np.isnan(intended)
     item, safe, intended = rated.item[known], rated.safe[known], intended[known] == 1
     # Rates of the others, drawn in by one vote of each kind so that no chance is 0 or 1.
     rate = (subject.n_safe[item] - safe + 1) / (subject.n_votes[item] + 1)
-    log_chance = np.log(np.where(intended, rate, 1 - rate))
     first = len(rated.annotators) + 1  # codes from here on are places among anonymous votes
-    codes, rater = np.unique(
-        np.where(rated.annotator >= 0, rated.annotator, first + rated.position)[known], return_inverse=True
+    codes = np.where(rated.annotator >= 0, rated.annotator, first + rated.position)[known]
+    names = {
+        code: rated.annotators[code] if code < first - 1 else f"vote {code - first if code >= first else None}"
+        for code in np.unique(codes).tolist()
+    }
+    return (
+        pl.DataFrame(
+            {
+                "code": codes,
+                "place": item,
+                "agrees": safe == intended,
+                "log_chance": np.log(np.where(intended, rate, 1 - rate)),
+            }
+        )
+        .group_by("code")
+        .agg(items=pl.len(), places="place", always=pl.col("agrees").all(), log_chance=pl.col("log_chance").sum())
+        .sort("code")
+        .with_columns(rater=pl.col("code").replace_strict(names, return_dtype=pl.String))
     )
-    against = np.bincount(rater, weights=safe != intended)
-    chances = np.bincount(rater, weights=log_chance)
-    starts = np.searchsorted(np.sort(rater), np.arange(1, len(codes)))
-    items = np.split(item[np.argsort(rater, kind="stable")], starts)
-    named = {}
-    for place, code in enumerate(codes.tolist()):
-        anonymous = f"vote {code - first if code >= first else None}"
-        name = rated.annotators[code] if code < len(rated.annotators) else anonymous
-        named[name] = AgreementWithIntent(items[place], bool(against[place] == 0), float(chances[place]))
-    return named
 
 
 def ties(subject: Subject, part: Part) -> None:
-    """Ties, and what each label policy makes of them."""
+    """Count ties, and what each label policy makes of them."""
     tied, rated = subject.label == 0.5, int((subject.n_votes > 0).sum())
     n = int(tied.sum())
     part.measured |= {"rated": rated, "ties": n}
@@ -362,44 +354,34 @@ def ties(subject: Subject, part: Part) -> None:
     )
 
 
-MANY_UNSURE = 0.05
-"""From this share of votes on, unsure ones are a finding."""
-
-
 def unsure(subject: Subject, part: Part) -> None:
-    """The share of votes that are unsure, which no majority counts."""
+    """Measure the share of votes that are unsure, which no majority counts."""
     undecided = subject.items["n_unsure"].to_numpy().astype(np.float64)
     if not undecided.any():
         return
     terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
-    measured = TotalsByCluster.of(terms, subject.query).measure(share("unsure", "unsure", "votes"))
-    if (
-        given := given_by(subject, (subject.benchmark.rated.table["verdict"] == "unsure").cast(pl.Float64))
-    ) is not None:
-        measured = replace(measured, votes=of_each(given, (given.value - measured.value) / len(given.value)))
-    of_votes = estimate_of(measured)
-    undecided_items = (undecided > 0) & (subject.n_votes == 0)
-    low, high = of_votes.limits or (None, None)
+    measured = TotalsByCluster.of(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
+    verdicts = (subject.benchmark.rated.table["verdict"] == "unsure").cast(pl.Float64)
+    of_votes = share_estimate(measured, given_by(subject, verdicts))
+    unsure_only = (undecided > 0) & (subject.n_votes == 0)
     part.measured["unsure"] = {
         "votes": int(undecided.sum()),
         "share": of_votes.estimate,
         "share_interval": of_votes.limits,
-        "items_without_another_vote": int(undecided_items.sum()),
+        "items_without_another_vote": int(unsure_only.sum()),
     }
-    if of_votes.estimate is None or of_votes.estimate < MANY_UNSURE:
-        return
-    limits = "" if low is None or high is None else f" {interval(100 * low, 100 * high, digits=1)}"
-    part.add(
-        "labels.unsure",
-        f"{percent(of_votes.estimate)}{limits} of the votes are unsure; the majority leaves them out.",
-        of_votes.estimate,
-        part.measured["unsure"],
-        items=subject.named(undecided_items),
-    )
+    if of_votes.estimate is not None and of_votes.estimate >= MANY_UNSURE:
+        part.add(
+            "labels.unsure",
+            f"{share(of_votes.estimate, *(of_votes.limits or (None, None)))} of the votes are unsure; the majority leaves them out.",
+            of_votes.estimate,
+            part.measured["unsure"],
+            items=subject.named(unsure_only),
+        )
 
 
 def stability(subject: Subject, part: Part) -> None:
-    """How many labels would come out the same in a repeated study, under several spreads of rates."""
+    """Predict how many labels would come out the same in a repeated study, under several spreads of rates."""
     if subject.n_votes.max() < 2:
         part.left_out.append("stability of labels: no item has two votes.")
         return
@@ -429,12 +411,9 @@ def stability(subject: Subject, part: Part) -> None:
 
 
 def unrated(subject: Subject, part: Part) -> None:
-    """Items without ratings."""
-    without = (
-        (subject.n_votes == 0)
-        & (subject.items["n_unsure"] == 0).to_numpy()
-        & subject.items["mean"].is_null().to_numpy()
-    )
+    """Find items without ratings."""
+    unsure, mean = subject.items["n_unsure"].to_numpy(), subject.items["mean"].is_null().to_numpy()
+    without = (subject.n_votes == 0) & (unsure == 0) & mean
     if without.any():
         part.add(
             "labels.unrated",

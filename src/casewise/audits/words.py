@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from casewise.stats.sample import (
     PUBLISHED,
     ROUNDING,
     VOTES,
-    LabelPolicy,
     constant_accuracy,
     judged,
     judged_by_raters,
@@ -36,21 +36,23 @@ from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out, worked_out_numbers
 from casewise.storage.wording import JudgedWords
 
-# The word baseline: how far vocabulary alone goes. A baseline is no accusation: people read the context
-# too.
+# The word baseline measures how far vocabulary alone predicts the labels. People read the context too, so it is no accusation.
 
 
 LEAST_GAIN = 0.05
-"""A baseline that is less than five points better than a constant verdict is none."""
+"""A baseline has to be at least five points better than a constant verdict."""
 
 LEAST_EXCHANGED = 20
-"""Fewer exchanged contexts show nothing."""
+"""Exchanged contexts below which the shortcut is not tested."""
 
 FEWER_FOLDS = 5
-"""For classifiers that are only told apart from the one on all words."""
+"""Folds of classifiers that are only compared with the one on all words."""
 
 PHRASES = 12
-"""Listed on each side."""
+"""Phrases listed for each verdict."""
+
+SOLVED = 0.9
+"""Words solve a benchmark where the whole interval of their accuracy lies above this."""
 
 
 class Gain(NamedTuple):
@@ -74,28 +76,32 @@ class Gain(NamedTuple):
         return self.gain / max(1e-9, 1 - self.constant)
 
     def holds(self, *, comparisons: int = 1) -> bool:
-        """Whether it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
+        """True if it is at least five points, and beyond chance at `ALPHA` (Bonferroni over `comparisons`)."""
         return self.gain >= LEAST_GAIN and self.z > float(-ndtri(ALPHA / comparisons))
+
+    @property
+    def evidence(self) -> dict[str, float]:
+        """The numbers behind a finding."""
+        return {"accuracy": self.accuracy, "gain": self.gain, "z": self.z}
 
 
 def audit_baseline(subject: Subject, part: Part) -> None:
-    """The classifier on words, on those of each parameter and of the query, against constant verdicts and the intent."""
+    """Compare classifiers on all words, on those of each parameter and of the query with constant verdicts and the intent."""
     if subject.why_no_baseline is not None:
         part.left_out.append(f"word baseline: {subject.why_no_baseline}.")
         return
-    stated = subject.stated
-    used = [name for name in subject.benchmark.parameters.names if stated[name].is_not_null().any()]
-    single = {name: alone(subject, name, stated[name].fill_null("")) for name in used}
-    by_query = (
-        subject.baseline if subject.reads == "query" else alone(subject, "the query", texts(subject.benchmark, "query"))
-    )
+    single = {name: alone(subject, name, subject.stated[name].fill_null("")) for name in subject.parameters}
+    of_query = subject.baseline
+    if subject.reads != "query":
+        of_query = alone(subject, "the query", texts(subject.benchmark, "query"))
+        single["query"] = of_query
     groups = subject.groups_held_out
     rows = [
         row(subject, subject.reads, groups, subject.baseline),
         *held_out_wider(subject),
         *(row(subject, name, groups, values) for name, values in single.items()),
-        *([row(subject, "query", groups, by_query)] if subject.reads != "query" else []),
     ]
+    single.pop("query", None)
     for_safe, for_unsafe = telling_phrases(subject)
     part.measured |= {
         "baselines": rows,
@@ -109,14 +115,26 @@ def audit_baseline(subject: Subject, part: Part) -> None:
         evidence = {"reads": solution.judged.said(READS[solution.reads]), "accuracy": solution.accuracy.picked()}
         part.add("baseline.solved", solution.sentence, 1.0, evidence)
     vocabulary(subject, part)
-    one_parameter(subject, part, single)
-    if subject.reads != "query":
-        query_alone(subject, part, by_query)
+    gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
+    if holding := {name: gain for name, gain in gains.items() if gain.holds(comparisons=len(gains))}:
+        ranked = sorted(holding, key=lambda name: -holding[name].gain)
+        best = holding[ranked[0]]
+        part.add(
+            "baseline.one-parameter",
+            f"Words of one parameter alone predict the labels: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
+            f"items, the most of {len(gains)} parameters; a constant verdict is right on {percent(best.constant)}.",
+            min(1.0, best.share) / 2,
+            {name: holding[name].evidence for name in ranked},
+        )
+    if subject.reads != "query" and (gain := gain_over_constant(subject, of_query)).holds():
+        part.add(
+            "baseline.query",
+            f"Words of the {subject.judged.one} alone predict the label on {percent(gain.accuracy)} of items; a constant verdict is "
+            f"right on {percent(gain.constant)}.",
+            gain.share,
+            gain.evidence,
+        )
     shortcut(subject, part)
-
-
-SOLVED = 0.9
-"""Words solve a benchmark where the whole interval of their accuracy lies above this."""
 
 
 class Solution(NamedTuple):
@@ -132,10 +150,9 @@ class Solution(NamedTuple):
     @property
     def sentence(self) -> str:
         """That words alone solve the benchmark, for the first line of an audit and of every report."""
-        right = share(self.accuracy.estimate, self.accuracy.ci_low, self.accuracy.ci_high)
         return (
             f"Words alone solve this benchmark: a classifier of {self.judged.said(READS[self.reads])}, tested on whole "
-            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {right} of items, where a constant verdict does on {percent(self.constant)}. A high agreement here does "
+            f"{self.judged.said(self.held_out)} that it did not learn from, gives the label on {self.accuracy.as_share} of items, where a constant verdict does on {percent(self.constant)}. A high agreement here does "
             "not show that a judge weighs the case."
         )
 
@@ -143,47 +160,39 @@ class Solution(NamedTuple):
 def solved_by_words(subject: Subject) -> Solution | None:
     """The classifier whose accuracy is above `SOLVED` with its whole interval, and above the constant verdict; else None.
 
-    Intervals as `accuracy_over_groups` has them.
+    The interval is over queries, or over contexts where they recur and differ more. Where accuracy is alike in every
+    query and in every context, it is over those of which there are more.
     """
     if subject.why_no_baseline is not None:
         return None
     every: tuple[Features, ...] = ("query",) if subject.reads == "query" else ("context", "query", "query+context")
     for reads in dict.fromkeys((subject.reads, *every)):
         values = subject.predicted(reads)
-        accuracy = accuracy_over_groups(subject, values)
+        over = [accuracy_within(subject, values, groups) for groups in subject.groupings]
+        varying = [accuracy for accuracy in over if accuracy.method == STUDENT]
+        accuracy = max(varying, key=width) if varying else min(over, key=width)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
         if (accuracy.ci_low or 0) >= SOLVED and gain.holds(comparisons=len(every)):
             return Solution(reads, accuracy, gain.constant, subject.groups_held_out, subject.judged)
     return None
 
 
-def accuracy_over_groups(subject: Subject, values: FloatArray) -> Estimate:
-    """Accuracy with its interval over queries, or over contexts where they recur and differ more.
-
-    Where it is alike in every query and in every context, the interval is over those of which there are more.
-    """
-    over = [accuracy_within(subject, values, groups) for groups in subject.groupings]
-    varying = [one for one in over if one.method == STUDENT]
-    return max(varying, key=width) if varying else min(over, key=width)
-
-
-def width(found: Estimate) -> float:
-    return np.inf if found.ci_low is None or found.ci_high is None else found.ci_high - found.ci_low
+def width(accuracy: Estimate) -> float:
+    return np.inf if accuracy.limits is None else accuracy.limits[1] - accuracy.limits[0]
 
 
 def accuracy_within(subject: Subject, values: FloatArray, groups: NDArray[np.intp]) -> Estimate:
+    """The accuracy of these values on the items whose words are read, with its interval over groups."""
     sample = judged(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
-    read = ~np.isnan(values)
-    (accuracy,) = estimate(sample if read.all() else sample.where(read), metrics=metrics_named("accuracy"))
-    return accuracy
+    return estimate(sample.where(~np.isnan(values)), metrics=metrics_named("accuracy"))[0]
 
 
-def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
+def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:
     """Predictions from these words, which are the benchmark's own and so kept for its next audit."""
     folds = min(subject.folds, FEWER_FOLDS)
     return worked_out(
         subject.benchmark,
-        f"words of {what} alone, {subject.groups_held_out} held out in {folds} folds",
+        f"words of {words} alone, {subject.groups_held_out} held out in {folds} folds",
         lambda: subject.predict(written, folds=folds),
         made_with="scikit-learn",
     )
@@ -191,53 +200,51 @@ def alone(subject: Subject, what: str, written: Iterable[str]) -> FloatArray:
 
 def held_out_wider(subject: Subject) -> Iterator[dict[str, Any]]:
     """The baseline with whole categories held out, and whole authors where they are recorded for all."""
-    by = subject.read.authors
-    authors = None if by.has_nulls() else numbered(by)
-    for name, groups in (("categories", numbered(subject.items["category"])), ("authors", authors)):
-        if groups is not None and len(np.unique(groups)) > 1:
-            values = held_out(subject, name, groups)
-            if not np.isnan(values).all():
-                yield row(subject, subject.reads, name, values)
-
-
-def held_out(subject: Subject, what: str, groups: NDArray[np.intp]) -> FloatArray:
-    """Predictions from the words that the baseline reads, with whole groups held out."""
-    folds = min(subject.folds, len(np.unique(groups)))
-    return worked_out(
-        subject.benchmark,
-        f"words of {subject.reads}, {what} held out in {folds} folds",
-        lambda: subject.predict(subject.own_words, groups=groups, folds=folds),
-        made_with="scikit-learn",
-    )
+    authors = subject.stated_by[1]
+    for name, column in (("categories", subject.items["category"]), ("authors", authors)):
+        if column.has_nulls() or column.n_unique() < 2:
+            continue
+        groups = numbered(column)
+        folds = min(subject.folds, column.n_unique())
+        values = worked_out(
+            subject.benchmark,
+            f"words of {subject.reads}, {name} held out in {folds} folds",
+            partial(subject.predict, subject.own_words, groups=groups, folds=folds),
+            made_with="scikit-learn",
+        )
+        if not np.isnan(values).all():
+            yield row(subject, subject.reads, name, values)
 
 
 def telling_phrases(subject: Subject) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The phrases that speak most for safe, and for unsafe, with their coefficients."""
 
-    def work() -> dict[str, float]:
+    def coefficients() -> dict[str, float]:
         sides = weighty_phrases(subject.own_words, subject.label[subject.words_read], n=PHRASES)
-        return {f"{side}{one.text}": one.coefficient for side, ones in zip("+-", sides, strict=True) for one in ones}
+        return {
+            f"{side}{phrase.text}": phrase.coefficient
+            for side, phrases in zip("+-", sides, strict=True)
+            for phrase in phrases
+        }
 
-    numbers = worked_out_numbers(
-        subject.benchmark, f"{PHRASES} phrases of {subject.reads} for each verdict", work, made_with="scikit-learn"
+    label = f"{PHRASES} phrases of {subject.reads} for each verdict"
+    numbers = worked_out_numbers(subject.benchmark, label, coefficients, made_with="scikit-learn")
+    for_safe, for_unsafe = (
+        [{"text": name[1:], "coefficient": value} for name, value in numbers.items() if name[0] == side]
+        for side in "+-"
     )
-    rows = [(name[0], {"text": name[1:], "coefficient": value}) for name, value in numbers.items()]
-    return [one for side, one in rows if side == "+"], [one for side, one in rows if side == "-"]
+    return for_safe, for_unsafe
 
 
 def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict[str, Any]:
-    """One baseline: what it reads, what is held out, and how well it agrees with people."""
-    return {"reads": reads, "held_out": held_out} | {
-        policy.base: {one.name: one.picked() for one in estimates(subject, values, policy=policy)}
-        for policy in (VOTES, PUBLISHED)
-    }
-
-
-def estimates(subject: Subject, values: FloatArray, *, policy: LabelPolicy) -> tuple[Estimate, ...]:
-    sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
+    """One baseline: the words that it reads, the groups that are held out, and how well it agrees with people."""
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
-    read = ~np.isnan(values)
-    return estimate(sample if read.all() else sample.where(read), metrics=metrics)
+    numbers: dict[str, Any] = {"reads": reads, "held_out": held_out}
+    for policy in (VOTES, PUBLISHED):
+        sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
+        estimates = estimate(sample.where(~np.isnan(values)), metrics=metrics)
+        numbers[policy.base] = {metric.name: metric.picked() for metric in estimates}
+    return numbers
 
 
 def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
@@ -262,75 +269,46 @@ def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | N
 
     with :math:`a_i`, :math:`c_i` the weight of people's label on the classifier's and on the constant verdict.
     """
-    known = ~np.isnan(subject.label) & ~np.isnan(values)
-    known &= True if rows is None else rows
-    label = subject.label[known]
+    rows = ~np.isnan(subject.label) & ~np.isnan(values) & (True if rows is None else rows)
+    label = subject.label[rows]
     constant = label if label.mean() >= 0.5 else 1 - label
-    difference = right(values[known] > 0.5, label) - constant
+    difference = right(values[rows] > 0.5, label) - constant
     gain = float(difference.mean())
-    spread = float(np.sqrt(max(cluster_variance(difference - gain, groups[known]) for groups in subject.groupings)))
+    spread = float(np.sqrt(max(cluster_variance(difference - gain, groups[rows]) for groups in subject.groupings)))
     return Gain(gain, float(difference.sum()) / spread if spread > 0 else 0.0, constant_accuracy(label))
 
 
 def vocabulary(subject: Subject, part: Part) -> None:
-    gain, m = gain_over_constant(subject, subject.baseline, ~subject.exchanged), part.measured
+    """Find that the words alone predict the label."""
+    gain, measured = gain_over_constant(subject, subject.baseline, ~subject.exchanged), part.measured
     if not gain.holds():
         return
-    main = m["baselines"][0]["votes"]["accuracy"]
+    baselines = measured["baselines"]
+    accuracy = baselines[0]["votes"]["accuracy"]
+    words = subject.judged.said(READS[subject.reads]).capitalize()
     part.add(
         "baseline.vocabulary",
-        f"{subject.judged.said(READS[subject.reads]).capitalize()} alone predict the label on {share(main['estimate'], main['ci_low'], main['ci_high'])} "
+        f"{words} alone predict the label on {share(accuracy['estimate'], accuracy['ci_low'], accuracy['ci_high'])} "
         f"of items; a constant verdict is right on {percent(gain.constant)}.",
         gain.share,
         {
-            "accuracy": main,
+            "accuracy": accuracy,
             "accuracy_by_what_is_held_out": {
-                one["held_out"]: one["votes"]["accuracy"]["estimate"]
-                for one in m["baselines"]
-                if one["reads"] == subject.reads
+                baseline["held_out"]: baseline["votes"]["accuracy"]["estimate"]
+                for baseline in baselines
+                if baseline["reads"] == subject.reads
             },
             "gain": gain.gain,
             "z": gain.z,
-            "constants": m["constants"],
-            "phrases_for_safe": [phrase["text"] for phrase in m["phrases_for_safe"]],
-            "phrases_for_unsafe": [phrase["text"] for phrase in m["phrases_for_unsafe"]],
+            "constants": measured["constants"],
+            "phrases_for_safe": [phrase["text"] for phrase in measured["phrases_for_safe"]],
+            "phrases_for_unsafe": [phrase["text"] for phrase in measured["phrases_for_unsafe"]],
         },
     )
-
-
-def one_parameter(subject: Subject, part: Part, single: dict[str, FloatArray]) -> None:
-    gains = {name: gain_over_constant(subject, values, ~subject.exchanged) for name, values in single.items()}
-    holding = {name: gain for name, gain in gains.items() if gain.holds(comparisons=len(gains))}
-    if not holding:
-        return
-    ranked = sorted(holding, key=lambda name: -holding[name].gain)
-    best = holding[ranked[0]]
-    part.add(
-        "baseline.one-parameter",
-        f"Words of one parameter alone predict the labels: {spoken_name(ranked[0])} on {percent(best.accuracy)} of "
-        f"items, the most of {len(gains)} parameters; a constant verdict is right on {percent(best.constant)}.",
-        min(1.0, best.share) / 2,
-        {
-            name: {"accuracy": holding[name].accuracy, "gain": holding[name].gain, "z": holding[name].z}
-            for name in ranked
-        },
-    )
-
-
-def query_alone(subject: Subject, part: Part, values: FloatArray) -> None:
-    gain = gain_over_constant(subject, values)
-    if gain.holds():
-        part.add(
-            "baseline.query",
-            f"Words of the {subject.judged.one} alone predict the label on {percent(gain.accuracy)} of items; a constant verdict is "
-            f"right on {percent(gain.constant)}.",
-            gain.share,
-            {"accuracy": gain.accuracy, "gain": gain.gain, "z": gain.z},
-        )
 
 
 def shortcut(subject: Subject, part: Part) -> None:
-    """Contexts exchanged between queries and rated anew: does the prediction stay where people change?"""
+    """Test on contexts that were exchanged between queries and rated anew whether the prediction stays where people change."""
     known = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
     moved, stayed = subject.exchanged & known, ~subject.exchanged & known
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
@@ -359,15 +337,14 @@ def shortcut(subject: Subject, part: Part) -> None:
     )
 
 
-# Subsets of a benchmark that tell judges apart better than all of it: `--items clear`, `close`, `low-margin`,
-# `hard`.
+# Subsets of a benchmark that tell judges apart better than all of it: `--items clear`, `close`, `low-margin`, `hard`.
 
 
 LOW_MARGIN = 1 / 3
 """Share of items that are called low-margin: those about which the classifier is least sure."""
 
 POSSIBLY_HARD = 0.05
-"""An item belongs to `hard` where so many splits of its votes would choose it."""
+"""An item belongs to `hard` where at least this share of the splits of its votes would choose it."""
 
 SUBSETS: dict[str, str] = {
     "clear": f"at least {100 * AGREEMENT:.0f} % of the votes agree",
@@ -387,44 +364,22 @@ def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:
     Raises ConfigurationError: there is no such subset; the message lists those that there are. BenchmarkError: the
     benchmark cannot say which items these are, or there are none.
     """
-    rows = subset_rows(Subject(benchmark), name)
-    return records_at(benchmark.items, np.flatnonzero(rows))
+    return records_at(benchmark.items, np.flatnonzero(subset_rows(Subject(benchmark), name)))
 
 
 def subset_rows(subject: Subject, name: str) -> BoolArray:
     """The subset called `name` as a mask over the items. Raises as `subset` does."""
     if name not in SUBSETS:
-        listed = "\n".join(f"  {known}: {what}" for known, what in SUBSETS.items())
+        listed = "\n".join(f"  {subset}: {text}" for subset, text in SUBSETS.items())
         raise ConfigurationError(f"no subset is called {name!r}{did_you_mean(name, SUBSETS)}; there are\n{listed}")
-    rows = CHOOSE[name](subject)
+    rows = by_agreement(subject, name) if name in ("clear", "close") else by_words(subject, name)
     if not rows.any():
         raise BenchmarkError(f"{subject.benchmark.name!r} has no items that are {name!r} ({SUBSETS[name]})")
     return rows
 
 
-def audit_subsets(subject: Subject, part: Part) -> None:
-    """How many items each subset has."""
-    part.measured["items_by_subset"] = sizes = {}
-    for name in SUBSETS:
-        try:
-            sizes[name] = int(subset_rows(subject, name).sum())
-        except BenchmarkError as error:
-            part.left_out.append(f"subset {name}: {error}.")
-
-
-def clear(subject: Subject) -> BoolArray:
-    rate = rates(subject, "clear")
-    agreed: BoolArray = np.abs(rate - 0.5) >= AGREEMENT - 0.5 - ROUNDING
-    return agreed & ~np.isnan(rate)
-
-
-def close(subject: Subject) -> BoolArray:
-    rate = rates(subject, "close")
-    apart: BoolArray = np.abs(rate - 0.5) < AGREEMENT - 0.5 - ROUNDING
-    return apart & ~np.isnan(rate)
-
-
-def rates(subject: Subject, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def by_agreement(subject: Subject, name: str) -> BoolArray:
+    """The items on which people agree (`clear`), or do not (`close`)."""
     if not subject.benchmark.ratings:
         raise BenchmarkError(f"--items {name} needs labels, and {subject.benchmark.name!r} has none")
     if not subject.labels.rated:
@@ -432,36 +387,33 @@ def rates(subject: Subject, name: str) -> np.ndarray[tuple[int], np.dtype[np.flo
             f"--items {name} needs several votes an item, and {subject.benchmark.name!r} has {subject.labels.agreed_with}"
         )
     rated = subject.n_votes > 0
-    return np.where(rated, subject.n_safe / np.where(rated, subject.n_votes, 1), np.nan)
+    margin = np.abs(subject.n_safe / np.where(rated, subject.n_votes, 1) - 0.5)
+    rows: BoolArray = ((margin >= AGREEMENT - 0.5 - ROUNDING) == (name == "clear")) & rated
+    return rows
 
 
-def low_margin(subject: Subject) -> BoolArray:
-    need_baseline(subject, "low-margin")
-    unsure = np.abs(subject.baseline - 0.5)  # nan, which is sorted last, where no words are read
-    n = max(1, round(LOW_MARGIN * int(subject.words_read.sum())))
-    found = np.zeros(len(unsure), dtype=bool)
-    found[np.argsort(unsure, kind="stable")[:n]] = True
-    return found
-
-
-def hard(subject: Subject) -> BoolArray:
-    need_baseline(subject, "hard")
-    verdict = (subject.baseline > 0.5).astype(float)
-    chosen = halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
-    return chosen & subject.words_read
-
-
-def need_baseline(subject: Subject, name: str) -> None:
+def by_words(subject: Subject, name: str) -> BoolArray:
+    """The items about which the classifier on words is least sure (`low-margin`), or wrong (`hard`)."""
     if subject.why_no_baseline is not None:
         raise BenchmarkError(
             f"--items {name} needs a classifier on the contexts' words, and {subject.benchmark.name!r} allows none: "
             f"{subject.why_no_baseline}"
         )
+    if name == "hard":
+        verdict = (subject.baseline > 0.5).astype(float)
+        chosen = halves(subject.n_safe, subject.n_votes, verdict=verdict).chosen >= POSSIBLY_HARD
+        return chosen & subject.words_read
+    margin = np.abs(subject.baseline - 0.5)  # nan, which is sorted last, where no words are read
+    rows = np.zeros(len(margin), dtype=bool)
+    rows[np.argsort(margin, kind="stable")[: max(1, round(LOW_MARGIN * int(subject.words_read.sum())))]] = True
+    return rows
 
 
-CHOOSE: Mapping[str, Callable[[Subject], BoolArray]] = {
-    "clear": clear,
-    "close": close,
-    "low-margin": low_margin,
-    "hard": hard,
-}
+def audit_subsets(subject: Subject, part: Part) -> None:
+    """Count the items of each subset."""
+    part.measured["items_by_subset"] = sizes = {}
+    for name in SUBSETS:
+        try:
+            sizes[name] = int(subset_rows(subject, name).sum())
+        except BenchmarkError as error:
+            part.left_out.append(f"subset {name}: {error}.")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 from rich.cells import cell_len
 from rich.console import Console
@@ -84,23 +82,6 @@ def block_json(block: Block) -> dict[str, Any]:
         "context": {group: dict(texts) for group, texts in block.context},
         **({"reply": block.reply} if block.reply else {}),
     }
-
-
-def json_value(value: Any) -> Any:
-    """`value` as JSON knows it; numbers that are none become null."""
-    if isinstance(value, pl.DataFrame):
-        return json_value(value.to_dicts())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {key: json_value(part) for key, part in vars(value).items()}
-    if isinstance(value, dict):
-        return {str(key): json_value(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_value(part) for part in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return json_value(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 # A report as one HTML page that holds everything it needs: no script, no network, nothing from elsewhere

@@ -31,7 +31,7 @@ from casewise.reports.document import (
     table_by,
     table_of,
 )
-from casewise.reports.formats import drawings, html, json_value, latex, markdown
+from casewise.reports.formats import drawings, html, latex, markdown
 from casewise.reports.study_parts import (
     group_blocks,
     methods,
@@ -45,7 +45,7 @@ from casewise.reports.study_parts import (
 )
 from casewise.stats.ratings import CodedRatings, code_ratings
 from casewise.storage.benchmark_folder import write_table
-from casewise.storage.files import json_text, parse, read_text, write_text
+from casewise.storage.files import json_text, json_value, parse, read_text, write_text
 from casewise.studies.analysis import (
     PAPER_LEVEL,
     AnalysisOptions,

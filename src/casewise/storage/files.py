@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -357,6 +358,27 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> None:
         for item in records:
             file.write(item.line().encode("utf-8"))
             file.write(b"\n")
+
+
+def json_value(value: Any) -> Any:
+    """`value` in the types of JSON: dataclasses by field, tables by row, paths as text. Numbers that are none become null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return value.as_json() if hasattr(value, "as_json") else json_fields(value)
+    if isinstance(value, Mapping):
+        return {str(key): json_value(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    for name in ("to_dicts", "tolist"):  # a table of polars, an array or a number of numpy
+        if hasattr(value, name):
+            return json_value(getattr(value, name)())
+    return str(value) if isinstance(value, Path) else value
+
+
+def json_fields(value: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a dataclass in the types of JSON, by name."""
+    return {one.name: json_value(getattr(value, one.name)) for one in fields(value) if one.name not in without}
 
 
 def json_text(value: Any) -> str:
