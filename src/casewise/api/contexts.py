@@ -4,86 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
 from casewise import database as databases
+from casewise.contexts import generation
 from casewise.contexts.drafts import (
     Draft,
     SelectedQueries,
-    checked_intent,
     create_draft,
     find_draft,
     read_queries,
     select_queries,
     source_benchmark,
 )
-from casewise.contexts.generation import (
-    REHEARSALS,
-    WHICH,
-    GenerationOptions,
-    GenerationSummary,
-    default_prompt,
-    estimate_generation,
-    read_prompt,
-)
-from casewise.contexts.generation import generate as write_contexts
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, GenerationSummary, estimate_generation
 from casewise.contexts.opinions import OpinionOptions, OpinionSummary, ask_opinions, estimate_opinions
 from casewise.contexts.queue import ReviewStatistics, SetReport, check_draft, review_statistics
 from casewise.contexts.release import ReleaseOptions
 from casewise.contexts.release import release as write_release
 from casewise.database import Database
-from casewise.errors import ConfigurationError, DataError, one_of
+from casewise.errors import ConfigurationError, DataError
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.records import ParameterSet, Taxonomy, paper_parameters, sorry_bench
 from casewise.runs.limits import Watch, finished
-from casewise.runs.run import CallEstimate, CallingOptions, default_folder
-from casewise.storage.benchmark import Benchmark
+from casewise.runs.run import CallEstimate, default_folder
 from casewise.storage.load import load_benchmark
-
-__all__ = [
-    "CallEstimate",
-    "GenerationSummary",
-    "ReaderOptions",
-    "ReleaseOptions",
-    "WantedContexts",
-    "Writing",
-    "ask",
-    "check",
-    "estimate_asking",
-    "estimate_generating",
-    "generate",
-    "release",
-    "select",
-    "status",
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WantedContexts:
-    """The contexts that a draft needs: their categories, intents and parameters."""
-
-    intents: Sequence[str] = ("safe", "unsafe")
-    taxonomy: str | Path | None = None
-    """Your own categories, as TOML; by default those of the benchmark that the queries come from, or SORRY-Bench's."""
-    parameters: str | Path | None = None
-    """Your own parameters, as TOML; by default those of the benchmark that the queries come from, or the paper's."""
-
-    def categories(self, source: Benchmark | None) -> Taxonomy:
-        """The categories, where queries come from `source`."""
-        if self.taxonomy:
-            return Taxonomy.read(Path(self.taxonomy))
-        return source.taxonomy if source else sorry_bench()
-
-    def stating(self, source: Benchmark | None) -> ParameterSet:
-        """The parameters, where queries come from `source`."""
-        if self.parameters:
-            return ParameterSet.read(Path(self.parameters))
-        return source.parameters if source else paper_parameters()
 
 
 def select(
@@ -93,7 +43,9 @@ def select(
     per_category: int | None = None,
     seed: int = 0,
     movable: bool = False,
-    wanted: WantedContexts = WantedContexts(),
+    intents: Sequence[str] = ("safe", "unsafe"),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
     database: str | None = None,
 ) -> SelectedQueries:
     """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
@@ -108,93 +60,66 @@ def select(
         Queries of each category; by default all.
     movable
         Leave out the queries of a benchmark that no context moves: people's verdict is the same under each.
-    wanted
-        What contexts are to be made.
+    intents
+        The intents that each query needs a context for.
+    taxonomy, parameters
+        TOML files with categories and with parameters of contexts of your own; by default those of the benchmark that the
+        queries come from, or SORRY-Bench's and the paper's.
     """
     source = source_benchmark(Path(queries))
-    categories = wanted.categories(source)
-    read = read_queries(Path(queries), categories)
+    categories = Taxonomy.read(Path(taxonomy)) if taxonomy else source.taxonomy if source else sorry_bench()
+    stated = ParameterSet.read(Path(parameters)) if parameters else source.parameters if source else paper_parameters()
+    candidates = read_queries(Path(queries), categories)
     if movable:
         unmoved = unmoved_in(queries)
-        read = [query for query in read if query.id not in unmoved]
-    chosen = select_queries(read, categories, per_category=per_category, rng=np.random.default_rng(seed))
+        candidates = [query for query in candidates if query.id not in unmoved]
+    selected = select_queries(candidates, categories, per_category=per_category, rng=np.random.default_rng(seed))
     with databases.open(database) as store, store.write() as connection:
         create_draft(
             connection,
             draft or Path(queries).stem.lower(),
-            queries=chosen.queries,
+            queries=selected.queries,
             taxonomy=categories,
-            parameters=wanted.stating(source),
-            intents=wanted.intents,
+            parameters=stated,
+            intents=intents,
             now=datetime.now(UTC),
         )
-    return chosen
+    return selected
 
 
 def unmoved_in(source: str | Path) -> Collection[str]:
+    """Return the ids of a benchmark's queries that no context moves."""
     try:
-        found = load_benchmark(source)
+        benchmark = load_benchmark(source)
     except DataError as error:
         raise ConfigurationError(
             f"which queries contexts move is known of a benchmark with ratings only: {error}"
         ) from error
-    if not found.counts.ratings:
-        raise ConfigurationError(f"which queries contexts move is not known of {found.name!r}: it has no ratings")
-    return found.unmoved
+    if not benchmark.counts.ratings:
+        raise ConfigurationError(f"which queries contexts move is not known of {benchmark.name!r}: it has no ratings")
+    return benchmark.unmoved
 
 
 Leave = Callable[[str, str | None], None]
 """Told what is to be sent, in words, and to whom (None: it does not leave this machine); raises where that may not be."""
 
 
-def no_leave_needed(_what: str, _to: str | None) -> None:
-    """Whoever calls from Python knows what is sent."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Writing(CallingOptions):
-    """Options of writing contexts with a model. Limits on money and tokens count over all calls for the draft."""
-
-    intents: Sequence[str] = ("safe", "unsafe")
-    which: str = "missing"
-    """`missing`, `new`, `failed`, or `beyond repair`."""
-    attempts: int = 2
-    temperature: float = 1.0
-    prompts: Path | None = None
-    """Your own wording, as TOML."""
-    base_url: str | None = None
-    """The address of a compatible endpoint."""
-    prices: Prices | None = None
-    """Prices of tokens, if no public list states them."""
-
-    def options(self, prices: Prices | None, parameters: ParameterSet) -> GenerationOptions:
-        """The same, with what the model costs and contexts are to state."""
-        return GenerationOptions(
-            prompt=read_prompt(self.prompts, parameters) if self.prompts else default_prompt(),
-            which=one_of(self.which, WHICH, "which"),
-            intents=tuple(checked_intent(one.strip()) for one in self.intents),
-            attempts=self.attempts,
-            temperature=self.temperature,
-            limits=self.limits,
-            prices=prices,
-            command=self.command,
-            batch=self.batch,
-        )
-
-
 def generate(
     draft: str,
     model: str,
     *,
-    writing: Writing = Writing(),
+    options: GenerationOptions = GenerationOptions(),
+    base_url: str | None = None,
     database: str | None = None,
     watch: Watch | None = None,
-    leave: Leave = no_leave_needed,
+    leave: Leave | None = None,
 ) -> GenerationSummary:
-    """Have a model write the contexts that are missing. The same call again goes on where it stopped.
+    """Have a model write the contexts that are missing. The same call again resumes where it stopped.
 
     Parameters
     ----------
+    base_url
+        The address of a compatible endpoint.
     leave
         Asked before anything is sent.
 
@@ -205,50 +130,44 @@ def generate(
     ConfigurationError
         The model's name is unknown, a key is not set, a choice is none, a limit cannot be kept, or nothing may be sent.
     """
-    writer = loaded(model, writing.base_url, writing.prices, batch=writing.batch is not None)
-    with draft_named(draft, database) as (store, found):
-        options = writing.options(writer.prices, found.parameters)
-        leave("the draft's queries", writer.model.sends_to)
-        return finished(write_contexts(store, found, writer.model, options=options, watch=watch))
+    writer = loaded(model, base_url, options.prices, batch=options.batch is not None)
+    with draft_named(draft, database) as (store, contexts):
+        if leave is not None:
+            leave("the draft's queries", writer.model.sends_to)
+        options = replace(options, prices=writer.prices)
+        return finished(generation.generate(store, contexts, writer.model, options=options, watch=watch))
 
 
 def estimate_generating(
-    draft: str, model: str, *, writing: Writing = Writing(), database: str | None = None
+    draft: str,
+    model: str,
+    *,
+    options: GenerationOptions = GenerationOptions(),
+    base_url: str | None = None,
+    database: str | None = None,
 ) -> CallEstimate:
     """Estimate the calls of `generate` if every first attempt succeeds. Calls no model and needs no key."""
-    writer = loaded(model, writing.base_url, writing.prices, needs_key=False, batch=writing.batch is not None)
-    with draft_named(draft, database) as (store, found):
-        return estimate_generation(store, found, writer.model, writing.options(writer.prices, found.parameters))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReaderOptions(OpinionOptions):
-    """Options of asking a model for its opinion of contexts, and the folder of its opinions."""
-
-    out: Path | None = None
-    """The run folder of its opinions, new or to go on with; by default `runs/DRAFT-opinions-MODEL`."""
-    base_url: str | None = None
-    """The address of a compatible endpoint."""
-
-    def folder(self, draft: str, model: str) -> Path:
-        """Return the run folder of the model's opinions."""
-        return self.out or default_folder(f"{draft}-opinions-{model}")
+    writer = loaded(model, base_url, options.prices, needs_key=False)
+    with draft_named(draft, database) as (store, contexts):
+        return estimate_generation(store, contexts, writer.model, replace(options, prices=writer.prices))
 
 
 def check(draft: str, *, database: str | None = None) -> SetReport:
     """Look for drift, contradictions, misplaced words, give-aways, leaks and copies; reviewers see what is found."""
-    with draft_named(draft, database) as (store, found), store.write() as connection:
-        return check_draft(connection, found)
+    with draft_named(draft, database) as (store, contexts), store.write() as connection:
+        return check_draft(connection, contexts)
 
 
 def ask(
     draft: str,
     model: str,
     *,
-    reading: ReaderOptions = ReaderOptions(),
+    out: Path | None = None,
+    options: OpinionOptions = OpinionOptions(),
+    base_url: str | None = None,
     database: str | None = None,
     watch: Watch | None = None,
-    leave: Leave = no_leave_needed,
+    leave: Leave | None = None,
 ) -> OpinionSummary:
     """Ask a model for its opinion of every context; reviewers see its findings, under its name.
 
@@ -256,6 +175,10 @@ def ask(
 
     Parameters
     ----------
+    out
+        The run folder of its opinions, new or to resume; by default `runs/DRAFT-opinions-MODEL`.
+    base_url
+        The address of a compatible endpoint.
     leave
         Asked before anything is sent.
 
@@ -268,20 +191,27 @@ def ask(
     ConfigurationError
         The model's name is unknown, a key is not set, a limit cannot be kept, or nothing may be sent.
     """
-    reader = loaded(model, reading.base_url, reading.prices, batch=reading.batch is not None)
-    folder, options = reading.folder(draft, model), replace(reading, prices=reader.prices)
-    with draft_named(draft, database) as (store, found):
-        leave("the draft's queries and contexts", reader.model.sends_to)
-        return finished(ask_opinions(store, found, reader.model, folder=folder, options=options, watch=watch))
+    reader = loaded(model, base_url, options.prices, batch=options.batch is not None)
+    folder = out or default_folder(f"{draft}-opinions-{model}")
+    with draft_named(draft, database) as (store, contexts):
+        if leave is not None:
+            leave("the draft's queries and contexts", reader.model.sends_to)
+        options = replace(options, prices=reader.prices)
+        return finished(ask_opinions(store, contexts, reader.model, folder=folder, options=options, watch=watch))
 
 
 def estimate_asking(
-    draft: str, model: str, *, reading: ReaderOptions = ReaderOptions(), database: str | None = None
+    draft: str,
+    model: str,
+    *,
+    options: OpinionOptions = OpinionOptions(),
+    base_url: str | None = None,
+    database: str | None = None,
 ) -> CallEstimate:
     """Estimate the calls of `ask` about every context, as if none had been made. Calls no model."""
-    reader = loaded(model, reading.base_url, reading.prices, needs_key=False, batch=reading.batch is not None)
-    with draft_named(draft, database) as (store, found):
-        return estimate_opinions(store, found, reader.model, replace(reading, prices=reader.prices))
+    reader = loaded(model, base_url, options.prices, needs_key=False)
+    with draft_named(draft, database) as (store, contexts):
+        return estimate_opinions(store, contexts, reader.model, replace(options, prices=reader.prices))
 
 
 def loaded(
@@ -294,14 +224,14 @@ def loaded(
 def draft_named(name: str, database: str | None) -> Iterator[tuple[Database, Draft]]:
     with databases.open(database) as store:
         with store.read() as connection:
-            found = find_draft(connection, name)
-        yield store, found
+            draft = find_draft(connection, name)
+        yield store, draft
 
 
 def status(draft: str, *, database: str | None = None) -> ReviewStatistics:
     """Return the state of each context, the agreement of the reviewers, and the amount that they changed."""
-    with databases.open(database) as store, store.read() as connection:
-        return review_statistics(connection, find_draft(connection, draft))
+    with draft_named(draft, database) as (store, contexts), store.read() as connection:
+        return review_statistics(connection, contexts)
 
 
 def release(draft: str, *, options: ReleaseOptions, out: str | Path | None = None, database: str | None = None) -> Path:
@@ -313,5 +243,5 @@ def release(draft: str, *, options: ReleaseOptions, out: str | Path | None = Non
         The new folder; by default `DRAFT-VERSION`.
     """
     folder = Path(out) if out is not None else Path(f"{draft}-{options.version}")
-    with databases.open(database) as store, store.read() as connection:
-        return write_release(connection, find_draft(connection, draft), folder, options=options, now=datetime.now(UTC))
+    with draft_named(draft, database) as (store, contexts), store.read() as connection:
+        return write_release(connection, contexts, folder, options=options, now=datetime.now(UTC))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
@@ -25,8 +25,12 @@ from casewise.cli.printing import (
     tell_pending,
     watching,
 )
+from casewise.contexts.generation import GenerationOptions
+from casewise.contexts.opinions import OpinionOptions
+from casewise.contexts.release import ReleaseOptions
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
+from casewise.runs.run import CallEstimate
 
 app = App(name="contexts")
 
@@ -76,60 +80,32 @@ def select(
         per_category=per_category,
         seed=seed,
         movable=movable,
-        wanted=api.contexts.WantedContexts(
-            intents=[part.strip() for part in intents.split(",")], taxonomy=taxonomy, parameters=parameters
-        ),
+        intents=[part.strip() for part in intents.split(",")],
+        taxonomy=taxonomy,
+        parameters=parameters,
         database=database,
     )
-    again = [
-        (twin, "again" if twin.similarity == 1 else f"nearly again ({twin.similarity:.0%})") for twin in chosen.twins
+    twins = [
+        {
+            "left_out": twin.dropped.text,
+            "kept": twin.kept.text,
+            "how": "again" if twin.similarity == 1 else f"nearly again ({twin.similarity:.0%})",
+        }
+        for twin in chosen.twins
     ]
-    note_first([f"left out, {how}: {twin.dropped.text!r} (kept: {twin.kept.text!r})" for twin, how in again])
+    note_first([f"left out, {twin['how']}: {twin['left_out']!r} (kept: {twin['kept']!r})" for twin in twins])
     note_first([f"{category}: only {count} of {per_category}" for category, count in chosen.short.items()])
-    found = len({query.category for query in chosen.queries})
-    what = f"{len(chosen.queries)} queries in {found} categories"
-    twins = [{"left_out": twin.dropped.text, "kept": twin.kept.text, "how": how} for twin, how in again]
+    categories = len({query.category for query in chosen.queries})
     say(
-        f"{name}: {what}",
+        f"{name}: {len(chosen.queries)} queries in {categories} categories",
         draft=name,
         queries=len(chosen.queries),
-        categories=found,
+        categories=categories,
         left_out=len(twins),
         twins=twins,
         short=chosen.short,
     )
     note(f"next: casewise contexts generate {name} --model MODEL")
-
-
-@dataclass(frozen=True)
-class WritingOptions:
-    """Options of writing contexts."""
-
-    intents: str = "safe,unsafe"
-    """Intents of the contexts: safe, unsafe, or both, separated by a comma."""
-    which: str = "missing"
-    """Contexts to write: missing, new, failed, or 'beyond repair' (replaces those)."""
-    attempts: PositiveInt = 2
-    """Maximum number of calls for one context."""
-    temperature: float = 1.0
-    """Sampling temperature of the model."""
-    prompts: Path | None = None
-    """A TOML file with your own prompts."""
-
-    def writing(self, calls: CallOptions) -> api.contexts.Writing:
-        """Return the options as the Python API takes them."""
-        return api.contexts.Writing(
-            intents=self.intents.split(","),
-            which=self.which,
-            attempts=self.attempts,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            base_url=calls.base_url,
-            prices=calls.prices,
-            limits=calls.limits,
-            command=command_line(),
-            batch=calls.batches.options(),
-        )
 
 
 @dataclass(frozen=True)
@@ -147,6 +123,15 @@ class CallOptions:
         """Ask for leave to send something."""
         leave(what, to, agreed=self.yes)
 
+    def common(self) -> dict[str, Any]:
+        """Return the options that every run has."""
+        return {
+            "limits": self.limits,
+            "prices": self.prices,
+            "command": command_line(),
+            "batch": self.batches.options(),
+        }
+
 
 @app.command
 def generate(
@@ -154,7 +139,7 @@ def generate(
     /,
     *,
     model: str,
-    writing: Annotated[WritingOptions, ASKED] = WritingOptions(),
+    writing: Annotated[GenerationOptions, ASKED] = GenerationOptions(),
     calls: Flat[CallOptions] = CallOptions(),
     database: DatabaseOption = None,
 ) -> None:
@@ -165,21 +150,20 @@ def generate(
     model
         The model: openai/gpt-4o, ollama/NAME, …; fake/contexts makes up contexts at no cost.
     """
-    how = writing.writing(calls)
+    how: dict[str, Any] = {
+        "options": replace(writing, **calls.common()),
+        "base_url": calls.base_url,
+        "database": database,
+    }
     if calls.dry_run:
-        estimate = api.contexts.estimate_generating(draft, model, writing=how, database=database)
-        print_calls(estimate, model, "contexts")
+        print_calls(api.contexts.estimate_generating(draft, model, **how), model, "contexts")
         return
     with watching(f"generating {draft}") as watch:
-        summary = api.contexts.generate(draft, model, writing=how, database=database, watch=watch, leave=calls.leave)
+        summary = api.contexts.generate(draft, model, **how, watch=watch, leave=calls.leave)
     if as_json():
         print_json(summary.as_json())
-    else:
-        say_generated(summary, draft)
-    end(summary)
-
-
-def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
+        end(summary)
+        return
     print(f"{summary.generated} contexts generated, {summary.failed.total()} failed, in {summary.n_calls} calls")
     for reason, count in summary.failed.most_common():
         note(f"  {count} {reason}")
@@ -189,9 +173,10 @@ def say_generated(summary: api.contexts.GenerationSummary, draft: str) -> None:
     if summary.failed:
         note(f"again, these alone: casewise contexts generate {draft} --which failed --model MODEL")
     note(f"next: casewise contexts check {draft}")
+    end(summary)
 
 
-def print_calls(estimate: api.contexts.CallEstimate, model: str, what: str) -> None:
+def print_calls(estimate: CallEstimate, model: str, what: str) -> None:
     """Print an estimate of calls, tokens and cost."""
     if as_json():
         print_json({"model": model, what: estimate.n_calls, **asdict(estimate)})
@@ -224,26 +209,21 @@ def check(
     retry_unread
         Maximum number of further calls if a reply gives no opinion.
     """
-    reading = api.contexts.ReaderOptions(
-        out=out,
-        base_url=calls.base_url,
-        prices=calls.prices,
-        limits=calls.limits,
-        retries=retry_unread,
-        command=command_line(),
-        batch=calls.batches.options(),
-    )
+    how: dict[str, Any] = {
+        "options": OpinionOptions(retries=retry_unread, **calls.common()),
+        "base_url": calls.base_url,
+        "database": database,
+    }
     if calls.dry_run:
         if ask is None:
             raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
-        estimate = api.contexts.estimate_asking(draft, ask, reading=reading, database=database)
-        print_calls(estimate, ask, "opinions")
+        print_calls(api.contexts.estimate_asking(draft, ask, **how), ask, "opinions")
         return
-    asked = None
+    opinions = None
     if ask is not None:
         with watching(f"asking {ask}") as watch:
-            asked = api.contexts.ask(draft, ask, reading=reading, database=database, watch=watch, leave=calls.leave)
-        for line in asked.lines(ask):
+            opinions = api.contexts.ask(draft, ask, out=out, **how, watch=watch, leave=calls.leave)
+        for line in opinions.lines(ask):
             note(line)
     report = api.contexts.check(draft, database=database)
     review = api.contexts.status(draft, database=database)
@@ -251,7 +231,7 @@ def check(
         print_json({**report.as_json(), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))
-    if asked is not None and (asked.stopped or asked.n_pending):
+    if opinions is not None and (opinions.stopped or opinions.n_pending):
         raise SystemExit(ExitCode.STOPPED)
 
 
@@ -260,42 +240,17 @@ def release(
     draft: DraftArgument,
     /,
     *,
-    version: str,
+    options: Flat[ReleaseOptions],
     out: Path | None = None,
-    licence: str | None = None,
-    gated: Annotated[bool, Parameter(negative="--open")] = True,
-    no_context: bool = False,
-    generated: bool = False,
-    unreviewed: bool = False,
     database: DatabaseOption = None,
 ) -> None:
     """Write an immutable benchmark with checksums. Every context must be approved, except with --unreviewed.
 
     Parameters
     ----------
-    version
-        The release's version, such as 1.0.0.
     out
         The new folder. Default: DRAFT-VERSION.
-    licence
-        Licence of the release.
-    gated
-        Require people to accept terms before they get the benchmark; --open requires nothing.
-    no_context
-        Add an item without context for each query.
-    generated
-        Add items with the generated form of contexts that the review changed.
-    unreviewed
-        Release the generated contexts only; no approval is needed.
     """
-    options = api.contexts.ReleaseOptions(
-        version=version,
-        licence=licence,
-        gated=gated,
-        with_no_context=no_context,
-        with_generated=generated,
-        unreviewed=unreviewed,
-    )
     folder = api.contexts.release(draft, options=options, out=out, database=database)
-    say(f"{draft} {version} is released: {folder}", draft=draft, version=version, folder=str(folder))
+    say(f"{draft} {options.version} is released: {folder}", draft=draft, version=options.version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")

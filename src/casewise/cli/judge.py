@@ -42,6 +42,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
+from casewise.runs.run import CallEstimate
 
 # The options of `casewise judge`, in groups.
 
@@ -209,7 +210,7 @@ def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, b
         print(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
 
 
-def print_before(before: Mapping[str, api.contexts.CallEstimate]) -> None:
+def print_before(before: Mapping[str, CallEstimate]) -> None:
     """Print the estimated cost of models that make texts for the arms."""
     for name, one in before.items():
         print(f"before that, {name}: {one.n_calls:,} texts")

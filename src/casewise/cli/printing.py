@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from casewise.runs.run import CallEstimate
     from casewise.studies.monitor import Monitor
     from casewise.studies.owner import Overview
     from casewise.studies.rounds import StudyPlan
@@ -323,7 +324,7 @@ def command_line() -> str:
     return shlex.join(["casewise", *sys.argv[1:]])
 
 
-def print_cost(estimate: api.contexts.CallEstimate) -> None:
+def print_cost(estimate: CallEstimate) -> None:
     """Print the estimated tokens and cost of calls."""
     told = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
     say(f"about {told} (a rough estimate)", **asdict(estimate))

@@ -45,6 +45,7 @@ from casewise.cli.printing import (
 from casewise.errors import ConfigurationError
 from casewise.models.protocol import Sampling
 from casewise.options import Flat
+from casewise.runs.run import CallEstimate
 
 app = App(name="replies")
 
@@ -307,7 +308,7 @@ def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:
     note(f"the texts of {api.replying.discard(replies):,} replies were removed; grades and digests stay")
 
 
-def tell_estimate(estimate: api.contexts.CallEstimate, whom: str) -> None:
+def tell_estimate(estimate: CallEstimate, whom: str) -> None:
     if as_json():
         print_json({"asked": whom, **asdict(estimate)})
         return

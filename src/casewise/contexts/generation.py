@@ -13,27 +13,30 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
+from cyclopts.types import PositiveInt
 from sqlalchemy import func, select
 
 from casewise.ask.elicitations import refuses
 from casewise.ask.json_in_reply import top_objects
 from casewise.ask.layouts import filled, spoken
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft, draft_queries
+from casewise.contexts.drafts import Draft, checked_intent, draft_queries
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
 from casewise.contexts.store import act
 from casewise.database import Database
 from casewise.database.engine import only_one
 from casewise.database.tables import review as tables
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, one_of
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
+from casewise.options import Hidden
 from casewise.records import Category, ParameterSet, Query, paper_parameters
 from casewise.records.base import digest, read_toml, shipped_toml
 from casewise.records.call import Call
-from casewise.runs.limits import InFlight, RunProgress, Spend, Watch
+from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
+from casewise.runs.limits import InFlight, Limits, RunProgress, Spend, Watch  # noqa: F401
 from casewise.runs.run import (
     Asks,
     CallEstimate,
@@ -501,9 +504,7 @@ class DraftLog(RunLog[WantedContext, WrittenContext]):
 # What was generated is never asked for again, so that an interrupted run simply goes on.
 
 
-Which = Literal["missing", "new", "failed", "beyond repair"]
-
-WHICH: tuple[Which, ...] = get_args(Which)
+WHICH = ("missing", "new", "failed", "beyond repair")
 
 TYPICAL_CONTEXT_TOKENS = 180
 """What the contexts of the demo take on average, at four characters a token."""
@@ -513,19 +514,32 @@ TYPICAL_CONTEXT_TOKENS = 180
 class GenerationOptions(CallingOptions):
     """How contexts are generated; limits count over all that was ever generated for the draft."""
 
-    prompt: ContextPrompt = field(default_factory=default_prompt)
-    which: Which = "missing"
-    """`new`: never tried; `failed`: tried without success; `missing`: both."""
-    intents: tuple[bool, ...] = (True, False)
-    attempts: int = 2
-    """Maximum calls for one context in this run."""
+    intents: str = "safe,unsafe"
+    """Intents of the contexts: safe, unsafe, or both, separated by a comma."""
+    which: str = "missing"
+    """Contexts to write: missing, new, failed, or 'beyond repair' (replaces those)."""
+    attempts: PositiveInt = 2
+    """Maximum number of calls for one context."""
     temperature: float = 1.0
-    max_tokens: int = 1500
-    prices: Prices | None = None
-    patience: int = 30
+    """Sampling temperature of the model."""
+    prompts: Path | None = None
+    """A TOML file with your own prompts."""
+    max_tokens: Hidden[int] = 1500
+    prices: Hidden[Prices | None] = None
+    """Prices of tokens, if no public list has them."""
+    patience: Hidden[int] = 30
     """Stop the run after this many calls in a row fail, each after its retries."""
-    jobs: Path | None = None
+    jobs: Hidden[Path | None] = None
     """The folder of the batch jobs: by default one for the draft and the model under `runs`."""
+
+    def __post_init__(self) -> None:
+        one_of(self.which, WHICH, "which")
+        _ = self.safe_intents
+
+    @property
+    def safe_intents(self) -> set[bool]:
+        """Whether safe contexts, unsafe ones or both are wanted. Raises ConfigurationError: there is no such intent."""
+        return {checked_intent(intent.strip()) for intent in self.intents.split(",")}
 
 
 @dataclass(kw_only=True)
@@ -609,7 +623,7 @@ def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions
         ).all()
     for row in rows:
         failed = State.model_validate(row.state).problem is not None
-        if row.intended_safe in options.intents and (
+        if row.intended_safe in options.safe_intents and (
             options.which not in {"new", "failed"} or failed == (options.which == "failed")
         ):
             yield WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
@@ -623,15 +637,16 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
     def __init__(self, draft: Draft, model: Model, how: GenerationOptions) -> None:
         super().__init__(model, how.prices, patience=how.patience)
         self.draft, self.how = draft, how
+        self.prompt = read_prompt(how.prompts, draft.parameters) if how.prompts else default_prompt()
 
     def settings(self) -> dict[str, Any]:
         """What decides the words, for their history."""
-        return {"model": self.model.settings(), "prompt": self.how.prompt.id, "temperature": self.how.temperature}
+        return {"model": self.model.settings(), "prompt": self.prompt.id, "temperature": self.how.temperature}
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:
         """The query, and what its circumstances must be like."""
         category = self.draft.category(request.query.category)
-        return self.how.prompt.messages(
+        return self.prompt.messages(
             request.query, category, intended_safe=request.intended_safe, parameters=self.draft.parameters
         )
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from cyclopts import Parameter
 from sqlalchemy import Connection, select
 
 from casewise.contexts.checks import Wording
@@ -138,15 +139,18 @@ class ReleaseOptions:
     """What a release says of itself, and what it holds besides the approved contexts."""
 
     version: str
+    """The release's version, such as 1.0.0."""
     licence: str | None = None
-    gated: bool = True
-    with_no_context: bool = False
-    """Also an item for each query without any context."""
-    with_generated: bool = False
-    """Also items for the generated contexts (`safe_generated`, …); one that was approved unchanged is an item of both
-    conditions, so that a release can hold all five of the paper."""
+    """Licence of the release."""
+    gated: Annotated[bool, Parameter(negative="--open")] = True
+    """Require people to accept terms before they get the benchmark; --open requires nothing."""
+    with_no_context: Annotated[bool, Parameter(name="--no-context")] = False
+    """Add an item without context for each query."""
+    with_generated: Annotated[bool, Parameter(name="--generated")] = False
+    """Add items with the generated form of contexts that the review changed."""
+    # A context that was approved unchanged is an item of both conditions, so that a release can hold all five of the paper.
     unreviewed: bool = False
-    """The contexts as the model wrote them and no others, in the generated conditions: what a study of revision needs."""
+    """Release the generated contexts only; no approval is needed."""
 
 
 def release(connection: Connection, draft: Draft, folder: Path, *, options: ReleaseOptions, now: datetime) -> Path:

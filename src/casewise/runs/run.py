@@ -30,6 +30,7 @@ from casewise.models.batch_providers import client_of
 from casewise.models.client import EndpointClient
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
+from casewise.options import Hidden
 from casewise.records.call import Call
 from casewise.runs.batch import BatchExecutor, BatchOptions, BesideBatches
 from casewise.runs.engine import Executor, Group, LiveExecutor, Workload
@@ -393,11 +394,11 @@ NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "out
 class CallingOptions:
     """How the calls of a run are made; nothing that an answer depends on."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: Hidden[Limits] = field(default_factory=Limits)
     """Money and tokens count over all sessions of the run."""
-    command: str | None = None
+    command: Hidden[str | None] = None
     """What was typed."""
-    batch: BatchOptions | None = None
+    batch: Hidden[BatchOptions | None] = None
     """How the calls go over a batch interface; None where they are made from this process."""
 
 

@@ -169,7 +169,7 @@ def test_a_budget_without_known_prices_is_refused_before_the_first_call(store, d
 
 
 def test_one_intent_alone(store, draft):
-    run(store, draft, FakeModel(behaving), intents=(False,))
+    run(store, draft, FakeModel(behaving), intents="unsafe")
 
     with store.read() as connection:
         assert {p.intended_safe for p in all_places(connection, draft.id) if p.state.wording} == {False}
@@ -239,7 +239,7 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
 
 @on_both
 def test_calls_that_noted_no_cost_are_reckoned_at_what_the_model_costs_now(store, draft):
-    run(store, draft, FakeModel(priced), intents=(True,))
+    run(store, draft, FakeModel(priced), intents="safe")
     after = run(store, draft, FakeModel(priced), limits=Limits(max_cost=4.0), prices=Prices(1000.0, 1000.0))
 
     assert (after.n_calls, after.stopped) == (0, "the cost limit of $4")
