@@ -62,7 +62,9 @@ def served(server, monkeypatch):
             server.files[f"/{file.name}"] = content
             url = f"http://127.0.0.1:{server.server_port}/{file.name}"
             files.append(replace(file, url=url, sha256=hashlib.sha256(content).hexdigest() if pinned else None))
-        local = replace(loader, files=tuple(files))
+        elsewhere = f"http://127.0.0.1:{server.server_port}"
+        extra = tuple(replace(file, url=f"{elsewhere}/{file.name}") for file in loader.extra)
+        local = replace(loader, files=tuple(files), extra=extra)
         monkeypatch.setattr(registry, "own", lambda known=registry.own(): {**known, name: local})
         return local
 
@@ -79,13 +81,14 @@ def cached():
 
 
 @pytest.mark.parametrize("name", ["casebench", "pluriharms", "xstest"])
-def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server, served, command):
+def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server, served, command, capsys):
     local = served(name)
     first = fetch(name, accept_terms=True)
     again = fetch(name, accept_terms=True)
 
     assert first.files == again.files == {**first.files, name: place(local, local.files[0])}
     assert server.asked == [f"/{file.name}" for file in local.files]
+    assert "known_hash" not in capsys.readouterr().err
     assert casewise.load(name).name == name
     assert command("show", name).code == 0
     assert command("judge", name, "--judge", "constant:safe", "--out", "run").code == 0
@@ -105,13 +108,13 @@ def test_a_file_that_was_damaged_since_is_fetched_again(served):
 
 def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served, command):
     served("casebench")
-    refused = command("data", "fetch", "casebench")
+    refused = command("data", "fetch", "casebench", "--prompts", "--from", "my copy.py")
 
     assert refused.code == 2
+    assert "To accept: casewise data fetch casebench --prompts '--from=my copy.py' --accept-terms" in refused.err
     assert "SORRY-Bench" in refused.err
     assert "Licence:" in refused.err
     assert "BriansIDP/CASEBench @135f221" in refused.err
-    assert "casewise data fetch casebench --accept-terms" in refused.err
     assert server.asked == []
 
 
@@ -128,11 +131,21 @@ def test_a_file_that_is_gone_says_what_to_download_from_where_and_how_to_give_it
     local = served("pluriharms")
     server.files.clear()
 
-    with pytest.raises(ConfigurationError, match=r"cannot download pluriharms") as refused:
+    with pytest.raises(ConfigurationError, match=r"cannot download .* of pluriharms") as refused:
         fetch("pluriharms", accept_terms=True)
     assert all(file.url in str(refused.value) for file in local.files)
     assert "casewise data fetch pluriharms --from annotations.csv --from prompts.csv" in str(refused.value)
     assert cached() == []
+
+
+def test_prompts_that_are_gone_are_asked_for_by_name_where_the_benchmark_is_here(server, served):
+    local = served("casebench")
+    fetch(accept_terms=True)
+
+    with pytest.raises(ConfigurationError, match=r"cannot download template.py of casebench") as refused:
+        fetch(accept_terms=True, prompts=True)
+    assert local.extra[0].url in str(refused.value)
+    assert str(refused.value).endswith("casewise data fetch casebench --prompts --from template.py")
 
 
 def test_a_cache_that_cannot_be_written_is_told(served):

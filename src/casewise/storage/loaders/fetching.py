@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,7 +98,10 @@ def fetch(
     read, or is in another shape. ChecksumMismatch: it is not the pinned file. Nothing is kept then.
     """
     if not accept_terms:
-        raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {loader.command} --accept-terms")
+        again = shlex.join(
+            (*loader.command.split(), *(["--prompts"] if extra else []), *(f"--from={copy}" for copy in copies))
+        )
+        raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {again} --accept-terms")
     if extra and not loader.extra:
         raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
     wanted = (loader.extra if copies else (*loader.files, *loader.extra)) if extra else loader.files
@@ -192,22 +196,27 @@ def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) 
     except DataError:
         pass  # it is not here, or was damaged since
     if file.url is None:
-        raise ConfigurationError(f"{loader.name} is not offered for download; give a copy: {by_hand(loader)}")
+        raise ConfigurationError(
+            f"{loader.name} is not offered for download; give a copy: {by_hand(loader, loader.files)}"
+        )
     import pooch
 
+    pooch.get_logger().setLevel("WARNING")  # it advises to pin the checksum, which is not the user's to do
     downloader: Any = pooch.HTTPDownloader(progressbar=progress, timeout=60)
     try:
         return Path(pooch.retrieve(file.url, known_hash=None, fname=file.name, path=folder, downloader=downloader))
     except OSError as error:
         if (response := getattr(error, "response", None)) is not None:
             response.close()  # pooch leaves it open
-        addresses = "".join(f"\n  {one.url}" for one in loader.files)
+        files = loader.extra if file in loader.extra else loader.files
+        addresses = "".join(f"\n  {file.url}" for file in files)
         raise ConfigurationError(
-            f"cannot download {loader.name} ({type(error).__name__}); check the connection, or download it yourself:{addresses}\n"
-            f"and give the copies: {by_hand(loader)}"
+            f"cannot download {file.name} of {loader.name} ({type(error).__name__}); check the connection, or download it "
+            f"yourself:{addresses}\nand give the copies: {by_hand(loader, files)}"
         ) from error
 
 
-def by_hand(loader: Loader) -> str:
-    """The command that takes copies."""
-    return f"{loader.command} " + " ".join(f"--from {file.name}" for file in loader.files)
+def by_hand(loader: Loader, files: Sequence[SourceFile]) -> str:
+    """Return the command that takes copies of these files, which are all of its files or all of its extra ones."""
+    prompts = " --prompts" if files == loader.extra else ""
+    return f"{loader.command}{prompts} " + " ".join(f"--from {file.name}" for file in files)
