@@ -63,7 +63,7 @@ def served(server, monkeypatch):
             url = f"http://127.0.0.1:{server.server_port}/{file.name}"
             files.append(replace(file, url=url, sha256=hashlib.sha256(content).hexdigest() if pinned else None))
         elsewhere = f"http://127.0.0.1:{server.server_port}"
-        extra = tuple(replace(file, url=f"{elsewhere}/{file.name}") for file in loader.extra)
+        extra = tuple(replace(file, url=f"{elsewhere}/template.py") for file in loader.extra)
         local = replace(loader, files=tuple(files), extra=extra)
         monkeypatch.setattr(registry, "own", lambda known=registry.own(): {**known, name: local})
         return local
@@ -142,7 +142,7 @@ def test_prompts_that_are_gone_are_asked_for_by_name_where_the_benchmark_is_here
     local = served("casebench")
     fetch(accept_terms=True)
 
-    with pytest.raises(ConfigurationError, match=r"cannot download template.py of casebench") as refused:
+    with pytest.raises(ConfigurationError, match=r"cannot download prompts\.py of casebench") as refused:
         fetch(accept_terms=True, prompts=True)
     assert local.extra[0].url in str(refused.value)
     assert str(refused.value).endswith("casewise data fetch casebench --prompts --from template.py")

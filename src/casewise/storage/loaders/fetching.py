@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
@@ -219,4 +219,6 @@ def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) 
 def by_hand(loader: Loader, files: Sequence[SourceFile]) -> str:
     """Return the command that takes copies of these files, which are all of its files or all of its extra ones."""
     prompts = " --prompts" if files == loader.extra else ""
-    return f"{loader.command}{prompts} " + " ".join(f"--from {file.name}" for file in files)
+    return f"{loader.command}{prompts} " + " ".join(
+        f"--from {PurePosixPath(file.url or file.name).name}" for file in files
+    )
