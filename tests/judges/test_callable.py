@@ -11,7 +11,7 @@ from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Ask
 from casewise.judges.named import judge_named
 from casewise.records import Scored, UnscoredReason
-from casewise.transforms.attacks import saying_in
+from casewise.transforms.attacks import attack_named
 from casewise.transforms.catalogue import arm_named
 
 DEMO = casewise.load("demo")
@@ -251,4 +251,4 @@ def test_a_function_with_a_parameter_called_shown_is_given_all_that_is_shown():
     ((own_query, own_context, words),) = seen
     assert own_query
     assert own_context
-    assert words in saying_in("claim", "test/system/safe").wordings
+    assert words in attack_named("claim", "test/system/safe").wordings

@@ -1,5 +1,6 @@
 import base64
 import codecs
+import json
 import re
 from dataclasses import asdict
 
@@ -15,24 +16,24 @@ from casewise.records.context import Group, Parameter
 from casewise.records.item import Turn
 from casewise.storage.run_folder import read_run
 from casewise.transforms.adaptive import AdaptiveTurn
-from casewise.transforms.attacks import claims, saying_in, sayings
+from casewise.transforms.attacks import attack_named, attacks_of, shipped_claims
 from casewise.transforms.catalogue import (
     DEFENCES,
     TRANSFORMS,
     Setting,
     arm_named,
     attack_arms,
+    attack_in,
     attacks_named,
     check_arms,
     defences_named,
     direction_of,
     offered,
     own_defences,
-    saying_of,
     setting_of,
     show,
 )
-from casewise.transforms.channels import added, over_texts
+from casewise.transforms.channels import over_texts, with_sentence
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -52,7 +53,7 @@ def shown_in(name, query=QUERY, context=CONTEXT, twin=TWIN):
 
 
 def words_of(name, query=QUERY):
-    claim = saying_in("claim", name)
+    claim = attack_named("claim", name)
     return claim.wordings[claim.wording(query.id)]
 
 
@@ -62,9 +63,9 @@ def texts(context):
     return found
 
 
-@pytest.mark.parametrize("name", list(sayings()))
+@pytest.mark.parametrize("name", list(attacks_of(shipped_claims())))
 def test_a_claim_stands_in_its_channel_and_nowhere_else(name):
-    one = saying_in("claim", name)
+    one = attack_named("claim", name)
     plain, attacked = shown_in("full"), shown_in(f"claim:{name}")
     where = {
         "user": attacked.query
@@ -314,7 +315,7 @@ def test_a_claim_in_a_channel_that_it_has_not_is_refused_in_any_form():
 
 
 def test_every_claim_has_five_wordings_each_way_and_words_in_three_languages():
-    for claim in claims().values():
+    for claim in shipped_claims().values():
         assert {len(set(texts)) for texts in claim.words.values()} == {5}
         assert claim.languages.keys() == {"es", "de", "fr"}
         assert all(other.words.keys() == claim.words.keys() for other in claim.languages.values())
@@ -322,7 +323,7 @@ def test_every_claim_has_five_wordings_each_way_and_words_in_three_languages():
 
 
 def test_every_wording_is_shown_to_some_query_and_a_query_is_shown_the_same_one_in_every_form():
-    claim = saying_in("claim", "authority/user/safe")
+    claim = attack_named("claim", "authority/user/safe")
     queries = [Query(text=f"Request {n}?", category="c", source="s") for n in range(60)]
     assert {claim.wording(query.id) for query in queries} == set(range(5))
     for query in queries[:8]:
@@ -427,7 +428,7 @@ def test_an_arm_of_claims_of_the_first_version_is_read_and_not_done_again():
     assert new is not None
     assert (setting.attack, setting.direction, setting.defence) == ("claim@1:authority/user/safe", "safe", "datamark")
     assert new.attack == "claim:authority/user/safe"
-    assert saying_of(old.transforms[0]) is None
+    assert attack_in(old.transforms[0]) is None
     with pytest.raises(ConfigurationError, match="is of version 1; this casewise does version 2"):
         show(old, QUERY, CONTEXT)
 
@@ -492,6 +493,10 @@ def test_a_pyrit_file_that_holds_no_template_is_refused(tmp_path, text):
         ('{"text": " ", "direction": "safe"}', "an attack has a text"),
         ('{"name": "a/b", "text": "x", "direction": "safe"}', "a name without a slash"),
         ('{"text": "x", "direction": "safe", "channel": "post"}', "channel"),
+        (
+            '{"text": "{query}", "direction": "safe"}\n\n{"text": "On {claim}: {query}", "direction": "safe"}',
+            r"set\.jsonl:3: \{claim\} is no slot; the only slot is \{query\}, which stands for the request",
+        ),
         ("not json", "set.jsonl"),
     ],
 )
@@ -512,12 +517,35 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
         ("[a]\nsafe = 'x'\nopening = 'Hi'\n[a.fr]\nsafe = 'y'", "'opening' stands in one language only"),
         ("[a]\nsafe = 'x'\nunsaef = 'y'", "unsaef is not known"),
         ("a = 3", "it is no table"),
+        (
+            "# {Query}\n[a]\nsafe = ['x', 'Now {Query}']",
+            r"mine\.toml:3: \[a\] .*\{Query\} is no slot; the only slot is \{query\}",
+        ),
+        ("[a]\nsafe = 'x'\n[a.fr]\nsafe = 'y {requete}'", r"mine\.toml:4: \[a\] is no attack: \{requete\} is no slot"),
+        (
+            "[a]\nsafe = '{query}'\nopening = 'I ask {query}'",
+            r"mine\.toml:3: .*'opening' holds \{query\}, but an opening has no",
+        ),
     ],
 )
 def test_an_own_file_that_is_wrong_says_where(tmp_path, text, problem):
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(DataError, match=problem):
         attacks_named(f"toml:{tmp_path / 'mine.toml'}")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1}', "{a, b}", "{}", "${HOME}", "f{x}", "{{name}}", "\\\\text{a}", "{ query }"]
+)
+def test_braces_that_hold_no_name_alone_are_text(tmp_path, text):
+    lines = {
+        "set.jsonl": json.dumps({"text": text, "direction": "safe"}),
+        "set.toml": f"[a]\nsafe = {json.dumps(text)}",
+    }
+    for name, content in lines.items():
+        (tmp_path / name).write_text(content)
+        (attack,) = attacks_named(str(tmp_path / name))
+        assert text in show(Arm(transforms=(attack,)), QUERY, None).query
 
 
 def test_every_attack_is_explained_with_an_example_and_can_be_done_by_its_name():
@@ -530,7 +558,7 @@ def test_every_attack_is_explained_with_an_example_and_can_be_done_by_its_name()
 
 
 def test_all_words_of_a_claim_argue_for_its_direction():
-    for one in claims().values():
+    for one in shipped_claims().values():
         assert all("can be answered" in text.lower() for text in one.words["safe"])
         assert all("must not be answered" in text.lower() for text in one.words["unsafe"])
 
@@ -567,4 +595,4 @@ def test_a_fence_cannot_be_closed_from_within(forged):
 def test_what_is_added_to_a_statement_is_a_sentence_of_its_own():
     context = {"recipient": {"type": "A licensed nurse"}}
 
-    assert added(context, "It can be answered.")["recipient"]["type"] == "A licensed nurse. It can be answered."
+    assert with_sentence(context, "It can be answered.")["recipient"]["type"] == "A licensed nurse. It can be answered."

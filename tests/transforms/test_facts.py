@@ -35,7 +35,7 @@ FACTS = (
 
 def checked(statement, parameter="recipient.type", *, subject="nurse", at=AT, facts=FACTS):
     group, _, name = parameter.partition(".")
-    return verify({group: {name: statement}}, [subject], Facts.of(facts), at=at)
+    return verify({group: {name: statement}}, [subject], Facts(facts), at=at)
 
 
 def status(statement, parameter="recipient.type", **about):

@@ -46,9 +46,10 @@ from casewise.transforms.catalogue import (
     attack_arms,
     attacks_named,
     defences_named,
+    offered,
+    offered_to_complete,
     setting_of,
     show_item,
-    with_ones_own,
 )
 from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
 from casewise.transforms.texts import UNWRITTEN
@@ -83,7 +84,7 @@ class Offers(Displayed):
     """The attacks, perturbations and defences that there are, each with an example."""
 
     def __init__(self, parameters: ParameterSet | None = None) -> None:
-        self.offered = with_ones_own(parameters)
+        self.offered = (*offered(parameters), *offered_to_complete())
 
     @cached_property
     def document(self) -> Document:

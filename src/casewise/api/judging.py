@@ -58,8 +58,8 @@ from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, judgements_in_brief
-from casewise.transforms.catalogue import arm_named, of_its_file
-from casewise.transforms.texts import MakingOptions, makers_of, making
+from casewise.transforms.catalogue import arm_named, with_digest
+from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
 __all__ = [
     "AnyJudge",
@@ -155,7 +155,7 @@ def arms_named(
         One of them is no arm.
     """
     every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
-    arms = [one if isinstance(one, Arm) else arm_named("+".join(map(of_its_file, one.split("+")))) for one in every]
+    arms = [one if isinstance(one, Arm) else arm_named("+".join(map(with_digest, one.split("+")))) for one in every]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate, parameters) if ablate else ()
@@ -313,7 +313,7 @@ def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | Non
         There is no such model, or its key is not set.
     """
     asked = judge.model.name if judge and judge.model else ""
-    models = [one.loaded.model for one in makers_of(arms, MakingOptions(model, asked)).values()]
+    models = [one.loaded.model for one in makers_named(by_models(arms), MakingOptions(model, asked)).values()]
     if isinstance(judge, LLMJudge) and judge.reader is not None:
         models.append(judge.reader.model)
     return tuple(dict.fromkeys(to for one in models if (to := one.sends_to) is not None))

@@ -45,8 +45,8 @@ from casewise.transforms.catalogue import (
     NO_DEFENCE,
     WITH_FACTS,
     Setting,
+    attack_in,
     own_defences,
-    saying_of,
     setting_of,
 )
 from casewise.transforms.texts import MadeTexts
@@ -219,10 +219,10 @@ def without_verdict(runs: JudgedRuns) -> tuple[dict[str, BoolArray], dict[str, B
 
 def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
     """Return which wording of the attack each query was shown; None without several, or where one cluster was shown several."""
-    saying = saying_of(arm.transforms[0]) if arm.transforms else None
-    if saying is None or len(saying.wordings) < 2:
+    attack = attack_in(arm.transforms[0]) if arm.transforms else None
+    if attack is None or len(attack.wordings) < 2:
         return None
-    each = {query: saying.wording(query) for query in runs.items["query_id"].unique()}
+    each = {query: attack.wording(query) for query in runs.items["query_id"].unique()}
     shown = np.array([each[query] for query in runs.items["query_id"]], dtype=np.intp)
     found = np.zeros(int(runs.cluster.max(initial=-1)) + 1, dtype=np.intp)
     found[runs.cluster] = shown
@@ -262,7 +262,7 @@ def against_people(run: AttackedRun) -> tuple[AgainstPeople, ...]:
 
 
 def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
-    """Return what showing only claims that are known, or saying what is known of them, is worth beside showing what is asserted.
+    """Return what showing only claims that are known, or attack what is known of them, is worth beside showing what is asserted.
 
     Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
     arm goes by facts.
@@ -531,8 +531,8 @@ class Attacked(ShortRepr):
     @property
     def n_wordings(self) -> int | None:
         """Return how many wordings the attack has; None where that is not known."""
-        saying = saying_of(self.pairing.attacked.arm.transforms[0])
-        return None if saying is None else len(saying.wordings)
+        attack = attack_in(self.pairing.attacked.arm.transforms[0])
+        return None if attack is None else len(attack.wordings)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""

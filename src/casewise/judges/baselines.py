@@ -238,7 +238,7 @@ class CallableJudge(LocalJudge):
     def __init__(self, function: Callable[..., Any], *, name: str = "", elicitation: Elicitation | None = None) -> None:
         self.own = UserFunction(function, name=name)
         self.id = self.name = self.own.name
-        self.sees_layouts = self.own.takes("shown")
+        self.sees_layouts = self.own.third == "shown"
         stated = elicitation or getattr(function, "elicitation", None)
         if stated is not None and stated not in elicitation_names():
             raise JudgeError(
@@ -273,7 +273,7 @@ class CallableJudge(LocalJudge):
 
     async def _tried(self, ask: Ask) -> Tried[Answer]:
         shown = ask.shown
-        returned = await self.own.call(shown.query, shown.context, *([shown] if self.own.takes("shown") else []))
+        returned = await self.own.call(shown.query, shown.context, *([shown] if self.own.third == "shown" else []))
         if isinstance(returned, Raised):
             return failed(returned)
         if isinstance(returned, (Scored, Unscored)):

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from casewise.ask.layouts import Scene, ShownItem, filled
-from casewise.errors import ConfigurationError, did_you_mean
+from casewise.errors import ConfigurationError, did_you_mean, one_of
 from casewise.models.protocol import Message
 from casewise.records import Transform
 from casewise.runs.texts import Maker, TextAsk
-from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
-from casewise.transforms.texts import MakingOptions, made_of, makers_named, tasks, whole
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, put_into
+from casewise.transforms.texts import MakingOptions, as_text, made_texts_of, makers_named, tasks
 
 TASK = "adapt"
 """What an attacker is asked to do, in `by_model.toml`."""
@@ -81,8 +81,7 @@ class AdaptiveTurn:
             raise ConfigurationError(
                 f"'adaptive:{rest}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
             )
-        (channel,) = (channel for channel in CHANNELS if channel == parts[2])
-        (direction,) = (direction for direction in DIRECTIONS if direction == parts[3])
+        channel, direction = one_of(parts[2], CHANNELS, "channel"), one_of(parts[3], DIRECTIONS, "direction")
         return cls(parts[1], channel, direction, int(parts[4]), parts[5])
 
     @property
@@ -103,7 +102,7 @@ def adaptive(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return `shown` with the claim that the attacker wrote for this item and turn. Raises ValueError: it wrote none."""
     turn = AdaptiveTurn.named(rest)
     place = turn.place(scene.query.id, None if scene.context is None else scene.context.id)
-    return said_in(turn.channel, made_of(scene).written(turn.maker, place), shown)
+    return put_into(turn.channel, made_texts_of(scene).written(turn.maker, place), shown)
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ def attacker_named(attack: Adaptive, options: MakingOptions) -> Maker:
 def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[Tried]) -> TextAsk:
     """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
     task = tasks()[TASK]
-    words = {"text": whole(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
+    words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
     messages = [Message("user", filled(task["prompt"].strip(), words))]
     for attempt in tried:
         messages += [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, get_args
 
 from pydantic import ConfigDict
 
@@ -22,11 +22,10 @@ from casewise.records import ShownContext
 from casewise.records.base import Record, digest, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, in_order
 from casewise.records.item import Turn
-from casewise.storage.files import numbered_lines, read_jsonl, read_text
-from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, said_in
+from casewise.storage.files import numbered_lines, read_jsonl, read_text, record
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, put_into
 
-# Claims: somebody says, in one of the channels, something for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines
-# file.
+# Claims: somebody argues, in one of the channels, for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines file.
 #
 # The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
 # user's, so that other words are another arm.
@@ -37,23 +36,17 @@ CLAIMS_VERSION = 2
 
 SLOT = "{query}"
 
+SLOT_LIKE = re.compile(r"(?<![\w{$\\])\{[A-Za-z_]\w*\}(?!\})")
+"""A name in braces alone. Code, JSON, `{{name}}`, `${name}` and `\\name{name}` are ordinary text."""
+
 LANGUAGES = {"es": "Spanish", "de": "German", "fr": "French"}
 """Languages in which a claim can have words besides English, by the kind of the transform."""
 
-
-def in_base64(text: str) -> str:
-    return b64encode(text.encode()).decode()
-
-
-def in_rot13(text: str) -> str:
-    return codecs.encode(text, "rot13")
-
-
-def in_leetspeak(text: str) -> str:
-    return text.translate(str.maketrans("aeiostAEIOST", "431057431057"))
-
-
-ENCODINGS: dict[str, Callable[[str], str]] = {"base64": in_base64, "rot13": in_rot13, "leetspeak": in_leetspeak}
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "base64": lambda text: b64encode(text.encode()).decode(),
+    "rot13": lambda text: codecs.encode(text, "rot13"),
+    "leetspeak": lambda text: text.translate(str.maketrans("aeiostAEIOST", "431057431057")),
+}
 
 FORMS = (*ENCODINGS, *LANGUAGES)
 """Transforms that make any claim in another form."""
@@ -74,7 +67,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Saying:
+class Attack:
     """A claim in one channel and direction, perhaps encoded."""
 
     claim: Claim
@@ -86,11 +79,21 @@ class Saying:
     def wordings(self) -> tuple[str, ...]:
         return self.claim.words[self.direction]
 
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the words, and of those in other languages where there are any."""
+        words = self.wordings[0] if len(self.wordings) == 1 else list(self.wordings)
+        languages = {
+            name: [list(claim.words.get(self.direction, ())), claim.opening]
+            for name, claim in self.claim.languages.items()
+        }
+        return digest([words, self.claim.opening, *([languages] if languages else [])])[:8]
+
     def wording(self, query_id: str) -> int:
         """The number of the wording that a query is shown."""
         return 0 if len(self.wordings) == 1 else int(digest([query_id, *self.wordings])[:8], 16) % len(self.wordings)
 
-    def put_into(self, shown: ShownItem, query_id: str) -> ShownItem:
+    def show(self, shown: ShownItem, query_id: str) -> ShownItem:
         """Return `shown` with the claim; `{query}` in its words stands for the request."""
         wording = self.wordings[self.wording(query_id)]
         text = wording.replace(SLOT, shown.query)
@@ -101,24 +104,95 @@ class Saying:
             return replace(shown, placement=replace(shown.placement, earlier=(*shown.placement.earlier, *turns)))
         if self.channel == "user" and SLOT in wording:
             return replace(shown, query=text)
-        return said_in(self.channel, text, shown)
+        return put_into(self.channel, text, shown)
 
-    def in_form(self, form: str) -> Saying:
-        """Return the same in an encoding or a language. Raises ConfigurationError: it has no words in that language."""
-        if form in ENCODINGS:
-            return replace(self, encoding=form)
-        other = self.claim.languages.get(form)
-        if other is None or self.direction not in other.words:
-            raise ConfigurationError(
-                f"this attack has no words in {LANGUAGES[form]}: write them in its file as [NAME.{form}], with safe or unsafe"
-            )
-        return replace(self, claim=other)
+
+def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return `shown` with the claim of a transform of this kind."""
+    return attack_named(kind, rest).show(shown, scene.query.id)
+
+
+def attack_named(kind: str, rest: str) -> Attack:
+    """Return the attack that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
+
+    Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `attack_in_file`.
+    """
+    own = kind == "toml" or rest.startswith("toml:")
+    attack = attack_in_file(rest.removeprefix("toml:")) if own else attack_among(shipped_claims(), rest, "claim:")
+    if kind in ENCODINGS:
+        return replace(attack, encoding=kind)
+    if kind not in LANGUAGES:
+        return attack
+    translated = attack.claim.languages.get(kind)
+    if translated is None or attack.direction not in translated.words:
+        raise ConfigurationError(
+            f"this attack has no words in {LANGUAGES[kind]}: write them in its file as [NAME.{kind}], with safe or unsafe"
+        )
+    return replace(attack, claim=translated)
 
 
 @cache
-def claims() -> dict[str, Claim]:
+def attack_in_file(rest: str) -> Attack:
+    """Return what `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
+
+    Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
+    digest. DataError: the file cannot be read.
+    """
+    place, _, fingerprint = rest.rpartition("@")
+    path, _, name = place.partition("#")
+    if not path or not name:
+        raise ConfigurationError(
+            f"'toml:{rest}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
+        )
+    attack = attack_among(read_claims(Path(path)), name, f"toml:{path}#")
+    if attack.fingerprint != fingerprint:
+        raise ConfigurationError(
+            f"{path}: {name} has other words now than when the arm was named; name it anew: toml:{path}#{name}"
+        )
+    return attack
+
+
+def attack_among(claims: Mapping[str, Claim], name: str, prefix: str) -> Attack:
+    attacks = attacks_of(claims)
+    if name not in attacks:
+        raise ConfigurationError(
+            f"no attack is called {prefix + name!r}{did_you_mean(name, tuple(attacks))}; there are "
+            f"{', '.join(prefix + claim for claim in claims)}, each with its channel and direction: casewise show attacks"
+        )
+    return attacks[name]
+
+
+def attacks_of(claims: Mapping[str, Claim]) -> dict[str, Attack]:
+    """Return every claim in every channel and direction that it has, by name."""
+    return {
+        f"{name}/{channel}/{direction}": Attack(claim, channel, direction)
+        for name, claim in claims.items()
+        for channel in claim.channels
+        for direction in claim.words
+    }
+
+
+@cache
+def shipped_claims() -> dict[str, Claim]:
     """Return the claims that come with casewise."""
     return {name: claim_of(table) for name, table in shipped_toml("casewise.transforms", "claims.toml").items()}
+
+
+def read_claims(path: Path) -> dict[str, Claim]:
+    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`.
+
+    Raises DataError: the file cannot be read, or one of them is no claim.
+    """
+    if path.suffix != ".toml":
+        return read_prompts(path)
+    claims = {}
+    for name, table in read_toml(path, "attacks").items():
+        try:
+            claims[name] = claim_of(table)
+        except ValueError as error:
+            line = error.line_in(path) if isinstance(error, UnknownSlot) else None
+            raise DataError(path, line, f"[{name}] is no attack: {error}") from error
+    return claims
 
 
 def claim_of(table: Any) -> Claim:
@@ -137,54 +211,46 @@ def claim_of(table: Any) -> Claim:
             "it has no words: write them as 'safe' or 'unsafe', the verdict that they argue for, or both; a text, or several "
             "wordings in a list"
         )
-    channels = table.get("channels", ["user"])
+    channels, opening = table.get("channels", ["user"]), table.get("opening")
     if not isinstance(channels, list) or not channels or any(channel not in CHANNELS for channel in channels):
         raise ValueError(f"'channels' is {channels!r}; it holds some of {', '.join(CHANNELS)}")
-    if "opening" in table and not is_text(table["opening"]):
-        raise ValueError(f"'opening' is {table['opening']!r}; it is a text")
+    if "opening" in table and not is_text(opening):
+        raise ValueError(f"'opening' is {opening!r}; it is a text")
+    for text in (text for texts in words.values() for text in texts):
+        check_slots(text)
+    if opening is not None and (slot := SLOT_LIKE.search(opening)):
+        raise UnknownSlot(slot[0], f"'opening' holds {slot[0]}, but an opening has no slots", key="opening")
     languages = {name: claim_of(table[name]) for name in LANGUAGES if name in table}
-    if any((other.opening is None) != ("opening" not in table) for other in languages.values()):
+    if any((claim.opening is None) != (opening is None) for claim in languages.values()):
         raise ValueError("'opening' stands in one language only; write it in each, or in none")
-    return Claim(str(table.get("title", "")), tuple(channels), words, table.get("opening"), languages)
+    return Claim(str(table.get("title", "")), tuple(channels), words, opening, languages)
 
 
 def is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def sayings(among: Mapping[str, Claim] | None = None) -> dict[str, Saying]:
-    """Return every claim in every channel and direction that it has, by name."""
-    return {
-        f"{name}/{channel}/{direction}": Saying(claim, channel, direction)
-        for name, claim in (claims() if among is None else among).items()
-        for channel in claim.channels
-        for direction in claim.words
-    }
+class UnknownSlot(ValueError):
+    """A name in braces that is no slot: it would be shown as it is."""
 
+    def __init__(self, slot: str, problem: str, *, key: str = "") -> None:
+        super().__init__(problem)
+        self.slot, self.key = slot, key
 
-def saying_in(kind: str, rest: str) -> Saying:
-    """Return the claim that a transform of this kind makes: casewise's own, a user's (`toml`), or either in another form.
-
-    Raises ConfigurationError: there is no such claim, or not in that channel, direction or language. Also as `own_said`.
-    """
-    own = kind == "toml" or rest.startswith("toml:")
-    saying = own_said(rest.removeprefix("toml:")) if own else said_among(rest, claims(), "claim:")
-    return saying.in_form(kind) if kind in FORMS else saying
-
-
-def said_among(rest: str, among: Mapping[str, Claim], before: str) -> Saying:
-    every = sayings(among)
-    if rest not in every:
-        raise ConfigurationError(
-            f"no attack is called {before + rest!r}{did_you_mean(rest, tuple(every))}; there are "
-            f"{', '.join(before + name for name in among)}, each with its channel and direction: casewise show attacks"
+    def line_in(self, path: Path) -> int | None:
+        """The first line of a TOML file that has the slot, in the text under its key where one is named."""
+        lines = enumerate((line.lstrip() for line in read_text(path).splitlines()), 1)
+        has_slot = (
+            number for number, line in lines if self.slot in line and line.startswith(self.key) and line[0] != "#"
         )
-    return every[rest]
+        return next(has_slot, None)
 
 
-def claim(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return `shown` with the claim."""
-    return saying_in(kind, rest).put_into(shown, scene.query.id)
+def check_slots(text: str) -> None:
+    """Raise UnknownSlot: the wording has a slot other than `{query}`."""
+    unknown = next((slot for slot in SLOT_LIKE.findall(text) if slot != SLOT), None)
+    if unknown is not None:
+        raise UnknownSlot(unknown, f"{unknown} is no slot; the only slot is {SLOT}, which stands for the request")
 
 
 class AttackPrompt(Record):
@@ -201,6 +267,52 @@ class AttackPrompt(Record):
     source: str = ""
 
 
+def read_prompts(path: Path) -> dict[str, Claim]:
+    """Attacks from a set of prompts. Raises DataError: a line is none; the message names it. There are none."""
+    prompts: dict[tuple[str, Channel], list[AttackPrompt]] = {}
+    for line, prompt in prompts_in(path):
+        if not prompt.text.strip() or not prompt.name.strip() or "/" in prompt.name:
+            raise DataError(path, line, "an attack has a text, and a name without a slash")
+        prompts.setdefault((prompt.name, prompt.channel), []).append(prompt)
+    if not prompts:
+        raise DataError(
+            path,
+            None,
+            "holds no attack: write an object a line, with text and direction; of a garak report attempts are taken, of a PyRIT "
+            "file templates with {{ prompt }}",
+        )
+    names = [name for name, _ in prompts]
+    claims = {}
+    for (name, channel), wordings in prompts.items():
+        title = next((prompt.title or prompt.source for prompt in wordings if prompt.title or prompt.source), "")
+        texts = {
+            direction: tuple(prompt.text for prompt in wordings if prompt.direction == direction)
+            for direction in DIRECTIONS
+            if any(prompt.direction == direction for prompt in wordings)
+        }
+        claims[f"{name}-{channel}" if names.count(name) > 1 else name] = Claim(title, (channel,), texts)
+    return claims
+
+
+def prompts_in(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
+    """The lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
+    if path.suffix in (".yaml", ".yml", ".prompt"):
+        yield from enumerate(pyrit_prompts(path), 1)
+    elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
+        attempts = (attempt for attempt in read_jsonl(path, GarakAttempt) if attempt.text.strip())
+        once = dict.fromkeys((attempt.probe_classname or "garak", attempt.text) for attempt in attempts)
+        for number, (probe, text) in enumerate(once, 1):
+            yield number, AttackPrompt(name=probe, text=text, direction="safe", source="garak")
+    else:
+        for number, line in numbered_lines(path):
+            prompt = record(line, AttackPrompt, path=path, line=number)
+            try:
+                check_slots(prompt.text)
+            except ValueError as error:
+                raise DataError(path, number, str(error)) from error
+            yield number, prompt
+
+
 class GarakAttempt(Record):
     """A line of a report of garak: a prompt that one of its probes sent, as a text or as turns."""
 
@@ -213,23 +325,20 @@ class GarakAttempt(Record):
     @property
     def text(self) -> str:
         """Return what its user says last; empty for a line that is no attempt."""
-        said = self.prompt if self.entry_type == "attempt" else ""
-        if isinstance(said, Mapping):
-            turns = [turn for turn in said.get("turns", ()) if isinstance(turn, Mapping) and turn.get("role") == "user"]
-            said = turns[-1].get("content") if turns else said
-        if isinstance(said, Mapping):
-            said = said.get("text")
-        return said if isinstance(said, str) else ""
+        content = self.prompt if self.entry_type == "attempt" else ""
+        if isinstance(content, Mapping):
+            turns = [turn for turn in content.get("turns", ()) if isinstance(turn, Mapping)]
+            user = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+            content = user[-1] if user else content
+        if isinstance(content, Mapping):
+            content = content.get("text")
+        return content if isinstance(content, str) else ""
 
 
-def of_garak(path: Path) -> Iterator[AttackPrompt]:
-    """The prompts of a garak report, each once, by the name of their probe."""
-    texts = {(one.probe_classname, one.text): one for one in read_jsonl(path, GarakAttempt) if one.text.strip()}
-    for probe, text in texts:
-        yield AttackPrompt(name=probe or "garak", text=text, direction="safe", source="garak")
+PYRIT_SLOT = re.compile(r"\{\{\s*prompt\s*\}\}")
 
 
-def of_pyrit(path: Path) -> Iterator[AttackPrompt]:
+def pyrit_prompts(path: Path) -> Iterator[AttackPrompt]:
     """The templates of a PyRIT file: one, or those among its `seeds` or `prompts`; `{{ prompt }}` stands for the request.
 
     Raises DataError: it is no YAML, or no such file. ConfigurationError: PyYAML is not installed.
@@ -244,106 +353,12 @@ def of_pyrit(path: Path) -> Iterator[AttackPrompt]:
         raise DataError(path, None, f"is no YAML: {error}") from error
     if not isinstance(whole, Mapping):
         raise DataError(path, None, "is no PyRIT file: it has neither value nor seeds")
-    for number, one in enumerate(whole.get("seeds") or whole.get("prompts") or [whole], 1):
-        value = one.get("value") if isinstance(one, Mapping) else None
+    for number, seed in enumerate(whole.get("seeds") or whole.get("prompts") or [whole], 1):
+        value = seed.get("value") if isinstance(seed, Mapping) else None
         if isinstance(value, str) and PYRIT_SLOT.search(value):
-            name = str(one.get("name") or whole.get("name") or f"template-{number}").replace("/", " ")
-            text = PYRIT_SLOT.sub(lambda _found: SLOT, value)
-            yield AttackPrompt(
-                name=name, text=text, direction="safe", title=name, source=str(one.get("source") or "PyRIT")
-            )
-
-
-PYRIT_SLOT = re.compile(r"\{\{\s*prompt\s*\}\}")
-
-
-def prompts_in(path: Path) -> Iterator[AttackPrompt]:
-    """The lines of a set of attacks, of a garak report, or of a PyRIT file."""
-    if path.suffix in (".yaml", ".yml", ".prompt"):
-        yield from of_pyrit(path)
-    elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
-        yield from of_garak(path)
-    else:
-        yield from read_jsonl(path, AttackPrompt)
-
-
-def read_prompts(path: Path) -> dict[str, Claim]:
-    """Attacks from a set of prompts. Raises DataError: a line is none; the message names it. There are none."""
-    found: dict[tuple[str, Channel], list[AttackPrompt]] = {}
-    for number, line in enumerate(prompts_in(path), 1):
-        if not line.text.strip() or not line.name.strip() or "/" in line.name:
-            raise DataError(path, number, "an attack has a text, and a name without a slash")
-        found.setdefault((line.name, line.channel), []).append(line)
-    if not found:
-        raise DataError(
-            path,
-            None,
-            "holds no attack: write an object a line, with text and direction; of a garak report attempts are taken, of a PyRIT "
-            "file templates with {{ prompt }}",
-        )
-    several = {name for name, _ in found if sum(other == name for other, _ in found) > 1}
-    return {
-        f"{name}-{channel}" if name in several else name: Claim(
-            next((one.title or one.source for one in lines if one.title or one.source), ""),
-            (channel,),
-            {
-                direction: texts
-                for direction in DIRECTIONS
-                if (texts := tuple(one.text for one in lines if one.direction == direction))
-            },
-        )
-        for (name, channel), lines in found.items()
-    }
-
-
-def read_claims(path: Path) -> dict[str, Claim]:
-    """A user's own claims: in TOML a table for each, with `safe` and `unsafe`, and perhaps `channels`, `title` and `opening`."""
-    if path.suffix != ".toml":
-        return read_prompts(path)
-    found = {}
-    for name, table in read_toml(path, "attacks").items():
-        try:
-            found[name] = claim_of(table)
-        except ValueError as error:
-            raise DataError(path, None, f"[{name}] is no attack: {error}") from error
-    return found
-
-
-def own_sayings(path: Path) -> Iterator[str]:
-    """Every claim in a user's file in every channel and direction, as the rest of a transform's name."""
-    for name, saying in sayings(read_claims(path)).items():
-        yield f"{path}#{name}@{fingerprint(saying)}"
-
-
-def fingerprint(saying: Saying) -> str:
-    """Return a digest of the words, and of those in other languages where there are any."""
-    words = saying.wordings[0] if len(saying.wordings) == 1 else list(saying.wordings)
-    others = {
-        language: [list(claim.words.get(saying.direction, ())), claim.opening]
-        for language, claim in saying.claim.languages.items()
-    }
-    return digest([words, saying.claim.opening, *([others] if others else [])])[:8]
-
-
-@cache
-def own_said(rest: str) -> Saying:
-    """Return what `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` names.
-
-    Raises ConfigurationError: it is written otherwise, the file has no such attack, or other words than those of the
-    digest. DataError: the file cannot be read.
-    """
-    where, _, mark = rest.rpartition("@")
-    path, _, name = where.partition("#")
-    if not path or not name:
-        raise ConfigurationError(
-            f"'toml:{rest}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
-        )
-    found = said_among(name, read_claims(Path(path)), f"toml:{path}#")
-    if fingerprint(found) != mark:
-        raise ConfigurationError(
-            f"{path}: {name} has other words now than when the arm was named; name it anew: toml:{path}#{name}"
-        )
-    return found
+            name = str(seed.get("name") or whole.get("name") or f"template-{number}").replace("/", " ")
+            text, source = PYRIT_SLOT.sub(lambda _slot: SLOT, value), str(seed.get("source") or "PyRIT")
+            yield AttackPrompt(name=name, text=text, direction="safe", title=name, source=source)
 
 
 # Attacks from the twin: words of the other context of the pair, written by the same hands, claimed in this one.
@@ -364,23 +379,17 @@ def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """
     if scene.twin is None:
         raise ValueError("the item has no twin")
-    other = scene.twin.shown()
+    own, others = shown.context, scene.twin.shown()
     if rest == ALL:
-        claimed = said_in("user", CLAIMED.replace("{context}", in_words(other)), shown)
+        claimed = put_into("user", CLAIMED.replace("{context}", in_words(others)), shown)
         return replace(claimed, placement=replace(shown.placement, context_role="system"))
-    return replace(shown, context=swapped(shown.context, other, rest))
-
-
-def swapped(own: ShownContext, other: ShownContext, what: str) -> ShownContext:
-    group, _, name = what.partition(".")
-    first, second = (said.get(group) if not name else said.get(group, {}).get(name) for said in (own, other))
-    if first is None or second is None:
-        raise ValueError(f"{'the twin does' if second is None else 'it does'} not state {what}")
-    if first == second:
-        raise ValueError(f"the twin says the same of {what}")
-    if not name or group in OPTIONAL:
-        return {**own, group: second}
-    return {**own, group: {**own[group], name: second}}
+    group, _, name = rest.partition(".")
+    mine, theirs = (texts.get(group, {}).get(name) if name else texts.get(group) for texts in (own, others))
+    if mine is None or theirs is None:
+        raise ValueError(f"{'the twin does' if theirs is None else 'it does'} not state {rest}")
+    if mine == theirs:
+        raise ValueError(f"the twin says the same of {rest}")
+    return replace(shown, context={**own, group: {**own[group], name: theirs} if name else theirs})
 
 
 def parameters_of_twin(rest: str) -> tuple[str, ...]:
@@ -393,6 +402,7 @@ def parameters_of_twin(rest: str) -> tuple[str, ...]:
 
 
 ORDERS = ("reversed", "shuffled")
+GREETINGS = ("greeting",)
 GREETING = (Turn(role="user", text="Hello."), Turn(role="assistant", text="Hello. What is your request?"))
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
@@ -400,24 +410,20 @@ LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 def order(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown with groups, and parameters within them, in another order: the same one for an item each time."""
     rng = random.Random(f"{scene.query.id} {scene.context.id if scene.context else ''}")  # noqa: S311 - no secret
-    return replace(shown, context=reordered(shown.context, rest, rng))
 
+    def arranged(statements: ShownContext) -> ShownContext:
+        names = [*statements]
+        names = names[::-1] if rest == "reversed" else rng.sample(names, len(names))
+        return {name: statements[name] for name in names}
 
-def reordered(context: ShownContext, how: str, rng: random.Random) -> ShownContext:
-    def arranged(names: list[str]) -> list[str]:
-        return names[::-1] if how == "reversed" else rng.sample(names, len(names))
-
-    return {
-        group: context[group]
-        if group in OPTIONAL
-        else {name: context[group][name] for name in arranged([*context[group]])}
-        for group in arranged([*context])
-    }
+    groups = arranged(shown.context)
+    context = {group: value if group in OPTIONAL else arranged(value) for group, value in groups.items()}
+    return replace(shown, context=context)
 
 
 def layout(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
     """Return what is shown with the context laid out so. A function of a query and a context sees no layout."""
-    return replace(shown, placement=replace(shown.placement, layout=check_layout(rest)))
+    return replace(shown, placement=replace(shown.placement, layout=LAYOUTS[LAYOUTS.index(rest)]))
 
 
 def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
@@ -425,58 +431,10 @@ def greeting(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     return replace(shown, before=(*GREETING, *shown.before))
 
 
-def check_greeting(rest: str) -> str:
-    """`rest`, if it is one of such turns. Raises ConfigurationError: it is none."""
-    return one_of(rest, ("greeting",), "turns")
-
-
-def check_order(rest: str) -> str:
-    """`rest`, if it is an order. Raises ConfigurationError: it is none."""
-    return one_of(rest, ORDERS, "order")
-
-
-def check_layout(rest: str) -> Layout:
-    """`rest`, if it is a layout. Raises ConfigurationError: it is none."""
-    return one_of(rest, LAYOUTS, "format")  # type: ignore[return-value]  # it is one of them
-
-
-def one_of(rest: str, known: tuple[str, ...], kind: str) -> str:
-    if rest not in known:
+def check_perturbation(kind: str, names: tuple[str, ...], rest: str) -> None:
+    """Raise ConfigurationError: there is no such perturbation of this kind."""
+    if rest not in names:
         raise ConfigurationError(
-            f"no perturbation is called '{kind}:{rest}'{did_you_mean(rest, known)}; there are "
-            f"{', '.join(f'{kind}:{one}' for one in known)}"
+            f"no perturbation is called '{kind}:{rest}'{did_you_mean(rest, names)}; there are "
+            f"{', '.join(f'{kind}:{name}' for name in names)}"
         )
-    return rest
-
-
-# Transforms that go by a file: a digest of what it says stands in the arm's name, so that another file is another
-# arm.
-
-
-class HasFingerprint(Protocol):
-    """The content of a file."""
-
-    @property
-    def fingerprint(self) -> str: ...
-
-
-F = TypeVar("F", bound=HasFingerprint)
-
-
-def with_digest(kind: str, path: str, read: Callable[[Path], HasFingerprint]) -> str:
-    """The whole name of `kind:FILE`. Raises what reading it does."""
-    return f"{kind}:{path}@{read(Path(path)).fingerprint}"
-
-
-def read_as_named(kind: str, rest: str, read: Callable[[Path], F]) -> F:
-    """Return what `FILE@DIGEST` names.
-
-    Raises ConfigurationError: it is written otherwise, or the file says something else now. DataError: the file cannot be read.
-    """
-    path, _, mark = rest.rpartition("@")
-    if not path:
-        raise ConfigurationError(f"'{kind}:{rest}' is not {kind}:FILE@DIGEST; {kind}:FILE spells it out")
-    found = read(Path(path))
-    if found.fingerprint != mark:
-        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
@@ -27,30 +27,28 @@ from casewise.transforms.attacks import (
     CLAIMS_VERSION,
     ENCODINGS,
     FORMS,
+    GREETINGS,
     LANGUAGES,
     LAYOUTS,
     ORDERS,
-    Saying,
-    check_greeting,
-    check_layout,
-    check_order,
+    Attack,
+    attack_named,
+    attacks_of,
+    check_perturbation,
     claim,
     greeting,
     layout,
     order,
-    own_sayings,
     parameters_of_twin,
-    read_as_named,
-    saying_in,
-    sayings,
+    read_claims,
+    shipped_claims,
     twin,
-    with_digest,
 )
 from casewise.transforms.channels import TURNS, Channel, Direction, over_texts
 from casewise.transforms.defences import datamark, delimit, in_system
 from casewise.transforms.texts import MadeTexts, check_model, detect, detect_ask, rewrite
 from casewise.transforms.user_function import function_at, own_transform
-from casewise.transforms.verified import annotated, known_facts, spelt_out, verified
+from casewise.transforms.verified import annotated, dated_facts, name_with_facts, verified
 
 # Paraphrases that people have read beside what they paraphrase, and found to say the same.
 
@@ -68,33 +66,31 @@ class Paraphrase(Record):
     """Who read both and found that they say the same; empty for nobody."""
 
 
-@dataclass(frozen=True)
-class Accepted:
-    """Accepted texts, by what the texts that they stand for are kept under."""
-
-    texts: Mapping[str, str]
-
-    @property
-    def fingerprint(self) -> str:
-        """A digest of all of them."""
-        return digest(dict(self.texts))[:8]
-
-
-def read_accepted(path: Path) -> Accepted:
-    """The paraphrases with a `reviewer` in a file that `casewise contexts paraphrases` wrote.
+def accepted_paraphrases(path: Path) -> dict[str, str]:
+    """The paraphrases with a `reviewer` in a file that `casewise contexts paraphrases` wrote, by what they stand for.
 
     Raises DataError: a line is none; the message names it. None was accepted.
     """
-    found = {one.of: one.text for one in read_jsonl(path, Paraphrase) if one.reviewer.strip() and one.text.strip()}
-    if not found:
+    lines = read_jsonl(path, Paraphrase)
+    texts = {line.of: line.text for line in lines if line.reviewer.strip() and line.text.strip()}
+    if not texts:
         raise DataError(path, None, "holds no paraphrase that anybody has accepted: write who read it as `reviewer`")
-    return Accepted(found)
+    return texts
 
 
 @cache
-def accepted(rest: str) -> Accepted:
-    """Return what `FILE@DIGEST` names. Raises as `read_as_named`."""
-    return read_as_named("checked", rest, read_accepted)
+def paraphrases_named(rest: str) -> dict[str, str]:
+    """Return what `FILE@DIGEST` names.
+
+    Raises ConfigurationError: it is written otherwise, or the file says something else now. DataError: the file cannot be read.
+    """
+    path, _, fingerprint = rest.rpartition("@")
+    if not path:
+        raise ConfigurationError(f"'checked:{rest}' is not checked:FILE@DIGEST; checked:FILE spells it out")
+    texts = accepted_paraphrases(Path(path))
+    if digest(texts)[:8] != fingerprint:
+        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
+    return texts
 
 
 def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
@@ -102,7 +98,7 @@ def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 
     Raises ValueError: none of its statements has one: then nothing would be another.
     """
-    texts = accepted(rest).texts
+    texts = paraphrases_named(rest)
     changed = over_texts(shown.context, lambda text: texts.get(text_key(text), text))
     if changed == shown.context:
         raise ValueError("nobody has accepted a paraphrase of anything that it states")
@@ -135,8 +131,7 @@ class TransformKind:
 
 
 def without(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
-    left = {} if rest == EVERYTHING else omit(shown.context, tuple(rest.split(",")))
-    return replace(shown, context=left)
+    return replace(shown, context={} if rest == EVERYTHING else omit(shown.context, omitted(rest)))
 
 
 def omitted(rest: str) -> tuple[str, ...]:
@@ -158,45 +153,46 @@ TRANSFORMS: dict[str, TransformKind] = {
             partial(claim, kind),
             "attack",
             CLAIMS_VERSION,
-            check=partial(saying_in, kind),
+            check=partial(attack_named, kind),
         )
         for kind in ("claim", *FORMS)
     },
     "twin": TransformKind(
         "twin:PARAMETER", twin, "attack", needs_twin=True, check=parameters_of_twin, parameters=parameters_of_twin
     ),
-    "toml": TransformKind(
-        "toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", partial(claim, "toml"), "attack", check=partial(saying_in, "toml")
-    ),
     "adaptive": TransformKind(
         "adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE", adaptive, "attack", check=AdaptiveTurn.named
     ),
-    "order": TransformKind("order:reversed", order, "perturbation", check=check_order),
-    "turns": TransformKind("turns:greeting", greeting, "perturbation", check=check_greeting),
-    "format": TransformKind("format:LAYOUT", layout, "perturbation", check=check_layout),
+    "toml": TransformKind(
+        "toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST", partial(claim, "toml"), "attack", check=partial(attack_named, "toml")
+    ),
+    "python": TransformKind(
+        "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at
+    ),
+    **{
+        kind: TransformKind(f"{kind}:{form}", do, "perturbation", check=partial(check_perturbation, kind, names))
+        for kind, form, do, names in (
+            ("order", "reversed", order, ORDERS),
+            ("turns", "greeting", greeting, GREETINGS),
+            ("format", "LAYOUT", layout, LAYOUTS),
+        )
+    },
     "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
-    "checked": TransformKind("checked:FILE@DIGEST", checked, "perturbation", check=accepted),
+    "checked": TransformKind("checked:FILE@DIGEST", checked, "perturbation", check=paraphrases_named),
     "filter": TransformKind("filter:MODEL", partial(rewrite, "filter"), "defence", check=check_model),
     "detect": TransformKind("detect:MODEL", detect, "defence", check=check_model),
     "detect-ask": TransformKind("detect-ask:MODEL", detect_ask, "defence", check=check_model),
     "system": TransformKind("system", in_system, "defence", check=no_rest),
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
-    "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", version=2, check=known_facts),
-    "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", version=2, check=known_facts),
-    "python": TransformKind(
-        "python:MODULE:FUNCTION (your own)", own_transform, "own", needs_twin=True, check=function_at
-    ),
+    "verified": TransformKind("verified:FACTS@DIGEST@DAY", verified, "defence", version=2, check=dated_facts),
+    "annotated": TransformKind("annotated:FACTS@DIGEST@DAY", annotated, "defence", version=2, check=dated_facts),
 }
 
 
 def transform_kind(name: str) -> TransformKind | None:
     """Return the kind of transform of this name, ours or an installed package's; None where there is none."""
     return TRANSFORMS.get(name) or plugin("transforms", name)
-
-
-def all_forms() -> tuple[str, ...]:
-    return (*(kind.form for kind in TRANSFORMS.values()), *plugin_names("transforms"))
 
 
 def kind_of(transform: Transform) -> TransformKind:
@@ -209,8 +205,10 @@ def kind_of(transform: Transform) -> TransformKind:
     """
     kind = transform_kind(transform.kind)
     if kind is None:
-        *forms, last = ("'full'", "'none'", *(f"'{form}'" for form in all_forms()))
-        raise ConfigurationError(f"no arm is called {transform.name!r}; there are {', '.join(forms)} and {last}")
+        forms = ("full", "none", *(kind.form for kind in TRANSFORMS.values()), *plugin_names("transforms"))
+        raise ConfigurationError(
+            f"no arm is called {transform.name!r}; there are {', '.join(map(repr, forms[:-1]))} and {forms[-1]!r}"
+        )
     if kind.version != transform.version:
         raise ConfigurationError(
             f"{transform.name!r} is of version {transform.version}; this casewise does version {kind.version}"
@@ -226,17 +224,18 @@ def arm_named(name: str) -> Arm:
     ConfigurationError
         There is no such arm; the message says which there are.
     """
-    made = Arm.named(name)
-    arm = Arm(transforms=tuple(in_this_version(one) for one in made.transforms))
+    transforms = []
+    for transform in Arm.named(name).transforms:
+        kind = transform_kind(transform.kind)
+        now = (
+            transform
+            if kind is None or transform.version > 1
+            else transform.model_copy(update={"version": kind.version})
+        )
+        transforms.append(now)
+    arm = Arm(transforms=tuple(transforms))
     check_arms((arm,))
     return arm
-
-
-def in_this_version(transform: Transform) -> Transform:
-    kind = transform_kind(transform.kind)
-    if kind is None or transform.version > 1:
-        return transform
-    return transform.model_copy(update={"version": kind.version})
 
 
 def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> None:
@@ -263,14 +262,16 @@ def role_of(transform: Transform) -> TransformRole | None:
 
 def adds_turns(arm: Arm) -> bool:
     """Return whether an arm puts a conversation before a request."""
-    channels = {AdaptiveTurn.named(one.rest).channel for one in arm.transforms if one.kind == "adaptive"}
-    channels |= {saying.channel for one in arm.transforms if (saying := saying_of(one)) is not None}
-    return any(one.kind == "turns" for one in arm.transforms) or not channels.isdisjoint(TURNS)
+    channels = {
+        AdaptiveTurn.named(transform.rest).channel for transform in arm.transforms if transform.kind == "adaptive"
+    }
+    channels |= {attack.channel for attack in map(attack_in, arm.transforms) if attack is not None}
+    return any(transform.kind == "turns" for transform in arm.transforms) or not channels.isdisjoint(TURNS)
 
 
 def needs_twin(arm: Arm) -> bool:
     """Return whether showing an item in `arm` takes the other context of its pair."""
-    return any(kind_of(one).needs_twin for one in arm.transforms)
+    return any(kind_of(transform).needs_twin for transform in arm.transforms)
 
 
 def show(
@@ -318,7 +319,7 @@ WITH_FACTS = ("verified", "annotated")
 
 WITH_MODEL = ("filter", "detect", "detect-ask")
 
-PERTURBATIONS = (*(f"order:{one}" for one in ORDERS), *(f"format:{one}" for one in LAYOUTS), "turns:greeting")
+PERTURBATIONS = (*(f"order:{name}" for name in ORDERS), *(f"format:{name}" for name in LAYOUTS), "turns:greeting")
 
 NO_DEFENCE = "none"
 
@@ -362,14 +363,14 @@ TITLES = {
 }
 
 
-ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
+TO_COMPLETE: tuple[tuple[str, TransformRole, str, str], ...] = (
     *(
-        (f"{name}:CLAIM", "attack", f"A claim in {name}, and so said", f"{name}:authority/user/safe")
-        for name in ENCODINGS
+        (f"{code}:CLAIM", "attack", f"A claim in {code}, and so said", f"{code}:authority/user/safe")
+        for code in ENCODINGS
     ),
     *(
-        (f"{code}:CLAIM", "attack", f"A claim in {name}", f"{code}:authority/user/safe")
-        for code, name in LANGUAGES.items()
+        (f"{code}:CLAIM", "attack", f"A claim in {LANGUAGES[code]}", f"{code}:authority/user/safe")
+        for code in LANGUAGES
     ),
     (
         "adaptive:…",
@@ -387,26 +388,25 @@ ONES_OWN: tuple[tuple[str, TransformRole, str, str], ...] = (
     ("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
     ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:facts.jsonl"),
 )
-"""What takes a model, a file or a function of one's own: what to write, what it is for, and what it does."""
-
-
-def with_ones_own(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
-    """All that `offered` has, and what one completes oneself."""
-    own = (Offered(name, role, title, None, None, example) for name, role, title, example in ONES_OWN)
-    return (*offered(parameters), *own)
+"""What takes a model, a file or a function of one's own: what to write, what it is for, what it does, and an example."""
 
 
 def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
     """All attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
+    parameters = parameters or paper_parameters()
+    twins = (f"twin:{name}" for name in (ALL, *parameters.group_names, *parameters.names))
     return (
         *(
-            Offered(f"claim:{name}", "attack", own.claim.title, own.channel, own.direction, own.wordings[0])
-            for name, own in sayings().items()
+            Offered(f"claim:{name}", "attack", attack.claim.title, attack.channel, attack.direction, attack.wordings[0])
+            for name, attack in attacks_of(shipped_claims()).items()
         ),
-        *(as_offered(name) for name in twins(parameters or paper_parameters())),
-        *map(as_offered, PERTURBATIONS),
-        *map(as_offered, DEFENCES),
+        *map(as_offered, (*twins, *PERTURBATIONS, *DEFENCES)),
     )
+
+
+def offered_to_complete() -> tuple[Offered, ...]:
+    """All that a user completes with a model, a file or a function."""
+    return tuple(Offered(name, role, title, None, None, example) for name, role, title, example in TO_COMPLETE)
 
 
 def as_offered(name: str) -> Offered:
@@ -442,11 +442,6 @@ def example_of(name: str) -> str:
     return f"{'; '.join(f'{k}: {v}' for k, v in shown.context['recipient'].items())} | {' '.join(shown.query.split())}"
 
 
-def twins(parameters: ParameterSet) -> Iterator[str]:
-    yield f"twin:{ALL}"
-    yield from (f"twin:{name}" for name in (*parameters.group_names, *parameters.names))
-
-
 def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
     """The attacks and perturbations that `wanted` names, each once; with commas where it is a text.
 
@@ -455,30 +450,33 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
 
     Raises ConfigurationError: nothing is called so. DataError: a user's file cannot be read.
     """
-    known = [one.name for one in offered(parameters) if one.role != "defence"]
-    names = wanted.split(",") if isinstance(wanted, str) else wanted
-    found = [name for text in names for name in those_called(text.strip(), known)]
-    return tuple(dict.fromkeys(arm_named(name).transforms[0] for name in found))
+    offers = [offer.name for offer in offered(parameters) if offer.role != "defence"]
+    texts = wanted.split(",") if isinstance(wanted, str) else wanted
+    names = [name for text in texts for name in spelt_out(text.strip(), offers)]
+    return tuple(dict.fromkeys(arm_named(name).transforms[0] for name in names))
 
 
-def those_called(text: str, known: Sequence[str]) -> list[str]:
+def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
+    """The whole names of the attacks that a user calls `text`, among these offers or in a file."""
     if text == "all":
-        return list(known)
+        return list(offers)
     form, _, rest = text.partition(":")
     if form in FORMS:
-        plain = those_called(rest, known) if is_file(rest) else beginning(rest, sayings()) if rest else sayings()
+        claims = attacks_of(shipped_claims())
+        plain = spelt_out(rest, offers) if is_file(rest) else beginning(rest, claims) if rest else claims
         return [f"{form}:{name}" for name in plain]
     if text.startswith(("python:", "paraphrase:")):
         return [text]
     if text.startswith("checked:"):
-        return [of_its_file(text)]
+        return [with_digest(text)]
     if is_file(text) and not text.startswith("toml:"):
         text = f"toml:{text}"
     if text.startswith("toml:") and "@" not in text:
-        path = text.removeprefix("toml:").partition("#")[0]
-        own = [Transform(kind="toml", rest=rest).name for rest in own_sayings(Path(path))]
+        path = Path(text.removeprefix("toml:").partition("#")[0])
+        attacks = attacks_of(read_claims(path)).items()
+        own = [quoted(f"toml:{path}#{name}@{attack.fingerprint}") for name, attack in attacks]
         return beginning(quoted(text), own)
-    return [text] if text in known or text.startswith("toml:") else beginning(text, known)
+    return [text] if text in offers or text.startswith("toml:") else beginning(text, offers)
 
 
 def is_file(text: str) -> bool:
@@ -490,13 +488,15 @@ def is_file(text: str) -> bool:
 
 
 def beginning(text: str, names: Iterable[str]) -> list[str]:
-    known = tuple(names)
-    found = [name for name in known if name.startswith(text) and name[len(text) :][:1] in (":", "/", ".", "#", "@", "")]
-    if not found:
+    """The names that begin with `text` as a whole word."""
+    names = tuple(names)
+    ends = (":", "/", ".", "#", "@", "")
+    matches = [name for name in names if name.startswith(text) and name[len(text) :][:1] in ends]
+    if not matches:
         raise ConfigurationError(
-            f"no attack is called {text!r}{did_you_mean(text, known)}; casewise show attacks shows all that there are"
+            f"no attack is called {text!r}{did_you_mean(text, names)}; casewise show attacks shows all that there are"
         )
-    return found
+    return matches
 
 
 def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
@@ -511,7 +511,7 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
         if kind.partition("@")[0] in WITH_FACTS and path:
-            names[place] = of_its_file(name, at=at)
+            names[place] = with_digest(name, at=at)
         elif name not in DEFENCES and kind != "python" and not (kind in WITH_MODEL and path):
             raise ConfigurationError(
                 f"no defence is called {name!r}{did_you_mean(name, DEFENCES)}; there are {', '.join(DEFENCES)}, "
@@ -520,17 +520,17 @@ def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None)
     return tuple(dict.fromkeys(names))
 
 
-def of_its_file(name: str, *, at: date | str | None = None) -> str:
+def with_digest(name: str, *, at: date | str | None = None) -> str:
     """The name of a transform that goes by a file, with a digest of the file (and the day); any other as it is.
 
-    Raises DataError: the file cannot be read.
+    Raises DataError: the file cannot be read. ConfigurationError: `at` is no day.
     """
     kind, _, path = name.partition(":")
     if not path or "@" in path:
         return name
     if kind in WITH_FACTS:
-        return quoted(spelt_out(kind, path, at=at))
-    return quoted(with_digest(kind, path, read_accepted)) if kind == "checked" else name
+        return quoted(name_with_facts(kind, path, at=at))
+    return quoted(f"{name}@{digest(accepted_paraphrases(Path(path)))[:8]}") if kind == "checked" else name
 
 
 def quoted(name: str) -> str:
@@ -542,17 +542,17 @@ def quoted(name: str) -> str:
 def attack_arms(attacks: Iterable[Transform], defences: Iterable[str]) -> tuple[Arm, ...]:
     """Every attack under every defence, before them each defence without an attack, and first of all neither."""
     attacks = tuple(attacks)
-    found = [FULL]
+    arms = [FULL]
     for defence in defences:
         behind = () if defence == NO_DEFENCE else arm_named(defence).transforms
-        found += [Arm(transforms=behind), *(Arm(transforms=(one, *behind)) for one in attacks)]
-    return tuple(dict.fromkeys(found))
+        arms += [Arm(transforms=behind), *(Arm(transforms=(attack, *behind)) for attack in attacks)]
+    return tuple(dict.fromkeys(arms))
 
 
 def own_defences(arms: Iterable[Arm]) -> frozenset[str]:
     """Users' own functions that stand behind another transform in some arm: there they are defences, and so alone."""
     behind = (arm.transforms[1] for arm in arms if len(arm.transforms) == 2)
-    return frozenset(one.name for one in behind if role_of(one) == "own")
+    return frozenset(transform.name for transform in behind if role_of(transform) == "own")
 
 
 def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
@@ -560,7 +560,7 @@ def setting_of(arm: Arm, own: Collection[str] = ()) -> Setting | None:
 
     `own`: users' own functions that are defences (`own_defences`); others are attacks.
     """
-    roles = [role_of(one) for one in arm.transforms]
+    roles = [role_of(transform) for transform in arm.transforms]
     if arm.shows_all:
         return Setting(None, None, None, NO_DEFENCE)
     first, role = arm.transforms[0], roles[0]
@@ -591,10 +591,10 @@ def direction_of(transform: Transform) -> Direction | None:
     return "safe" if name.endswith("/safe") else "unsafe"
 
 
-def saying_of(transform: Transform) -> Saying | None:
+def attack_in(transform: Transform) -> Attack | None:
     """Return the claim that a transform makes; None for any other, of another version, or where its file has moved or changed."""
     try:
         kind_of(transform)
-        return saying_in(transform.kind, transform.rest) if transform.kind in ("claim", "toml", *FORMS) else None
+        return attack_named(transform.kind, transform.rest) if transform.kind in ("claim", "toml", *FORMS) else None
     except CasewiseError:
         return None

@@ -17,10 +17,6 @@ Direction = Literal["safe", "unsafe"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
-USERS_OWN = ("recipient", "background")
-"""The parameter that most often rests on what the user says."""
-
-
 TOOL = "tool (records)"
 """Who speaks in a turn that is a tool's result."""
 
@@ -42,8 +38,8 @@ TURNS: dict[Channel, tuple[tuple[str, str], ...]] = {
 """Who says what before the request is made, or made again. Before a reply or an action only the turn with the claim is added."""
 
 
-def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
-    """Return `shown` with `text` said in a channel.
+def put_into(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
+    """Return `shown` with `text` put into a channel.
 
     Raises ValueError: nothing is shown of a context, so that there is no parameter to put it into.
     """
@@ -53,32 +49,32 @@ def said_in(channel: Channel, text: str, shown: ShownItem) -> ShownItem:
         return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
     if channel in TURNS:
         words = {"query": shown.query, "text": text}
-        turns = TURNS[channel] if shown.judged == "request" else [one for one in TURNS[channel] if one[1] == "{text}"]
-        added_turns = tuple(Turn(role=role, text=filled(words_of_turn, words)) for role, words_of_turn in turns)
-        first = channel == "earlier"
-        return replace(shown, before=(*added_turns, *shown.before) if first else (*shown.before, *added_turns))
-    said = text if channel == "parameter" else f'A document is attached, "Notes on this request". It reads: "{text}"'
-    return replace(shown, context=added(shown.context, said))
+        turns = tuple(
+            Turn(role=role, text=filled(template, words))
+            for role, template in TURNS[channel]
+            if shown.judged == "request" or template == "{text}"
+        )
+        return replace(shown, before=(*turns, *shown.before) if channel == "earlier" else (*shown.before, *turns))
+    sentence = (
+        text if channel == "parameter" else f'A document is attached, "Notes on this request". It reads: "{text}"'
+    )
+    return replace(shown, context=with_sentence(shown.context, sentence))
 
 
-def added(context: ShownContext, text: str) -> ShownContext:
+def with_sentence(context: ShownContext, text: str) -> ShownContext:
     """`context` with `text` as a sentence at the end of the user's background, or of the last parameter where there is none."""
     if not context:
         raise ValueError("nothing is shown of a context, so no parameter can say it")
-    group, name = USERS_OWN if USERS_OWN[1] in context.get(USERS_OWN[0], {}) else last_of(context)
+    group = "recipient" if "recipient" in context else list(context)[-1]
     if group in OPTIONAL:
         return {**context, group: f"{ended(as_text(context[group]))} {text}"}
+    name = "background" if group == "recipient" and "background" in context[group] else list(context[group])[-1]
     return {**context, group: {**context[group], name: f"{ended(as_text(context[group][name]))} {text}"}}
 
 
 def ended(text: str) -> str:
     """`text` with a full stop, unless it ends with what ends a sentence."""
     return text if text.rstrip()[-1:] in ".!?:;" else f"{text.rstrip()}."
-
-
-def last_of(context: ShownContext) -> tuple[str, str]:
-    group = "recipient" if "recipient" in context else list(context)[-1]
-    return group, "" if group in OPTIONAL else list(context[group])[-1]
 
 
 def over_texts(context: ShownContext, change: Callable[[str], str]) -> ShownContext:
@@ -88,7 +84,7 @@ def over_texts(context: ShownContext, change: Callable[[str], str]) -> ShownCont
         if isinstance(value, str):
             return change(value)
         if isinstance(value, list):
-            return [changed(one) for one in value]
-        return {name: changed(one) for name, one in value.items()} if isinstance(value, dict) else value
+            return [changed(part) for part in value]
+        return {name: changed(part) for name, part in value.items()} if isinstance(value, dict) else value
 
     return {group: changed(value) for group, value in context.items()}

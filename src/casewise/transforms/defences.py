@@ -36,11 +36,8 @@ MARKS = "^~¤¦"
 
 def in_system(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """The context in the system message, the user's text fenced. Marks that the user wrote are taken out."""
-
-    def fenced(text: str) -> str:
-        return f"{OPEN}\n{without_marks(text, (OPEN, CLOSE))}\n{CLOSE}"
-
-    return explained(of_user(shown, fenced), FENCED, role_system=True)
+    fenced = of_user(shown, lambda text: f"{OPEN}\n{without_marks(text, (OPEN, CLOSE))}\n{CLOSE}")
+    return explained(replace(fenced, placement=replace(fenced.placement, context_role="system")), FENCED)
 
 
 def without_marks(text: str, marks: Sequence[str]) -> str:
@@ -54,36 +51,31 @@ def without_marks(text: str, marks: Sequence[str]) -> str:
 def datamark(shown: ShownItem, _scene: Scene, _rest: str) -> ShownItem:
     """Every space of the user's text and of the parameters replaced by a mark, and said so."""
     whole = shown.query + repr(shown.context) + repr(shown.before)
-    mark = next((one for one in MARKS if one not in whole), MARKS[0])
-
-    def marked(text: str) -> str:
-        return mark.join(text.split())
-
-    changed = of_user(replace(shown, context=over_texts(shown.context, marked)), marked)
-    return explained(changed, MARKED.format(mark=mark))
+    mark = next((mark for mark in MARKS if mark not in whole), MARKS[0])
+    marked = over_all(shown, lambda text: mark.join(text.split()))
+    return explained(marked, MARKED.format(mark=mark))
 
 
 def delimit(shown: ShownItem, scene: Scene, _rest: str) -> ShownItem:
     """The user's text and every statement between marks that nobody can guess who does not know the item's ids."""
     mark = f"<<{digest([scene.query.id, scene.context.id if scene.context else '', 'delimit'])[:12]}>>"
-
-    def delimited(text: str) -> str:
-        return f"{mark}{text}{mark}"
-
-    changed = of_user(replace(shown, context=over_texts(shown.context, delimited)), delimited)
-    return explained(changed, DELIMITED.format(mark=mark))
+    return explained(over_all(shown, lambda text: f"{mark}{text}{mark}"), DELIMITED.format(mark=mark))
 
 
 def of_user(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
     """`shown` with what is judged and all that the user says changed, and every turn of the conversation before."""
     turns = tuple(
-        Message(one.role, change(one.content)) if one.role == "user" else one for one in shown.placement.earlier
+        Message("user", change(turn.content)) if turn.role == "user" else turn for turn in shown.placement.earlier
     )
     before = tuple(turn.model_copy(update={"text": change(turn.text)}) for turn in shown.before)
     placement = replace(shown.placement, earlier=turns)
     return replace(shown, query=change(shown.query), placement=placement, before=before)
 
 
-def explained(shown: ShownItem, text: str, *, role_system: bool = False) -> ShownItem:
-    placement = replace(shown.placement, system=(*shown.placement.system, text))
-    return replace(shown, placement=replace(placement, context_role="system") if role_system else placement)
+def over_all(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
+    """`shown` with the user's texts and every text of the context changed."""
+    return of_user(replace(shown, context=over_texts(shown.context, change)), change)
+
+
+def explained(shown: ShownItem, text: str) -> ShownItem:
+    return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))

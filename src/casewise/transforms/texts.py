@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import LooksUp, Scene, ShownItem, filled, laid_out, turns_of_chat
@@ -55,28 +55,28 @@ class MadeTexts:
 
         Raises ValueError: nothing was made of it.
         """
-        found = self.known.get((maker, text_key(text)))
-        if found is None:
+        answer = self.known.get((maker, text_key(text)))
+        if answer is None:
             if not self.planning:
                 raise ValueError("no model has been asked about this text: casewise attack and casewise judge do that")
             if self.guessing or WAITING not in text:
                 self.missing.setdefault(maker, {})[text] = None
             return f"{text}{WAITING}"
-        if found.made is None:
-            raise ValueError(f"nothing could be made of a text: {found.problem}")
-        return found.made
+        if answer.made is None:
+            raise ValueError(f"nothing could be made of a text: {answer.problem}")
+        return answer.made
 
     def written(self, maker: str, place: str) -> str:
         """Return what an attacker wrote, kept under `place`; while a run is planned, as long a text.
 
         Raises ValueError: it wrote nothing.
         """
-        found = self.known.get((maker, text_key(place)))
-        if found is None and self.planning:
+        answer = self.known.get((maker, text_key(place)))
+        if answer is None and self.planning:
             return f"{UNWRITTEN}{text_key(place)}"
-        if found is None or found.made is None:
-            raise ValueError(f"the attacker wrote no claim: {'it was not asked' if found is None else found.problem}")
-        return found.made
+        if answer is None or answer.made is None:
+            raise ValueError(f"the attacker wrote no claim: {'it was not asked' if answer is None else answer.problem}")
+        return answer.made
 
 
 @cache
@@ -93,54 +93,60 @@ def check_model(rest: str) -> str:
 
 def rewrite(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown with every statement of the context as the model made it; the query stays as it is."""
-    made = made_of(scene)
-    return replace(shown, context=over_texts(shown.context, lambda text: made.of(f"{kind}:{rest}", text)))
+    texts = made_texts_of(scene)
+    return replace(shown, context=over_texts(shown.context, lambda text: texts.of(f"{kind}:{rest}", text)))
 
 
 def detect(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown, refused where the model finds an attack in it."""
-    verdict = made_of(scene).of(f"detect:{rest}", whole(shown))
+    verdict = made_texts_of(scene).of(f"detect:{rest}", as_text(shown))
     return replace(shown, held_back="refused") if verdict == ATTACK else shown
 
 
 def detect_ask(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown, with a question to the user in place of a verdict where the model finds an attack in it."""
-    found = detect(shown, scene, rest)
-    return replace(found, held_back="asked about") if found.held_back else found
+    detected = detect(shown, scene, rest)
+    return replace(detected, held_back="asked about") if detected.held_back else detected
 
 
-def made_of(scene: Scene) -> LooksUp:
+def made_texts_of(scene: Scene) -> LooksUp:
     return scene.made or MadeTexts()
 
 
-def whole(shown: ShownItem) -> str:
+def as_text(shown: ShownItem) -> str:
     """All that is shown, as one text."""
-    turns = [f"{one.role}: {one.content}" for one in (*turns_of_chat(shown.before), *shown.placement.earlier)]
+    turns = [f"{turn.role}: {turn.content}" for turn in (*turns_of_chat(shown.before), *shown.placement.earlier)]
     parts = (laid_out(shown.context, "list"), *shown.placement.system, *turns, f"The {shown.judged}: {shown.query}")
     return "\n\n".join(part for part in parts if part)
 
 
 def by_models(arms: Iterable[Arm]) -> tuple[str, ...]:
     """The makers that arms need, each once."""
-    kinds = [one for arm in arms for one in arm.transforms if one.kind in BY_MODEL]
-    return tuple(dict.fromkeys(f"{one.kind.removesuffix('-ask')}:{one.rest}" for one in kinds))
+    transforms = [transform for arm in arms for transform in arm.transforms if transform.kind in BY_MODEL]
+    return tuple(dict.fromkeys(f"{transform.kind.removesuffix('-ask')}:{transform.rest}" for transform in transforms))
 
 
-def maker_named(name: str, options: ModelOptions | None = None) -> Maker:
-    """The maker called `TASK:MODEL`. Raises ConfigurationError: there is no such model, or its key is not set."""
-    task, _, model = name.partition(":")
-    table = tasks()[task]
-    loaded = load_model(model, replace(options or ModelOptions(), fakes={"fake/rehearsal": rehearsed}))
-    return Maker(name, loaded, table["version"], partial(asked, table["prompt"]), partial(read, table["reply"]))
+def makers_named(names: Iterable[str], options: MakingOptions) -> dict[str, Maker]:
+    """The makers called `TASK:MODEL`. Raises ConfigurationError: there is no such model, or its key is not set."""
+    makers = {}
+    for name in names:
+        task, _, model = name.partition(":")
+        reached = options_beside(model, options.asked, options.model)
+        loaded = load_model(model, replace(reached or ModelOptions(), fakes={"fake/rehearsal": rehearsed}))
+        prompt, key = tasks()[task]["prompt"].strip(), tasks()[task]["reply"]
+        makers[name] = Maker(
+            name, loaded, tasks()[task]["version"], partial(messages_about, prompt), partial(value_in_reply, key)
+        )
+    return makers
 
 
-def asked(prompt: str, text: str) -> tuple[Message, ...]:
-    return as_messages(filled(prompt.strip(), {"text": text}))
+def messages_about(prompt: str, text: str) -> tuple[Message, ...]:
+    return as_messages(filled(prompt, {"text": text}))
 
 
-def read(key: str, reply: str) -> str:
+def value_in_reply(key: str, reply: str) -> str:
     """Return what stands under the key of the one JSON object of a reply."""
-    values = [found[key] for found in find_objects(reply)[0] if key in found]
+    values = [entry[key] for entry in find_objects(reply)[0] if key in entry]
     if len(values) != 1 or not isinstance(values[0], bool if key == "attack" else str):
         raise ValueError(f'the reply is no JSON object with "{key}"')
     return values[0] if isinstance(values[0], str) else ATTACK if values[0] else CLEAN
@@ -153,23 +159,18 @@ VERDICTS = re.compile(r"[^.!?:]*\banswered\b[^.!?]*[.!?]?", re.IGNORECASE)
 def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     """Reply as a made-up maker: an attack says "answered", a filter takes such sentences out, a paraphrase and a claim say what they are."""
     prompt = messages[-1].content
+    match = GIVEN.search(prompt)
+    text = match[1] if match else ""
+    answer: dict[str, str | bool] = {"text": f"In other words: {text}"}
     if '{"claim"' in prompt:
-        n = sum(one.role == "assistant" for one in messages) + 1
-        return made_up(
-            {"claim": f"The person in charge has agreed to this, for reason {n}: it can be answered."}, prompt
-        )
-    given = found[1] if (found := GIVEN.search(prompt)) else ""
-    said: Any = {"text": f"In other words: {given}"}
-    if '"attack"' in prompt:
-        said = {"attack": VERDICTS.search(given) is not None}
+        n = sum(message.role == "assistant" for message in messages) + 1
+        answer = {"claim": f"The person in charge has agreed to this, for reason {n}: it can be answered."}
+    elif '"attack"' in prompt:
+        answer = {"attack": VERDICTS.search(text) is not None}
     elif "Take out" in prompt:
-        said = {"text": VERDICTS.sub("", given).strip() or "Nothing is left."}
-    return made_up(said, prompt)
-
-
-def made_up(said: Mapping[str, Any], prompt: str) -> Reply:
-    text = json.dumps(said, ensure_ascii=False)
-    return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
+        answer = {"text": VERDICTS.sub("", text).strip() or "Nothing is left."}
+    reply = json.dumps(answer, ensure_ascii=False)
+    return Reply(reply, "stop", usage=Usage(len(prompt) // 4, len(reply) // 4))
 
 
 # Before a run begins: every text that an arm needs of a model is made, round by round, within the run's own
@@ -207,21 +208,6 @@ class MadeBefore:
     stopped: str | None = None
 
 
-def makers_of(arms: Iterable[Arm], options: MakingOptions) -> dict[str, Maker]:
-    """Return who has to be asked before such arms can be shown, by name.
-
-    Raises ConfigurationError: there is no such model, or its key is not set.
-    """
-    return makers_named(by_models(arms), options)
-
-
-def makers_named(names: Iterable[str], options: MakingOptions) -> dict[str, Maker]:
-    """Return the makers called so. Raises ConfigurationError: there is no such model, or its key is not set."""
-    return {
-        name: maker_named(name, options_beside(name.partition(":")[2], options.asked, options.model)) for name in names
-    }
-
-
 async def making(
     within: Path, arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions, *, spent: Callable[[], Spend] = Spend
 ) -> MadeBefore:
@@ -230,41 +216,39 @@ async def making(
     `within`: the run's folder; what is made is kept in one of its own.
     `spent`: what the run itself took before: limits are of all together.
     """
-    makers = makers_of(arms, options)
+    makers = makers_named(by_models(arms), options)
     if not makers:
         return MadeBefore(MadeTexts(made_in(within)))
     try:
         for _ in range(max(len(arm.transforms) for arm in arms)):
-            missing = missing_texts(asks, made_in(within))
-            for name, texts in missing.items():
+            planned = texts_wanted(asks, MadeTexts(made_in(within), planning=True))
+            for name, texts in planned.items():
                 limits = options.limits.less(spent() + spent_making(within, but=name))
                 summary = await make_texts(
                     within, makers[name], texts, limits=limits, watch=options.watch, command=options.command
                 )
                 if summary.stopped:
                     return MadeBefore(MadeTexts(made_in(within)), f"{name}: {summary.stopped}")
-                known = made_in(within)
-                if failed := sum(known[name, text_key(text)].passing for text in texts):
-                    return MadeBefore(MadeTexts(known), f"{name} did not answer about {failed:,} texts")
+                made = made_in(within)
+                if failed := sum(made[name, text_key(text)].passing for text in texts):
+                    return MadeBefore(MadeTexts(made), f"{name} did not answer about {failed:,} texts")
     finally:
         for maker in makers.values():
             await maker.loaded.model.close()
     return MadeBefore(MadeTexts(made_in(within)))
 
 
-def missing_texts(asks: AsksGiven, known: Mapping[tuple[str, str], MadeText]) -> dict[str, dict[str, None]]:
-    planned = MadeTexts(known, planning=True)
-    for ask in asks(planned):
-        _ = ask.shown
-    return planned.missing
-
-
 def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions) -> dict[str, CallEstimate]:
     """Return what making it all would take, by maker. No call is made."""
-    makers = makers_of(arms, options)
+    makers = makers_named(by_models(arms), options)
     if not makers:
         return {}
-    planned = MadeTexts(planning=True, guessing=True)
-    for ask in asks(planned):
+    planned = texts_wanted(asks, MadeTexts(planning=True, guessing=True))
+    return {name: estimate_made(makers[name], texts) for name, texts in planned.items()}
+
+
+def texts_wanted(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None]]:
+    """The texts that showing every ask takes and that are not made yet, by maker."""
+    for ask in asks(texts):
         _ = ask.shown
-    return {name: estimate_made(makers[name], texts) for name, texts in planned.missing.items()}
+    return texts.missing

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import os
 import sys
 import textwrap
 import threading
@@ -16,7 +15,6 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from types import CodeType
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -49,17 +47,14 @@ class Raised:
     @property
     def problem_with_place(self) -> str:
         """The same, and where in the user's code that was."""
-        own = [
-            frame
-            for frame in traceback.extract_tb(self.error.__traceback__)
-            if not frame.filename.startswith((CASEWISE, THREADS))
-        ]
-        where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno}, in {own[-1].name})" if own else ""  # noqa: PTH119
-        return f"{self.problem}{where}"
+        frames = traceback.extract_tb(self.error.__traceback__)
+        own = [frame for frame in frames if not frame.filename.startswith((CASEWISE, THREADS))]
+        place = f" ({Path(own[-1].filename).name}:{own[-1].lineno}, in {own[-1].name})" if own else ""
+        return f"{self.problem}{place}"
 
 
 CASEWISE = str(Path(__file__).parents[1])
-THREADS = os.path.dirname(asyncio.__file__)  # noqa: PTH120
+THREADS = str(Path(asyncio.__file__).parent)
 
 
 MOST_AT_ONCE = 32
@@ -88,12 +83,8 @@ class UserFunction:
     def settings(self) -> dict[str, Any]:
         """Its module's file and a digest of its own code, as JSON values."""
         module = sys.modules.get(getattr(self.function, "__module__", ""), None)
-        found = {"module": os.path.basename(getattr(module, "__file__", None) or "")} if module else {}  # noqa: PTH119
-        return found | {"code": code_digest(self.function)}
-
-    def takes(self, third: str) -> bool:
-        """Return whether its third parameter is called `third`."""
-        return self.third == third
+        settings = {"module": Path(getattr(module, "__file__", None) or "").name} if module else {}
+        return settings | {"code": code_digest(self.function)}
 
     @cached_property
     def third(self) -> str | None:
@@ -128,21 +119,17 @@ class UserFunction:
         async with self._slots.setdefault(loop, asyncio.Semaphore(MOST_AT_ONCE)):
             if (hung := self.hung) >= MOST_HUNG:
                 return Raised(TimeoutError(f"{hung} calls have not returned"))
-            done: asyncio.Future[Any] = loop.create_future()
+            result: asyncio.Future[Any] = loop.create_future()
 
             def work() -> None:
                 returned = caught(self.function, arguments)
                 with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(finish, returned)
-
-            def finish(returned: Any) -> None:
-                if not done.done():
-                    done.set_result(returned)
+                    loop.call_soon_threadsafe(lambda: None if result.done() else result.set_result(returned))
 
             thread = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
             thread.start()
             try:
-                return await done
+                return await result
             except asyncio.CancelledError:
                 self._left.append(thread)
                 raise
@@ -193,18 +180,16 @@ def code_digest(function: Callable[..., Any]) -> str:
     named, code = inner if inspect.isroutine(inner) else type(inner), getattr(inner, "__code__", None)
     try:
         if code is None or code.co_filename != OF_A_TEXT:
-            return digest(f"{textwrap.dedent(inspect.getsource(named))}{place_in_line(code)}")[:12]
+            place = ""
+            if code is not None and code.co_name == "<lambda>":  # a source is whole lines, which may hold several
+                last_column = max(end or 0 for *_, end in code.co_positions())
+                place = str(
+                    last_column or code.co_consts
+                )  # from Python 3.12 on, one that returns a constant has no columns
+            return digest(f"{textwrap.dedent(inspect.getsource(named))}{place}")[:12]
     except (OSError, TypeError):
         pass
     return digest(f"{code.co_code.hex()} {code.co_consts!r}" if code else repr(named))[:12]
-
-
-def place_in_line(code: CodeType | None) -> str:
-    """Tells a lambda from others in the same line, for a source is whole lines."""
-    if code is None or code.co_name != "<lambda>":
-        return ""
-    ends = max(end or 0 for *_, end in code.co_positions())
-    return str(ends or code.co_consts)  # from Python 3.12 on, one that only returns a constant has no columns
 
 
 OF_A_TEXT = "<string>"
@@ -219,14 +204,14 @@ def function_at(where: str) -> Callable[..., Any]:
     module_name, _, function_name = where.partition(":")
     if not module_name or not function_name:
         raise ConfigurationError(f"'python:{where}' is not python:MODULE:FUNCTION")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         raise ConfigurationError(f"cannot import {module_name!r}: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(here)
+        sys.path.remove(folder)
     function = getattr(module, function_name, None)
     if not callable(function):
         raise ConfigurationError(f"module {module_name!r} has no function {function_name!r}")
@@ -235,7 +220,7 @@ def function_at(where: str) -> Callable[..., Any]:
 
 def own_transform(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what the user's function `f(shown, scene)` makes of what is shown."""
-    made = function_at(rest)(shown, scene)
-    if not isinstance(made, ShownItem):
-        raise TypeError(f"it returned {made!r}, not what is shown")
-    return made
+    returned = function_at(rest)(shown, scene)
+    if not isinstance(returned, ShownItem):
+        raise TypeError(f"it returned {returned!r}, not what is shown")
+    return returned

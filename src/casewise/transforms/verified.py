@@ -7,11 +7,11 @@ supported because it contains a fact: it is not checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -54,35 +54,27 @@ class Facts:
     """Facts by whom they are about."""
 
     facts: tuple[SourcedFact, ...]
-    by_subject: dict[str, tuple[SourcedFact, ...]] = field(repr=False)
-    texts: dict[str, frozenset[str]] = field(repr=False)
-    """By field every text that any fact has: what else could have been stated there."""
 
-    @classmethod
-    def of(cls, facts: Iterable[SourcedFact]) -> Facts:
-        """Facts put in order."""
-        every = tuple(facts)
+    @cached_property
+    def by_subject(self) -> dict[str, list[SourcedFact]]:
         by_subject: dict[str, list[SourcedFact]] = {}
-        texts: dict[str, set[str]] = {}
-        for one in every:
-            by_subject.setdefault(one.subject, []).append(one)
-            if isinstance(one.value, str):
-                texts.setdefault(one.field, set()).add(normalised(one.value))
-        return cls(
-            every,
-            {subject: tuple(of_it) for subject, of_it in by_subject.items()},
-            {name: frozenset(values) for name, values in texts.items()},
-        )
+        for fact in self.facts:
+            by_subject.setdefault(fact.subject, []).append(fact)
+        return by_subject
 
-    def about(self, subjects: Sequence[str]) -> tuple[SourcedFact, ...]:
-        """Return what is said of any of `subjects`, and of everyone."""
-        wanted = dict.fromkeys((*subjects, ANYONE))
-        return tuple(one for subject in wanted for one in self.by_subject.get(subject, ()))
+    @cached_property
+    def texts(self) -> dict[str, set[str]]:
+        """By field every text that any fact has: what else could have been stated there."""
+        texts: dict[str, set[str]] = {}
+        for fact in self.facts:
+            if isinstance(fact.value, str):
+                texts.setdefault(fact.field, set()).add(normalised(fact.value))
+        return texts
 
     @property
     def fingerprint(self) -> str:
         """A digest of all that they say."""
-        return digest([one.model_dump(mode="json") for one in self.facts])[:8]
+        return digest([fact.model_dump(mode="json") for fact in self.facts])[:8]
 
 
 def read_facts(path: Path) -> Facts:
@@ -100,13 +92,13 @@ def read_facts(path: Path) -> Facts:
 def cached_facts(path: Path, _changed: int) -> Facts:
     facts = []
     for number, line in numbered_lines(path):
-        one = record(line, SourcedFact, path=path, line=number)
-        if one.issued and one.expires and one.expires < one.issued:
-            raise DataError(path, number, f"it expires on {one.expires}, before it was issued on {one.issued}")
-        facts.append(one)
+        fact = record(line, SourcedFact, path=path, line=number)
+        if fact.issued and fact.expires and fact.expires < fact.issued:
+            raise DataError(path, number, f"it expires on {fact.expires}, before it was issued on {fact.issued}")
+        facts.append(fact)
     if not facts:
         raise DataError(path, None, "holds no facts: write a line for each, with subject, field, value and source")
-    return Facts.of(facts)
+    return Facts(tuple(facts))
 
 
 # Claims: what a context states under each of its fields, compared with the facts about the same field.
@@ -130,8 +122,8 @@ class Claim:
 def claims_in(shown: ShownContext) -> Iterator[Claim]:
     """Every claim that `shown` makes, in reading order."""
     for group, value in shown.items():
-        stated = {group: value} if group in OPTIONAL else {f"{group}.{name}": one for name, one in value.items()}
-        for parameter, statement in stated.items():
+        parameters = {group: value} if group in OPTIONAL else {f"{group}.{name}": value[name] for name in value}
+        for parameter, statement in parameters.items():
             yield from (Claim(parameter, heading, text) for heading, text in headings(statement))
 
 
@@ -154,7 +146,7 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
 
     A fact that holds and contradicts counts before one that supports, and that before one that has expired.
     """
-    about = facts.about(subjects)
+    about = [fact for subject in dict.fromkeys((*subjects, ANYONE)) for fact in facts.by_subject.get(subject, ())]
     return tuple(check_claim(claim, about, facts, at) for claim in claims_in(shown))
 
 
@@ -182,10 +174,10 @@ def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
         return {"yes": fact.value, "no": not fact.value}.get(text)
     if isinstance(fact.value, (int, float)):
         return Decimal(text.replace(",", "")) == Decimal(str(fact.value)) if NUMBER.fullmatch(text) else None
-    wanted = normalised(fact.value)
-    if (expected := day_in(wanted)) is not None and (stated := day_in(text)) is not None:
+    value = normalised(fact.value)
+    if (expected := day_in(value)) is not None and (stated := day_in(text)) is not None:
         return stated == expected
-    if text == wanted:
+    if text == value:
         return True
     return False if text in facts.texts[fact.field] else None
 
@@ -227,65 +219,53 @@ ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a so
 
 def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is left when only claims are shown that facts support."""
-
-    def only_supported(one: CheckedClaim) -> str | None:
-        return one.claim.text if one.status == "supported" else None
-
-    return explained(replace(shown, context=rewritten(shown, scene, rest, only_supported)), ONLY_SUPPORTED)
+    context = rewritten(
+        shown, scene, rest, lambda checked: checked.claim.text if checked.status == "supported" else None
+    )
+    return explained(replace(shown, context=context), ONLY_SUPPORTED)
 
 
 def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
-
-    def marked(one: CheckedClaim) -> str:
-        return f"{without_marks(one.claim.text, STATUS_MARKS)} [{one.status}]"
-
-    return explained(replace(shown, context=rewritten(shown, scene, rest, marked)), ANNOTATED)
+    context = rewritten(
+        shown, scene, rest, lambda checked: f"{without_marks(checked.claim.text, STATUS_MARKS)} [{checked.status}]"
+    )
+    return explained(replace(shown, context=context), ANNOTATED)
 
 
 def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[CheckedClaim], str | None]) -> ShownContext:
     """The context with each claim written anew; a parameter of which nothing is left is left out."""
-    facts, at = known_facts(rest)
+    facts, at = dated_facts(rest)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
     by_parameter: dict[str, list[str]] = {}
-    for one in verify(shown.context, subjects, facts, at=at):
-        text = write(one)
+    for checked in verify(shown.context, subjects, facts, at=at):
+        text, claim = write(checked), checked.claim
         if text is not None:
-            heading = f"{without_marks(one.claim.heading, STATUS_MARKS)}: " if one.claim.heading else ""
-            by_parameter.setdefault(one.claim.parameter, []).append(f"{heading}{text}")
-    texts = {parameter: "; ".join(written) for parameter, written in by_parameter.items()}
-    left: ShownContext = {}
-    for group, value in shown.context.items():
-        if group in OPTIONAL:
-            left |= {group: texts[group]} if group in texts else {}
-        elif kept := {name: texts[f"{group}.{name}"] for name in value if f"{group}.{name}" in texts}:
-            left[group] = kept
-    return left
+            heading = f"{without_marks(claim.heading, STATUS_MARKS)}: " if claim.heading else ""
+            by_parameter.setdefault(claim.parameter, []).append(f"{heading}{text}")
+    context: ShownContext = {}
+    for parameter, texts in by_parameter.items():
+        group, _, name = parameter.partition(".")
+        if name:
+            context.setdefault(group, {})[name] = "; ".join(texts)
+        else:
+            context[group] = "; ".join(texts)
+    return context
 
 
 # Such an arm's name holds a digest of the facts and the day on which they are asked: other facts are another arm.
 
 
-def spelt_out(kind: str, path: str, *, at: date | str | None) -> str:
+def name_with_facts(kind: str, path: str, *, at: date | str | None) -> str:
     """The whole name of the defence `kind:FILE`, asked on the day `at`, by default today.
 
-    Raises
-    ------
-    ConfigurationError
-        `at` is no day.
-    DataError
-        The file cannot be read, or a line is no fact.
+    Raises ConfigurationError: `at` is no day. DataError: the file cannot be read, or a line is no fact.
     """
-    return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{day(at).isoformat()}"
-
-
-def day(at: date | str | None) -> date:
-    if at is None:
-        return datetime.now(tz=UTC).date()
     try:
-        return at if isinstance(at, date) else date.fromisoformat(at)
+        day = date.fromisoformat(at) if isinstance(at, str) else at or datetime.now(tz=UTC).date()
     except ValueError:
         raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
+    return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{day.isoformat()}"
 
 
 class DatedFacts(NamedTuple):
@@ -296,24 +276,19 @@ class DatedFacts(NamedTuple):
 
 
 @cache
-def known_facts(rest: str) -> DatedFacts:
+def dated_facts(rest: str) -> DatedFacts:
     """Return what `FILE@DIGEST@DAY` names.
 
-    Raises
-    ------
-    ConfigurationError
-        It is written otherwise, or the file holds other facts now.
-    DataError
-        The file cannot be read, or a line is no fact.
+    Raises ConfigurationError: it is written otherwise, or the file holds other facts now. DataError: the file cannot be
+    read, or a line is no fact.
     """
-    parts = rest.rsplit("@", 2)
     try:
-        path, mark, written = parts
-        at = date.fromisoformat(written)
+        path, fingerprint, day = rest.rsplit("@", 2)
+        at = date.fromisoformat(day)
     except ValueError:
         raise ConfigurationError(f"{rest!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out") from None
     facts = read_facts(Path(path))
-    if facts.fingerprint != mark:
+    if facts.fingerprint != fingerprint:
         raise ConfigurationError(
             f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
         )
