@@ -83,10 +83,12 @@ def test_init_overwrites_nothing(casewise):
 
 def test_so_many_people_rate_each_item_as_often_as_they_can(casewise):
     written = casewise("study init demo --people 40")
-    assert "with 7 of each item, 132 items" in written
-    assert tomllib.loads(Path("study.toml").read_text())["ratings"]["per_item"] == 7
-    assert "of your 400 people 111 are enough" in casewise("study init demo --people 400 --to more.toml").lower()
-    assert "4 people rate 100 items" in casewise("study init demo --people 4 --to few.toml", fails=True)
+    assert "5 ratings of each of 132 items take 27 people who rate" in written
+    assert "39 of your 40 people" in written
+    assert tomllib.loads(Path("study.toml").read_text())["ratings"]["per_item"] == 5
+    assert "12 more may not pass the quiz: 39 people in all" in casewise("study check", fails=True)
+    assert "159 of your 400 people" in casewise("study init demo --people 400 --to more.toml")
+    assert "of 4 people about 2 pass the quiz" in casewise("study init demo --people 4 --to few.toml", fails=True)
 
 
 def test_an_address_that_only_this_machine_opens_is_called_so(casewise):

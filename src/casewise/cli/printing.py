@@ -189,7 +189,7 @@ def print_estimate(plan: StudyPlan) -> None:
     print(f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each")
     if found.short_batches:
         print(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
-    print(f"  {found.screened_out:,} more may not pass the quiz")
+    print(f"  {found.screened_out:,} more may not pass the quiz: {found.people:,} people in all")
     print(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
     print(f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}")
     print(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
@@ -212,8 +212,10 @@ def print_overview(seen: Overview) -> None:
 
 def print_monitor(found: Monitor, *, currency: str) -> None:
     """Print the speed, end and cost of a round, and the people at each step."""
-    ends = f", complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
-    print(f"{found.valid_last_hour:,} valid in the last hour, {found.valid_per_hour:,.1f} an hour of late{ends}")
+    if found.overview.valid:
+        ends = f"; at this pace the round is complete about {found.ends_at:%Y-%m-%d %H:%M} UTC" if found.ends_at else ""
+        pace = f"the current pace is {found.valid_per_hour:,.1f} an hour"
+        print(f"valid ratings: {found.valid_last_hour:,} in the last hour; {pace}{ends}")
     if found.median_minutes_before is not None:
         print(f"median from consent to the batch: {found.median_minutes_before:.1f} minutes")
     for amendment in found.amendments:

@@ -30,7 +30,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design import NOBODY
-from casewise.studies.rounds import RoundState, init_study, read_plan
+from casewise.studies.rounds import RoundState, StudyPlan, init_study, read_plan
 
 if TYPE_CHECKING:
     from casewise.web.load_test import Rehearsed
@@ -261,19 +261,7 @@ def init(
         design = init_study(benchmark, preset=preset or "lab", people=people, **given_name)
         say(f"{to}: {len(design.conditions)} conditions: {', '.join(design.conditions)}")
     if people is not None:
-        have = api.power.People(
-            people,
-            design.pay.seconds_per_page,
-            design.pay.minutes_before,
-            items=len(read_plan(to).material.items),
-        )
-        answer = api.power.people(
-            have,
-            conditions=len(design.conditions),
-            per_item=design.ratings.per_item,
-            per_annotator=design.ratings.per_annotator,
-        )
-        say(answer.sentence, per_item=design.ratings.per_item)
+        print_people(people, read_plan(to))
     first = "Fill in [contact], look through the rest, then" if contact.placeholders else "next"
     say(
         f"{first}: casewise study check {to}",
@@ -281,6 +269,31 @@ def init(
         benchmark=design.benchmark,
         conditions=list(design.conditions),
     )
+
+
+def print_people(people: int, plan: StudyPlan) -> None:
+    """Print how far so many people go, with the numbers of `study check`, and the smallest difference that they find."""
+    estimate, design = plan.estimate, plan.design
+    say(
+        f"{design.ratings.per_item} ratings of each of {estimate.items:,} items take {estimate.annotators:,} people who rate, and about "
+        f"{estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} of your {people:,} people.",
+        per_item=design.ratings.per_item,
+        people=estimate.people,
+    )
+    if len(design.conditions) > 1 and estimate.annotators >= 2 * len(design.conditions):
+        answer = api.power.people(
+            api.power.People(estimate.annotators, items=estimate.items),
+            conditions=len(design.conditions),
+            per_item=design.ratings.per_item,
+            per_annotator=design.ratings.per_annotator,
+            alpha=design.analysis.alpha,
+        )
+        difference = answer.numbers["safe_rate_difference"]
+        say(
+            f"With queries and people as in casewise's simulated crowd, they find a difference of {100 * difference:.1f} points "
+            f"between two conditions with a probability of 80 %, at alpha {design.analysis.alpha:g}.",
+            safe_rate_difference=difference,
+        )
 
 
 @app.command

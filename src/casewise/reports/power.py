@@ -440,7 +440,7 @@ class People:
     per_hour: float = 16.0
     """Pay per hour in your currency, without fees."""
     items: Hidden[int | None] = None
-    """How many items there are in all; None: as many as people can rate."""
+    """Number of items in all; None: as many as the people can rate."""
 
 
 def people_answer(
@@ -457,7 +457,7 @@ def people_answer(
     """Return what `question.people` people can rate, the smallest difference that this finds, and its hours and cost.
 
     Each person rates `per_annotator` items of one condition; a query is rated under each of `conditions`. There may be
-    no more than `question.items` items in all: then fewer people may be enough, and the answer is about these. Without a pilot, queries and people vary as in the simulated crowd of `CrowdModel`.
+    no more than `question.items` items in all. Without a pilot, queries and people vary as in the simulated crowd of `CrowdModel`.
 
     Raises
     ------
@@ -469,9 +469,7 @@ def people_answer(
     people = needed(question.people, "--people")
     if min(people, conditions, per_item, per_annotator) < 1:
         raise ConfigurationError("people, conditions, ratings of an item and items of a person are 1 or more")
-    there, items = people, question.items
-    if items is not None:
-        people = min(people, math.ceil(items * per_item / per_annotator))
+    items = question.items
     if people < 2 * conditions:
         raise ConfigurationError(
             f"{people:,} people in {conditions} conditions: a comparison needs two people in each; take fewer --groups"
@@ -516,9 +514,8 @@ def people_answer(
         if difference < 1
         else f"find no difference between two conditions with a probability of {percent(power)}"
     )
-    spare = f"Of your {there:,} people {people:,} are enough: there are {items:,} items. " if people < there else ""
     sentence = (
-        f"{spare}{people:,} people who rate {per_annotator:,} items each give {ratings:,} ratings: with {per_item} of each item, "
+        f"{people:,} people who rate {per_annotator:,} items each give {ratings:,} ratings: with {per_item} of each item, "
         f"{queries * conditions:,} items, which are {queries:,} queries in each of {conditions} conditions. They {found}, at "
         f"alpha {alpha:g}. It takes {hours:,.0f} hours of their time and about {hours * question.per_hour:,.0f} in pay."
     )

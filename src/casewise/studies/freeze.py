@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from importlib.resources import files
 from math import ceil
@@ -162,11 +161,6 @@ def source(design: Design, page: str, folder: Path) -> str:
 
 
 # Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
-#
-# The store makes the same decisions within its transactions, and `ledger` within memory.
-
-
-Placement = Literal["valid", "surplus"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,149 +232,6 @@ def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Gener
     return tuple(pages)
 
 
-def place_late(*, open_slots: int) -> Placement:
-    """Where a rating goes that arrives after its lease ran out: counted if the item still has an open slot."""
-    return "valid" if open_slots > 0 else "surplus"
-
-
-# The study in memory: the state machine that the database store is held to.
-#
-# `study check` plays a design through it to say how many people are needed; the tests run the same sequences of
-# events over it and over the store on SQLite and PostgreSQL, and compare.
-
-
-State = Literal["reserved", "lapsed", "valid", "surplus", "void", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerItem:
-    """An item as the ledger sees it."""
-
-    item_id: str
-    query_id: str
-    condition: str
-
-
-@dataclass(slots=True)
-class HeldBatch:
-    """What became of each item of one annotator's batch."""
-
-    condition: str
-    states: dict[str, State]
-    active: bool = True
-    """False once the lease ran out."""
-
-
-@dataclass(slots=True)
-class Ledger:
-    """Slots, batches and ratings of one study.
-
-    `items`: what is rated.
-    `per_item`, `batch_size`: valid ratings promised to each item; items offered to each annotator.
-    `rng`: all chance.
-    """
-
-    items: Iterable[LedgerItem]
-    per_item: int
-    batch_size: int
-    rng: np.random.Generator
-    held: dict[str, HeldBatch] = field(default_factory=dict, init=False)
-    by_id: dict[str, LedgerItem] = field(init=False)
-    free: dict[str, int] = field(init=False)
-    """Open slots of each item."""
-
-    def __post_init__(self) -> None:
-        self.by_id = {item.item_id: item for item in self.items}
-        self.free = dict.fromkeys(self.by_id, self.per_item)
-
-    def open_slots(self) -> dict[str, int]:
-        """Open slots of each condition."""
-        totals = Counter[str]()
-        for item in self.by_id.values():
-            totals[item.condition] += self.free[item.item_id]
-        return dict(totals)
-
-    def arrive(self, annotator: str) -> tuple[str, ...]:
-        """Give a new annotator a condition and a batch; the same batch again to one who has it already.
-
-        Raises StudyError: no slot is open.
-        """
-        if annotator in self.held:
-            return tuple(self.held[annotator].states)
-        condition = choose_condition(self.open_slots(), self.rng)
-        if condition is None:
-            raise StudyError("no slot is open: every item has its ratings or is being rated")
-        batch = choose_batch(self._open_items(condition), self.batch_size, rng=self.rng)
-        for item_id in batch:
-            self.free[item_id] -= 1
-        self.held[annotator] = HeldBatch(condition, dict.fromkeys(batch, "reserved"))
-        return batch
-
-    def rate(self, annotator: str, item_id: str) -> State:
-        """Take a rating. Rating an item twice changes nothing."""
-        held = self.held[annotator]
-        if held.states[item_id] == "reserved":
-            held.states[item_id] = "valid"
-        elif held.states[item_id] == "lapsed":
-            held.states[item_id] = place_late(open_slots=self.free[item_id])
-            self.free[item_id] -= held.states[item_id] == "valid"
-        return held.states[item_id]
-
-    def skip(self, annotator: str, item_id: str) -> None:
-        """Give back the slot of an item that the annotator would rather not rate."""
-        held = self.held[annotator]
-        if held.states[item_id] in {"reserved", "lapsed"}:
-            self.free[item_id] += held.states[item_id] == "reserved"
-            held.states[item_id] = "skipped"
-
-    def undo(self, annotator: str, item_id: str) -> None:
-        """Take back a rating; its slot stays the annotator's."""
-        held = self.held[annotator]
-        if held.active and held.states[item_id] == "valid":
-            held.states[item_id] = "reserved"
-
-    def lapse(self, annotator: str) -> None:
-        """The lease ran out: what is not rated yet re-opens."""
-        held = self.held[annotator]
-        held.active = False
-        for item_id, state in held.states.items():
-            if state == "reserved":
-                held.states[item_id] = "lapsed"
-                self.free[item_id] += 1
-
-    def resume(self, annotator: str) -> None:
-        """The annotator is back: what of the batch is still open is reserved again."""
-        held = self.held[annotator]
-        if held.active:
-            return
-        held.active = True
-        for item_id, state in held.states.items():
-            if state == "lapsed" and self.free[item_id] > 0:
-                held.states[item_id] = "reserved"
-                self.free[item_id] -= 1
-
-    def void(self, annotator: str) -> None:
-        """Leave out all that the annotator rated; every slot re-opens."""
-        held = self.held[annotator]
-        held.active = False
-        for item_id, state in held.states.items():
-            if state in {"reserved", "valid"}:
-                self.free[item_id] += 1
-            if state != "skipped":
-                held.states[item_id] = "void"
-
-    def count(self, state: State) -> Counter[str]:
-        """How often each item stands in `state`."""
-        return Counter(item for held in self.held.values() for item, at in held.states.items() if at == state)
-
-    def _open_items(self, condition: str) -> list[Open]:
-        return [
-            Open(item.item_id, item.query_id, self.free[item.item_id])
-            for item in self.by_id.values()
-            if item.condition == condition and self.free[item.item_id] > 0
-        ]
-
-
 # What a round shows: items without their labels, and the categories that the warning names.
 
 
@@ -406,10 +257,6 @@ class Material:
     left_out: int = 0
     """Items of the child-related category that were left out."""
 
-    def ledger_items(self) -> list[LedgerItem]:
-        """The items as the ledger takes them."""
-        return [LedgerItem(item.item_id, item.query_id, item.condition) for item in self.items]
-
 
 def collect(design: Design, benchmark: Benchmark) -> Material:
     """What of a benchmark the design shows. Raises StudyError: a condition of the design has no item."""
@@ -421,11 +268,11 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
             raise StudyError(
                 f"conditions lists {condition!r}, but the benchmark has no item in that condition; it has: {conditions}"
             )
-    other = next((item for item in items if benchmark.query[item.query_id].judged != "request"), None)
-    if other is not None:
+    if judged := next((kind for item in items if (kind := benchmark.query[item.query_id].judged) != "request"), None):
         raise StudyError(
-            f"item {other.id} is {benchmark.query[other.query_id].judged!r}: the pages of a study ask whether a chatbot should answer "
-            "a request, so leave such items out (for replies of a chatbot: casewise study init REPLIES --question reply)"
+            f"this benchmark has items of the kind {judged!r}, and the pages of a study ask whether a chatbot should answer a request. "
+            "Have people rate these items in an annotation tool, and read its export with casewise data import FILE; "
+            "or make a benchmark of the requests alone. To ask what the replies of a chatbot do: casewise study init REPLIES --question reply"
         )
     met = {benchmark.category_of(item) for item in items}
     return Material(
@@ -531,6 +378,11 @@ class StudyEstimate:
     hourly_floor: float
 
     @property
+    def people(self) -> int:
+        """How many people to invite: those who rate, and those who are expected not to pass the quiz."""
+        return self.annotators + self.screened_out
+
+    @property
     def total(self) -> float:
         """Pay and fees."""
         return self.pay + self.fees
@@ -548,21 +400,21 @@ class StudyEstimate:
         )
 
 
-def estimate(design: Design, items: list[LedgerItem]) -> StudyEstimate:
+def estimate(design: Design, material: Material) -> StudyEstimate:
     """Play the design to its end with people who all finish, and add up.
 
     minutes = before + (items + checks) x seconds per page / 60;
     pay = annotators x per_batch + screened out x screen_out; fees = pay x fee_percent / 100.
     """
-    batches = play(design, items)
+    batches = play(design, material.items)
     pages = design.ratings.per_annotator + design.attention.checks_per_batch
     minutes = design.pay.minutes_before + pages * design.pay.seconds_per_page / 60
     rate = design.quiz.expected_pass_rate
     screened_out = ceil(round(len(batches) * (1 - rate) / rate, 6)) if rate > 0 else 0
     pay = len(batches) * design.pay.per_batch + screened_out * design.pay.screen_out
     return StudyEstimate(
-        items=len(items),
-        ratings=len(items) * design.ratings.per_item,
+        items=len(material.items),
+        ratings=len(material.items) * design.ratings.per_item,
         annotators=len(batches),
         short_batches=sum(size < design.ratings.per_annotator for size in batches),
         screened_out=screened_out,
@@ -575,17 +427,21 @@ def estimate(design: Design, items: list[LedgerItem]) -> StudyEstimate:
     )
 
 
-def play(design: Design, items: list[LedgerItem]) -> list[int]:
-    """Sizes of the batches it takes when everyone finishes."""
-    ledger = Ledger(
-        items,
-        per_item=design.ratings.per_item,
-        batch_size=design.ratings.per_annotator,
-        rng=np.random.default_rng(design.seed),
-    )
-    sizes: list[int] = []
-    while any(ledger.open_slots().values()):
-        sizes.append(len(ledger.arrive(str(len(sizes)))))
+def play(design: Design, items: Sequence[StudyItem]) -> list[int]:
+    """Return the sizes of the batches it takes when everyone finishes."""
+    rng, sizes = np.random.default_rng(design.seed), list[int]()
+    free: dict[str, dict[str, Open]] = {}
+    for item in items:
+        free.setdefault(item.condition, {})[item.item_id] = Open(item.item_id, item.query_id, design.ratings.per_item)
+    left = {condition: len(places) * design.ratings.per_item for condition, places in free.items()}
+    while (condition := choose_condition(left, rng)) is not None:
+        places = free[condition]
+        batch = choose_batch(list(places.values()), design.ratings.per_annotator, rng=rng)
+        for item_id in batch:
+            places[item_id] = replace(places[item_id], slots=places[item_id].slots - 1)
+        free[condition] = {item_id: place for item_id, place in places.items() if place.slots}
+        left[condition] -= len(batch)
+        sizes.append(len(batch))
     return sizes
 
 

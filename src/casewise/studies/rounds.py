@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from math import floor, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -358,7 +358,7 @@ class StudyPlan:
     @property
     def estimate(self) -> StudyEstimate:
         """What the design needs and costs."""
-        return estimate(self.design, self.material.ledger_items())
+        return estimate(self.design, self.material)
 
     @property
     def promise(self) -> Promise:
@@ -393,7 +393,8 @@ def init_study(
     """Write a commented `study.toml` for the benchmark at `source`.
 
     `contact`: whom annotators can write to.
-    `people`: as many ratings of each item as so many people can give; else the preset's number.
+    `people`: take as many ratings of each item as so many people can give, counting those who will not pass the quiz;
+    else the preset's number.
 
     Raises ConfigurationError: there is a file at `path` already; StudyError: there is no such preset, or it is for generated
     contexts and the benchmark has none; or so few people cannot rate every item once.
@@ -431,23 +432,29 @@ def init_study(
 
     text, design = written()
     if people is not None:
-        text, design = written(ratings_by(people, design, items=len(collect(design, benchmark).items)))
+        text, design = written(ratings_by(people, design, collect(design, benchmark)))
     path.write_text(text, encoding="utf-8")
     return design
 
 
-def ratings_by(people: int, design: Design, *, items: int) -> int:
-    """Return how often so many people can rate each of `items` items, at most as often as the design asks.
+def ratings_by(people: int, design: Design, material: Material) -> int:
+    """Return how often so many people can rate each item, at most as often as the design asks.
+
+    Those who will not pass the quiz are among the people, as `estimate` counts them.
 
     Raises StudyError: they cannot rate every item once.
     """
-    ratings = people * design.ratings.per_annotator
-    if ratings < items:
-        raise StudyError(
-            f"{people:,} people rate {ratings:,} items at {design.ratings.per_annotator} each, and {items:,} items are to be rated: "
-            "take more people, or a benchmark of fewer queries (casewise contexts select)"
-        )
-    return min(design.ratings.per_item, ratings // items)
+    raters = floor(people * design.quiz.expected_pass_rate)
+    ratings, items = raters * design.ratings.per_annotator, len(material.items)
+    for per_item in range(min(design.ratings.per_item, ratings // items), 0, -1):
+        update = {"ratings": design.ratings.model_copy(update={"per_item": per_item})}
+        if estimate(design.model_copy(update=update), material).people <= people:
+            return per_item
+    raise StudyError(
+        f"of {people:,} people about {raters:,} pass the quiz (quiz.expected_pass_rate) and rate {ratings:,} items at "
+        f"{design.ratings.per_annotator} each, and {items:,} items are to be rated: "
+        "take more people, or a benchmark of fewer queries (casewise contexts select)"
+    )
 
 
 def slug(name: str) -> str:
@@ -560,4 +567,4 @@ def read_sight(sent: str) -> dict[str, float] | None:
 
 def can_be(value: object) -> bool:
     """Whether `value` is a number that a page could have measured; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value < MOST
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value < MOST

@@ -11,19 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
-from tests.studies.machine import InDatabase, StudyMachine
+from tests.studies.machine import InDatabase, Ledger, StudyMachine
 from tests.support.databases import empty_database
 
 from casewise.errors import StudyError
 from casewise.studies.freeze import (
-    Ledger,
-    LedgerItem,
     Open,
+    StudyItem,
     choose_batch,
     choose_condition,
     lay_out,
     most_taken,
-    place_late,
 )
 
 QUIETLY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -70,7 +68,7 @@ def test_no_sequence_of_events_breaks_the_store_on_postgresql(postgres_server, p
 
 def test_the_papers_design_ends_exact_with_people_who_all_finish():
     conditions = ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised")
-    items = [LedgerItem(f"{c}{q}", f"q{q}", c) for c in conditions for q in range(90)]
+    items = [StudyItem(f"{c}{q}", f"q{q}", c, {}) for c in conditions for q in range(90)]
     ledger = Ledger(items, per_item=21, batch_size=25, rng=np.random.default_rng(1))
     people = 0
 
@@ -84,7 +82,7 @@ def test_the_papers_design_ends_exact_with_people_who_all_finish():
 
 
 def test_an_item_that_is_full_takes_a_late_rating_as_surplus():
-    ledger = Ledger([LedgerItem("i", "q", "c")], per_item=1, batch_size=1, rng=np.random.default_rng(1))
+    ledger = Ledger([StudyItem("i", "q", "c", {})], per_item=1, batch_size=1, rng=np.random.default_rng(1))
     ledger.arrive("first")
     ledger.lapse("first")
     ledger.arrive("second")
@@ -94,7 +92,7 @@ def test_an_item_that_is_full_takes_a_late_rating_as_surplus():
 
 
 def test_a_late_rating_counts_while_the_slot_is_free():
-    ledger = Ledger([LedgerItem("i", "q", "c")], per_item=1, batch_size=1, rng=np.random.default_rng(1))
+    ledger = Ledger([StudyItem("i", "q", "c", {})], per_item=1, batch_size=1, rng=np.random.default_rng(1))
     ledger.arrive("first")
     ledger.lapse("first")
 
@@ -151,11 +149,6 @@ def test_items_come_in_every_order():
     assert len(orders) == 6
 
 
-def test_a_late_answer_needs_an_open_slot():
-    assert place_late(open_slots=1) == "valid"
-    assert place_late(open_slots=0) == "surplus"
-
-
 def test_the_most_that_people_can_take():
     one_condition = {"a": [4, 4, 1]}
 
@@ -176,7 +169,7 @@ def test_nobody_is_left_without_a_slot_while_more_are_open_than_the_others_can_t
     for condition, slots in open_slots.items():
         for number, free in enumerate(slots):
             item = f"{condition}{number}"
-            ledger.by_id[item], ledger.free[item] = LedgerItem(item, f"q{number}", condition), free
+            ledger.by_id[item], ledger.free[item] = StudyItem(item, f"q{number}", condition, {}), free
     total, taken, people = sum(map(sum, open_slots.values())), 0, 0
     while total > most_taken(open_slots, people=people, size=size):
         batch = ledger.arrive(str(people))

@@ -12,8 +12,9 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design import PRESETS, contrasts, read_design
 from casewise.studies.freeze import (
     PAGES,
-    LedgerItem,
+    Material,
     Promise,
+    StudyItem,
     as_panel,
     departures,
     estimate,
@@ -107,8 +108,10 @@ def test_the_papers_design_needs_1890_annotators():
     plan = design(
         conditions=list(PAPER), ratings={"per_item": 21, "per_annotator": 25}, attention={"checks_per_batch": 2}
     )
-    items = [LedgerItem(f"{condition}{query}", f"q{query}", condition) for condition in PAPER for query in range(450)]
-    found = estimate(plan, items)
+    items = tuple(
+        StudyItem(f"{condition}{query}", f"q{query}", condition, {}) for condition in PAPER for query in range(450)
+    )
+    found = estimate(plan, Material(items, ()))
 
     assert found.ratings == 47_250
     assert found.annotators == 1890
@@ -123,7 +126,7 @@ def test_a_short_last_batch_is_paid_in_full():
     plan = design(
         ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"], quiz={"expected_pass_rate": 1.0}
     )
-    found = estimate(plan, material(plan, queries=4).ledger_items())
+    found = estimate(plan, material(plan, queries=4))
 
     assert (found.annotators, found.short_batches) == (2, 1)
     assert found.pay == 7.0
@@ -131,7 +134,7 @@ def test_a_short_last_batch_is_paid_in_full():
 
 def test_pay_below_the_floor_is_a_problem_that_says_what_to_pay():
     plan = design(pay={"per_batch": 1.0})
-    found = estimate(plan, material(plan).ledger_items())
+    found = estimate(plan, material(plan))
 
     assert found.problem is not None
     assert "below pay.hourly_floor = 12.00" in found.problem
