@@ -44,7 +44,7 @@ def test_error_pages_are_in_the_studys_language(walker):
     ("form", "said"),
     [
         ({"csrf": "of another page"}, "Este formulario ya no es válido"),
-        ({"csrf": "x" * 2_000_000}, "Eso es más de lo que envía"),
+        ({"csrf": "x" * 2_000_000}, "El envío es demasiado grande"),
         ({"csrf": "\0"}, "contiene un carácter"),
     ],
 )
@@ -53,7 +53,7 @@ def test_a_form_that_is_refused_is_so_in_the_annotators_language(walker, form, s
     walker.guest.client.headers["accept"] = "text/html"
     answer = walker.guest.client.post(f"{walker.at}/consent", data=form)
     assert said in answer.text
-    assert "No es para usted" not in answer.text
+    assert "Sin acceso" not in answer.text
 
 
 def test_an_error_page_of_no_study_is_in_english(app):
