@@ -36,6 +36,8 @@ def test_a_clone_is_named_by_its_path_and_stays_editable(command, tmp_path, monk
     assert command(origin, "web").endswith(f" install -e '{tmp_path}[web]'")
     monkeypatch.chdir(tmp_path)
     assert command(origin, "local", "adapter").endswith(" install -e '.[local,adapter]'")
+    monkeypatch.chdir(tmp_path.parent)
+    assert command(origin, "web").endswith(f" install -e './{tmp_path.name}[web]'")
 
 
 def test_a_wheel_is_named_by_its_file_while_it_is_there(command, tmp_path):

@@ -69,7 +69,10 @@ def installed_from() -> tuple[str, bool]:
     if url.startswith("file:"):
         path = Path(unquote(urlsplit(url).path))
         if path.exists():
-            return shortest(path), bool(origin.get("dir_info", {}).get("editable"))
+            source = shortest(path)
+            if source != "." and not Path(source).is_absolute():
+                source = f"./{source}"  # or an installer takes it for a name on the index
+            return source, bool(origin.get("dir_info", {}).get("editable"))
     elif url:
         kind = origin.get("vcs_info", {}).get("vcs")
         return f"casewise @ {f'{kind}+' if kind else ''}{url}", False
