@@ -102,7 +102,6 @@ WITHOUT = frozenset(
         "item_values",
         "joined",
         "judged",
-        "judged_by_raters",
         "labels",
         "leave_one_out",
         "less",

@@ -14,7 +14,7 @@ from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import metrics_named
-from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged_by_raters, right
+from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged, right
 from casewise.stats.shares import binomial_below, sign_test
 from casewise.stats.words import near_duplicates
 
@@ -267,7 +267,7 @@ def audit_intent(subject: Subject, part: Part) -> None:
         part.left_out.append("intent against labels: no item has both an intent and a label.")
         return
     by_votes, by_published = (
-        judged_by_raters(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
+        judged(subject.items, subject.intended, subject.raters, elicitation="binary", policy=policy)
         for policy in (VOTES, PUBLISHED)
     )
     votes, published = agreement(by_votes.where(usable)), agreement(by_published.where(usable))

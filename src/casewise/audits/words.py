@@ -25,7 +25,6 @@ from casewise.stats.sample import (
     VOTES,
     constant_accuracy,
     judged,
-    judged_by_raters,
     numbered,
     right,
 )
@@ -241,7 +240,7 @@ def row(subject: Subject, reads: str, held_out: str, values: FloatArray) -> dict
     metrics = metrics_named("accuracy", "recall_safe", "recall_unsafe", "pearson", "brier")
     numbers: dict[str, Any] = {"reads": reads, "held_out": held_out}
     for policy in (VOTES, PUBLISHED):
-        sample = judged_by_raters(subject.items, values, subject.raters, elicitation="probability", policy=policy)
+        sample = judged(subject.items, values, subject.raters, elicitation="probability", policy=policy)
         estimates = estimate(sample.where(~np.isnan(values)), metrics=metrics)
         numbers[policy.base] = {metric.name: metric.picked() for metric in estimates}
     return numbers

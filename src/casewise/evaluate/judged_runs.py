@@ -28,7 +28,7 @@ from casewise.stats.sample import (
     OnScale,
     Sample,
     UnscoredPolicy,
-    judged_by_raters,
+    judged,
     labels,
     query_numbers,
 )
@@ -321,7 +321,7 @@ class JudgedRuns:
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
         """A series beside people's labels, over all items; those that it was not asked have no verdict."""
         raters = self.raters if policy.unsure == "drop" else raters_of(self.benchmark, self.items, unsure=policy.unsure)
-        whole = judged_by_raters(
+        whole = judged(
             self.items,
             series.values,
             raters,

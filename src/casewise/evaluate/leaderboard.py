@@ -33,7 +33,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, measu
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged_by_raters
+from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load_benchmark
 from casewise.storage.published import PublishedOutput, item_ids, read_output
@@ -138,7 +138,7 @@ def contender(
         "baseline" if path is None else "output",
         "" if path is None else str(path),
         np.ones(len(values), dtype=np.bool_) if asked is None else asked,
-        lambda policy: judged_by_raters(
+        lambda policy: judged(
             runs.items,
             values,
             runs.raters,

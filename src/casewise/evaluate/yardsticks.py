@@ -31,7 +31,7 @@ from casewise.stats.sample import (
     Sample,
     UnscoredPolicy,
     constant_accuracy,
-    judged_by_raters,
+    judged,
     right,
 )
 from casewise.storage.benchmark import Benchmark
@@ -139,7 +139,7 @@ class Backdrop(ShortRepr):
         self, values: FloatArray, asked: BoolArray, elicitation: Any, policy: LabelPolicy
     ) -> dict[str, Measured]:
         subject = self.subject
-        whole = judged_by_raters(
+        whole = judged(
             subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.query
         )
         return self.measured(whole if asked.all() else whole.where(asked))

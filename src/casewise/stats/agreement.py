@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -15,15 +16,15 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
-    checked_draws,
     checked_votes_of_items,
-    cluster_sums,
     clusters_of,
     coded_labels,
     integers,
     of_one_length,
+    partly_known,
     safe_divide,
     vector,
+    whole,
 )
 from casewise.stats.estimates import estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
@@ -90,15 +91,21 @@ def reliability(
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
-    checked_draws(splits, "splits")
+    whole(splits, "splits", least=1)
     (s, m), ids, raters = checked_votes(safe, votes, clusters, raters)
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
     totals = TotalsByCluster.of_counts(_moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
     analytic = estimate_of(totals.measure(ANALYTIC, by_leaving_out=True))
     limits = None if lopsided(s, m, ids) else analytic.limits
-    halves = [_half_correlation(rng.hypergeometric(s, m - s, m // 2), s, m) for _ in range(splits)]
-    half = None if None in halves else float(np.mean([r for r in halves if r is not None]))
+    correlations = []
+    for _ in range(splits):
+        first = rng.hypergeometric(s, m - s, m // 2)
+        x, y = first / (m // 2), (s - first) / (m - m // 2)
+        x, y = x - x.mean(), y - y.mean()
+        spread = np.sqrt((x**2).sum() * (y**2).sum())
+        correlations.append(float((x * y).sum() / spread) if spread else float("nan"))
+    half = None if np.isnan(correlations).any() else float(np.mean(correlations))
     return Reliability(
         half=half,
         split_half=None if half is None else spearman_brown(half, 2),
@@ -112,10 +119,8 @@ def reliability(
 def spearman_brown(correlation: float, factor: float) -> float:
     """The reliability of `factor` times as many votes: f·r / (1 + (f − 1)·r).
 
-    Raises
-    ------
-    StatisticsError
-        A correlation outside [−1, 1], a factor that is not positive, or both such that the denominator is 0 or less.
+    Raises StatisticsError: a correlation outside [−1, 1], a factor that is not positive, or both such that the
+    denominator is 0 or less.
     """
     if not (-1 <= correlation <= 1 and 0 < factor < np.inf) or 1 + (factor - 1) * correlation <= 0:
         raise StatisticsError(f"no reliability is {factor!r} times as long as one of {correlation!r}")
@@ -138,14 +143,6 @@ def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
     """Whether nearly all say the same on few clusters: what the few others do next time is then not known."""
     share = float(s.sum() / m.sum())
     return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
-
-
-def _half_correlation(first: IntArray, s: IntArray, m: IntArray) -> float | None:
-    """Of the rates in both halves of the votes, where `first` of the safe ones are in the first; None where one does not vary."""
-    x, y = first / (m // 2), (s - first) / (m - m // 2)
-    x, y = x - x.mean(), y - y.mean()
-    spread = np.sqrt((x**2).sum() * (y**2).sum())
-    return float((x * y).sum() / spread) if spread else None
 
 
 def _moments(s: IntArray, m: IntArray) -> FloatArray:
@@ -206,21 +203,18 @@ def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
     .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \qquad
        \bar P_e = \sum_j p_j^2, \qquad P_i = \frac{\sum_j n_{ij}^2 - m}{m (m - 1)}
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than two raters, or no item that all of them rated.
+    Raises StatisticsError: fewer than two raters, or no item that all of them rated.
 
     References
     ----------
     .. [1] Fleiss (1971), Psychological Bulletin 76, 378-382; z after Fleiss, Levin & Paik (2003), ch. 18.
     .. [2] R: `irr::kappam.fleiss`.
     """
-    table = _table(ratings)
-    complete = table[~np.isnan(table).any(axis=1)]
-    if not len(complete):
+    counts, m = category_counts(ratings), np.shape(ratings)[1]
+    counts = counts[counts.sum(1) == m]
+    n = len(counts)
+    if not n:
         raise StatisticsError("no item was rated by all raters; use krippendorff_alpha, which takes missing ratings")
-    counts, m, n = category_counts(complete), table.shape[1], len(complete)
     observed = float(((counts**2).sum(1) - m).mean() / (m * (m - 1)))
     share = counts.sum(0) / counts.sum()
     chance = float((share**2).sum())
@@ -238,22 +232,16 @@ def krippendorff_alpha(ratings: ArrayLike) -> float | None:
 
     .. math:: \alpha = 1 - \frac{D_o}{D_e}, from the matrix of coincidences.
 
-    Returns
-    -------
-    float or None
-        None where all ratings are the same: no disagreement was possible.
+    None where all ratings are the same: no disagreement was possible.
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than two raters, or no item with two ratings.
+    Raises StatisticsError: fewer than two raters, or no item with two ratings.
 
     References
     ----------
     .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Agrees with the library `krippendorff`.
        (R's `irr::kripp.alpha` 0.84.1 is wrong for complete data.)
     """
-    counts = category_counts(_table(ratings)).astype(float)
+    counts = category_counts(ratings).astype(float)
     counts = counts[counts.sum(1) >= 2]
     if not len(counts):
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
@@ -264,7 +252,9 @@ def krippendorff_alpha(ratings: ArrayLike) -> float | None:
 
 def category_counts(ratings: ArrayLike) -> IntArray:
     """(items, categories) counts of the values that occur in (items, raters) ratings, NaN left out."""
-    table = _table(ratings)
+    table = partly_known(ratings, "ratings")
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
     values, place = np.unique(table[~np.isnan(table)], return_inverse=True)
     item = np.nonzero(~np.isnan(table))[0]
     flat = np.bincount(item * max(len(values), 1) + place, minlength=len(table) * max(len(values), 1))
@@ -351,18 +341,6 @@ NUMBERS = (
 )
 
 
-def _table(ratings: ArrayLike) -> FloatArray:
-    try:
-        table = np.asarray(ratings, dtype=float)
-    except (TypeError, ValueError):
-        raise StatisticsError("ratings must be numbers, nan where one is missing, in rows of one length") from None
-    if np.isinf(table).any():
-        raise StatisticsError("ratings must be finite numbers, nan where one is missing")
-    if table.ndim != 2 or table.shape[1] < 2:
-        raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
-    return table
-
-
 Level = Literal["nominal", "ordinal", "interval"]
 
 
@@ -398,7 +376,7 @@ def alpha_by_level(
     influences, on the scale of a correlation; with `given`, who gave which answer, it is as much wider as annotators who
     differ throughout make it. An answer adds what the sums lose where another one of its item stands in its place.
 
-    Raises StatisticsError: no item has two answers, or there are fewer than two clusters of such items.
+    Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library `krippendorff`.
     """
@@ -406,39 +384,55 @@ def alpha_by_level(
     if table.ndim != 2:
         raise StatisticsError(f"counts must be of items and values, not of shape {table.shape}")
     keep = table.sum(1) >= 2
-    if not keep.any():
-        raise StatisticsError("no item has two answers, so there is no agreement to speak of")
-    ids = coded_labels(clusters_of(clusters, len(table))[keep], "clusters")
-    groups = int(ids.max()) + 1
-    if groups < 2:
-        raise StatisticsError("an interval needs at least two clusters of items")
-    kept = table[keep]
+    ids, kept = clusters_of(clusters, len(table))[keep], table[keep]
     columns = coincidences(kept)
-    sums = cluster_sums((*columns.T, np.ones(len(columns))), ids, n_clusters=groups)
-    names = (*map(str, range(columns.shape[1])), "items")
+    names = [str(place) for place in range(columns.shape[1])]
+    ratings = None if given is None else kept_ratings(given, keep)
 
     def alpha(totals: Totals) -> FloatArray:
-        return alphas(np.stack([totals[name] for name in names[:-1]], axis=-1), level)
+        return alphas(np.stack([totals[name] for name in names], axis=-1), level)
 
-    functional = Functional("alpha", alpha, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-    totals = TotalsByCluster(names, sums, 0)
-    measured = totals.measure(functional, by_leaving_out=True)
-    if given is not None:
-        some = kept_ratings(given, keep)
-        gradient = totals.gradient(functional)[:-1]
-        adds = np.zeros(kept.shape)
+    def adds(gradient: FloatArray) -> FloatArray:
+        each = np.zeros(kept.shape)
         for value, other in np.ndindex(kept.shape[1], kept.shape[1]):
             has = (kept[:, value] > 0) & (kept[:, other] - (value == other) > 0)
-            if not has.any():
-                continue
             exchanged = kept[has]
             exchanged[:, value] -= 1
             chance = exchanged[:, other] / exchanged.sum(1)
             exchanged[:, other] += 1
-            adds[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
-        measured = replace(measured, votes=of_each(some, adds[some.item, some.value.astype(np.intp)]))
-    alpha_estimate = estimate_of(measured)
-    return LevelAlpha(alpha_estimate.estimate, alpha_estimate.limits, level, int(keep.sum()))
+            each[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
+        return each
+
+    return _level_alpha(dict(zip(names, columns.T, strict=True)), ids, alpha, level, votes=(ratings, adds))
+
+
+def _level_alpha(
+    terms: Mapping[str, FloatArray],
+    clusters: IntArray,
+    formula: Callable[[Totals], FloatArray],
+    level: Level,
+    *,
+    votes: tuple[Given | None, Callable[[FloatArray], FloatArray]],
+) -> LevelAlpha:
+    """Alpha from what each item adds to its terms.
+
+    `votes`: the ratings, where it is known whose they are, and what each adds to alpha for a gradient by the terms; or what one
+    of each value adds to each item, (items, values).
+    """
+    if not len(clusters):
+        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
+    ids = coded_labels(clusters, "clusters")
+    if not ids.any():
+        raise StatisticsError("an interval needs at least two clusters of items")
+    totals = TotalsByCluster.of({**terms, "items": np.ones(len(ids))}, ids)
+    functional = Functional("alpha", formula, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
+    measured, (given, adds) = totals.measure(functional, by_leaving_out=True), votes
+    if given is not None:
+        each = adds(totals.gradient(functional)[:-1])
+        each = each if each.ndim == 1 else each[given.item, given.value.astype(np.intp)]
+        measured = replace(measured, votes=of_each(given, each))
+    estimate = estimate_of(measured)
+    return LevelAlpha(estimate.estimate, estimate.limits, level, len(ids))
 
 
 def kept_ratings(given: Given, keep: BoolArray) -> Given:
@@ -477,46 +471,36 @@ def alpha_on_scale(
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(ids):
         raise StatisticsError(f"items must be places among the {len(ids)} clusters")
     keep = np.bincount(codes, minlength=len(ids)) >= 2
-    if not keep.any():
-        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
-    groups = coded_labels(ids[keep], "clusters")
-    if int(groups.max()) < 1:
-        raise StatisticsError("an interval needs at least two clusters of items")
-    people = np.zeros(len(codes), dtype=np.intp) if people is None else people
-    given = kept_ratings(Given(codes, people, values - values.mean()), keep)
+    given = kept_ratings(Given(codes, codes if people is None else people, values - values.mean()), keep)
     n, total, squares = (
-        np.bincount(given.item, weights=weights, minlength=int(keep.sum()))
+        np.bincount(given.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
         for weights in (None, given.value, given.value**2)
     )
-    columns = np.stack([n, total, squares, (n * squares - total**2) / (n - 1), np.ones(len(n))])
-    totals = TotalsByCluster(SCALE_TERMS, cluster_sums(columns, groups, n_clusters=int(groups.max()) + 1), 0)
-    functional = Functional("alpha", scale_alpha, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
-    measured = totals.measure(functional, by_leaving_out=True)
-    if annotator is not None:
+    within = (n * squares - total**2) / (n - 1)
+
+    def alpha(t: Totals) -> FloatArray:
+        spread = t["n"] * t["squares"] - t["total"] ** 2
+        return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
+
+    def adds(gradient: FloatArray) -> FloatArray:
         own, count = given.value, n[given.item]
         left, left_squares = total[given.item] - own, squares[given.item] - own**2
         other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
         square = left**2 + 2 * left * other + other_squares
         exchanged = (count * (left_squares + other_squares) - square) / (count - 1)
-        lost = np.stack([np.zeros(len(own)), own - other, own**2 - other_squares, columns[3][given.item] - exchanged])
-        measured = replace(measured, votes=of_each(given, totals.gradient(functional)[:-1] @ lost))
-    estimate = estimate_of(measured)
-    return LevelAlpha(estimate.estimate, estimate.limits, "interval", int(keep.sum()))
+        lost = np.zeros(len(own)), own - other, own**2 - other_squares, within[given.item] - exchanged
+        each: FloatArray = gradient @ np.stack(lost)
+        return each
 
-
-SCALE_TERMS = ("n", "total", "squares", "within", "items")
-
-
-def scale_alpha(t: Totals) -> FloatArray:
-    spread = t["n"] * t["squares"] - t["total"] ** 2
-    return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
+    terms = {"n": n, "total": total, "squares": squares, "within": within}
+    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else given, adds))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:
     """(items, values x values) pairs of answers of one item, each item weighing as many as it has answers."""
     values = counts.shape[1]
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(values))
-    per_item: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), -1)
+    per_item: FloatArray = (pairs / (counts.sum(1) - 1)[:, None, None]).reshape(len(counts), values * values)
     return per_item
 
 

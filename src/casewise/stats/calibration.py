@@ -13,7 +13,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.arrays import FloatArray, PerVote
 from casewise.stats.estimates import Estimate, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
-from casewise.stats.measured import Functional, TotalsByCluster, share
+from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.sample import Sample, totals_by_query
 
@@ -263,12 +263,8 @@ class MadeWhenAsked(Mapping[str, FloatArray]):
         return len(self._columns)
 
 
-def mean(name: str, top: str, bottom: str, undefined: str) -> Functional:
-    return replace(share(name, top, bottom), kind="other", undefined=undefined)
-
-
-BRIER = mean("brier", "brier", "n", NOTHING_TO_CALIBRATE)
-NOISE = mean("vote_noise", "noise", "several", "undefined: no item has two votes")
+BRIER = share("brier", "brier", "n", kind="other", undefined=NOTHING_TO_CALIBRATE)
+NOISE = share("vote_noise", "noise", "several", kind="other", undefined="undefined: no item has two votes")
 
 
 def curve(rated: Sample, bins: NDArray[np.intp], estimates: dict[str, Estimate]) -> Iterator[CalibrationBin]:

@@ -109,13 +109,6 @@ def gate(baseline: Sample, run: Sample, *, margins: Mapping[str, float], n_tests
     Raises StatisticsError: no metric is named, one is unknown or undefined here, a margin is negative, or the samples
     do not fit.
     """
-    check(baseline, run, margins)
-    before, after = (measured(sample, tuple(margins)) for sample in (baseline, run))
-    gates = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
-    return Gate(tuple(gates), n_items=len(run), n_queries=run.n_clusters)
-
-
-def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
     if len(baseline) != len(run) or not np.array_equal(baseline.weight, run.weight, equal_nan=True):
         raise StatisticsError("the gate holds two runs against each other on the same items and labels")
     if not margins:
@@ -127,10 +120,13 @@ def check(baseline: Sample, run: Sample, margins: Mapping[str, float]) -> None:
             raise StatisticsError(f"the largest drop of {name} is {margin!r}; it must be at least 0")
     if run.n_clusters < 2:
         raise StatisticsError("the gate needs at least two queries: its bounds are over queries")
+    before, after = (gated_numbers(sample, tuple(margins)) for sample in (baseline, run))
+    gates = (metric_gate(margins[name], before[name], after[name], n_tests or len(margins)) for name in margins)
+    return Gate(tuple(gates), n_items=len(run), n_queries=run.n_clusters)
 
 
-def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
-    """The metrics so called."""
+def gated_numbers(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
+    """The metrics with these names. Raises StatisticsError: one is not given, or undefined."""
     by_name = {value.name: value for value in measure(sample, metrics=[gated()[name] for name in names], losses=True)}
     for name in names:
         if name not in by_name:
@@ -142,39 +138,34 @@ def measured(sample: Sample, names: Sequence[str]) -> dict[str, Measured]:
 
 def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int) -> MetricGate:
     """The gate of one metric among so many."""
+    assert before.loss is not None, f"{before.name} does not say what a lost query takes"
     sign = 1.0 if gated()[before.name].better == "higher" else -1.0
     drop = sign * (before.value - after.value)
-    each = sign * apart(before, after)
-    worst = one_query_lost(before, sign)
+    influence = sign * apart(before, after)
+    # What a query that is judged wrongly takes: the root mean square over those where it takes any.
+    taken = -sign * before.loss
+    taken = taken[taken > 1e-12]
+    worst = float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)
     error = 1 - LEVEL
-    spread, wider = (float(np.sqrt(cluster_variance(own))) for own in (each, np.append(each, worst)))
-    reach = before.domain[1] - before.domain[0]  # no drop is larger, whatever Student's t says
-    low = drop - quantile(each, error / n_metrics, after.at_risk) * spread
-    high = drop + worst + quantile(np.append(each, worst), error, after.at_risk) * wider
+
+    def reach(influence: FloatArray, error: float) -> float:
+        df = max(1.0, min(degrees_of_freedom(influence), after.at_risk - 1))
+        return student_quantile(1 - error, df) * float(np.sqrt(cluster_variance(influence)))
+
+    largest = before.domain[1] - before.domain[0]  # no drop is larger, whatever Student's t says
     return MetricGate(
         name=before.name,
         baseline=before.value,
         run=after.value,
         drop=drop,
-        low=max(low, -reach),
-        high=min(high, reach),
+        low=max(drop - reach(influence, error / n_metrics), -largest),
+        high=min(drop + worst + reach(np.append(influence, worst), error), largest),
         margin=margin,
-        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER)) * max(spread, worst),
+        detectable=float(-ndtri(error / n_metrics) + ndtri(POWER))
+        * max(float(np.sqrt(cluster_variance(influence))), worst),
         n=after.n,
         method="Student's t over queries, with one query lost reckoned in",
     )
-
-
-def quantile(influence: FloatArray, error: float, at_risk: int) -> float:
-    return student_quantile(1 - error, max(1.0, min(degrees_of_freedom(influence), at_risk - 1)))
-
-
-def one_query_lost(before: Measured, sign: float) -> float:
-    """What a query that is judged wrongly takes from the metric: the root mean square over those where it takes any."""
-    assert before.loss is not None, f"{before.name} does not say what a lost query takes"
-    taken = -sign * before.loss
-    taken = taken[taken > 1e-12]
-    return float(np.sqrt((taken**2).mean())) if len(taken) else 1 / max(before.at_risk, 1)
 
 
 # Which of several judges agrees better with people, and is the difference real?
@@ -256,44 +247,6 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
     Raises StatisticsError: there are fewer than two judges, two have one name, they are of tables of different length,
     or no item was asked of all.
     """
-    names = checked_names(entrants)
-    common = np.logical_and.reduce([entrant.asked for entrant in entrants])
-    if not common.any():
-        raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")
-    samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
-    of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
-    measured = {
-        name: (
-            *measure(sample, metrics=(*all_metrics(), *REFUSALS, *ON_SCALE)),
-            *measured_flips(sample, of_pairs),
-        )
-        for name, sample in samples.items()
-    }
-    decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
-    paired = paired_tests([(samples[a], samples[b]) for a, b in decided])
-    tests = dict(zip(decided, paired, strict=True))
-    apart_by = corrected_differences(measured)
-    return Comparison(
-        names=names,
-        n_items=int(common.sum()),
-        n_queries=next(iter(samples.values())).n_clusters,
-        common=common,
-        left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
-        estimates={name: tuple(estimate_of(m) for m in paired) for name, paired in measured.items()},
-        pairs=tuple(
-            PairwiseComparison(
-                first=a,
-                second=b,
-                differences=tuple(apart_by[a, b]),
-                test=tests.get((a, b)),
-                turning_point=(turning_point(samples[a], samples[b]) if (a, b) in tests else None),
-            )
-            for a, b in combinations(names, 2)
-        ),
-    )
-
-
-def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     names = tuple(entrant.name for entrant in entrants)
     if len(names) < 2:
         raise StatisticsError(f"a comparison needs two judges, not {len(names)}")
@@ -301,61 +254,55 @@ def checked_names(entrants: Sequence[Entrant]) -> tuple[str, ...]:
         raise StatisticsError(f"two judges have one name: {', '.join(names)}")
     if len({len(entrant.sample) for entrant in entrants}) > 1:
         raise StatisticsError("the judges are of different tables of items")
-    return names
-
-
-def corrected_differences(measured: Mapping[str, tuple[Measured, ...]]) -> dict[tuple[str, str], list[Estimate]]:
-    """The differences of each two judges, first less second, in the metrics that both have; see `simultaneous_differences`."""
-    found: dict[tuple[str, str], list[Estimate]] = {pair: [] for pair in combinations(measured, 2)}
+    common = np.logical_and.reduce([entrant.asked for entrant in entrants])
+    if not common.any():
+        raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")
+    samples = {entrant.name: entrant.sample.where(common) for entrant in entrants}
+    of_pairs = NO_PAIRS if pairs is None else pairs.where(common)
+    measured = {
+        name: (*measure(sample, metrics=tuple(gated().values())), *measured_flips(sample, of_pairs))
+        for name, sample in samples.items()
+    }
+    decided = [(a, b) for a, b in combinations(names, 2) if samples[a].gives_verdicts and samples[b].gives_verdicts]
+    paired = paired_tests([(samples[a], samples[b]) for a, b in decided])
+    tests = dict(zip(decided, paired, strict=True))
+    differences: dict[tuple[str, str], list[Estimate]] = {pair: [] for pair in combinations(names, 2)}
     for metric in dict.fromkeys(value.name for values in measured.values() for value in values):
         having = {name: value for name, values in measured.items() for value in values if value.name == metric}
-        names = list(having)
+        judges = list(having)
         for (j, k), difference in simultaneous_differences(list(having.values())).items():
-            found[names[j], names[k]].append(difference)
-    return found
+            differences[judges[j], judges[k]].append(difference)
+    return Comparison(
+        names=names,
+        n_items=int(common.sum()),
+        n_queries=next(iter(samples.values())).n_clusters,
+        common=common,
+        left_out={e.name: tuple(np.flatnonzero(e.asked & ~common).tolist()) for e in entrants},
+        estimates={name: tuple(map(estimate_of, values)) for name, values in measured.items()},
+        pairs=tuple(
+            PairwiseComparison(
+                a,
+                b,
+                tuple(apart_by),
+                tests.get((a, b)),
+                turning_point(samples[a], samples[b]) if (a, b) in tests else None,
+            )
+            for (a, b), apart_by in differences.items()
+        ),
+    )
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ...]:
     """The exact test of each pair of judges of the same items, with Holm's correction over all of them."""
-    if not pairs:
-        return ()
-    counts = [discordant(first, second) for first, second in pairs]
-    tests = [sign_flips(one.net) for one in counts]
-    testable = np.array([bool(one.net.any()) for one in counts])
-    corrected = holm([one.p_mid for one in tests], where=testable)
-    return tuple(
-        PairedTest(
-            only_first_right=one.only_first,
-            only_second_right=one.only_second,
-            n=one.n,
-            p_exact=tests[i].p_exact,
-            p_mid=tests[i].p_mid,
-            p_holm=float(corrected[i]),
-            testable=bool(testable[i]),
-        )
-        for i, one in enumerate(counts)
-    )
-
-
-class Discordant(NamedTuple):
-    only_first: int
-    only_second: int
-    n: int
-    net: IntArray
-    """For each query, the items that only the first is right on less those that only the second is."""
-
-
-def discordant(first: Sample, second: Sample) -> Discordant:
-    counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
-    first_right = counted & (first.safe == first.weight)
-    second_right = counted & (second.safe == second.weight)
-    ahead = first_right.astype(int) - second_right
-    return Discordant(
-        only_first=int((ahead > 0).sum()),
-        only_second=int((ahead < 0).sum()),
-        n=int(counted.sum()),
-        net=np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64),
-    )
+    tests = []
+    for first, second in pairs:
+        counted = first.in_label_metrics & second.in_label_metrics & np.isin(first.weight, (0, 1))
+        ahead = (counted & (first.safe == first.weight)).astype(int) - (counted & (second.safe == second.weight))
+        net = np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64)
+        only = int((ahead > 0).sum()), int((ahead < 0).sum())
+        tests.append(PairedTest(*only, int(counted.sum()), *sign_flips(net), p_holm=1.0, testable=bool(net.any())))
+    corrected = holm([test.p_mid for test in tests], where=np.array([test.testable for test in tests], dtype=bool))
+    return tuple(test._replace(p_holm=float(p)) for test, p in zip(tests, corrected, strict=True))
 
 
 # Differences of judges and their ranks, with intervals that hold together.

@@ -123,10 +123,7 @@ def two_proportion_z(
 def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, level: float = 0.95) -> Interval:
     """Newcombe's hybrid score interval for a difference of shares; (−1, 1) where nothing is known of either.
 
-    Raises
-    ------
-    StatisticsError
-        More successes than units, a negative number, or one that is none.
+    Raises StatisticsError: more successes than units, a negative number, or one that is none.
 
     References
     ----------

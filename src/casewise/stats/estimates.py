@@ -14,9 +14,9 @@ from casewise import notation
 from casewise.records import Elicitation, scale_of
 from casewise.stats.arrays import FloatArray, PerVote, safe_divide, widened_for_annotators
 from casewise.stats.intervals import LEVEL, ROUNDING_ERROR, Ends, exact_limits, spread_limits, student_quantile
-from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster
+from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.metrics import Metric, all_metrics, totals_of
-from casewise.stats.sample import Sample
+from casewise.stats.sample import Sample, column
 
 # Estimates with their intervals: which interval, and when there is none, why.
 
@@ -135,27 +135,36 @@ def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
 
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702 (intervals from intervals of the parts).
     """
+    bare = Estimate(measured.name, None, None, None, measured.n, measured.n_unscored, measured.undefined)
     if np.isnan(measured.value):
-        return Estimate(measured.name, None, None, None, measured.n, measured.n_unscored, measured.undefined)
-    bare = Estimate(measured.name, float(measured.value), None, None, measured.n, measured.n_unscored, ONE_QUERY)
+        return bare
+    bare = replace(bare, estimate=float(measured.value), method=ONE_QUERY)
     if measured.at_risk < 2:
         return bare
     rare = rare_limits(measured, level=level)
     measured = with_annotators(measured)
     if measured.shares:
         return with_limits(bare, limits_of_mean(measured.shares, level=level), BY_PARTS)
-    limits = spread_limits(
-        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
-    )
+    limits = limits_by_spread(measured, rare, level=level)
     if limits is None and measured.kind != "other":
         method = UNSEEN if measured.kind == "mean" else EXACT
         return with_limits(bare, limits_without_spread(measured, level=level), method)
     if limits is None and measured.unseen is None:
         return replace(bare, method=NO_SPREAD)
-    if limits is not None and rare is not None:
-        limits = Ends(max(limits.low, rare.low), min(limits.high, rare.high))
-    method = STUDENT if measured.wordings < 2 else OVER_WORDINGS
-    return with_limits(bare, widened(limits or Ends(measured.value, measured.value), measured), method)
+    limits = limits or Ends(measured.value, measured.value)
+    if measured.unseen is not None and not np.isnan(measured.unseen):
+        limits = Ends(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
+    return with_limits(bare, limits, STUDENT if measured.wordings < 2 else OVER_WORDINGS)
+
+
+def limits_by_spread(measured: Measured, rare: Ends | None, *, level: float) -> Ends | None:
+    """Student's limits, no wider than those of a proportion that few clusters carry; None where clusters show no spread."""
+    limits = spread_limits(
+        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
+    )
+    if limits is None or rare is None:
+        return limits
+    return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
 
 
 def rare_limits(measured: Measured, *, level: float) -> Ends | None:
@@ -193,13 +202,6 @@ def with_annotators(measured: Measured) -> Measured:
     )
 
 
-def widened(limits: Ends, measured: Measured) -> Ends:
-    """No limit is better than the number would be with as many queries judged wrongly as can go unseen."""
-    if measured.unseen is None or np.isnan(measured.unseen):
-        return limits
-    return Ends(min(limits.low, measured.unseen), max(limits.high, measured.unseen))
-
-
 def with_limits(bare: Estimate, limits: Ends, method: str) -> Estimate:
     return replace(bare, ci_low=float(limits.low), ci_high=float(limits.high), method=method)
 
@@ -221,40 +223,28 @@ def unseen_limits(value: float, domain: tuple[float, float], clusters: int, *, l
     for a mean *m* within [*a*, *b*]; *u* is Clopper and Pearson's upper limit of the share of clusters of a kind that
     none of *G* is of. Of a share that is 0 or 1 these are Clopper and Pearson's own limits.
     """
-    share = exact_limits(0.0, clusters, level=level).high
-    low, high = domain
-    return Ends(value - share * (value - low), value + share * (high - value))
-
-
-def limits_of_share(measured: Measured, *, level: float) -> Ends:
-    limits = spread_limits(
-        measured.value, measured.influence, domain=measured.domain, at_risk=measured.known_from, level=level
-    )
-    rare = rare_limits(measured, level=level)
-    if limits is None or rare is None:
-        return limits or limits_without_spread(measured, level=level)
-    return Ends(max(limits.low, rare.low), min(limits.high, rare.high))
+    unseen, (low, high) = exact_limits(0.0, clusters, level=level).high, domain
+    return Ends(value - unseen * (value - low), value + unseen * (high - value))
 
 
 def limits_of_mean(shares: Sequence[Measured], *, level: float) -> Ends:
     """Of the mean of proportions, from the intervals of each and how their influences go together."""
-    values = np.array([share.value for share in shares])
-    own = [limits_of_share(share, level=level) for share in shares]
-    influence = np.array([share.influence for share in shares])
+    values = np.array([part.value for part in shares])
+    own = [
+        limits_by_spread(part, rare_limits(part, level=level), level=level) or limits_without_spread(part, level=level)
+        for part in shares
+    ]
+    influence = np.array([part.influence for part in shares])
     size = np.sqrt((influence**2).sum(axis=1))
     product = size[:, None] * size[None, :]
     together = np.where(product > NOTHING, influence @ influence.T / np.maximum(product, NOTHING), 0.0)
     np.fill_diagonal(together, 1.0)
-    below, above = values - [estimate.low for estimate in own], [estimate.high for estimate in own] - values
-    mean, k = float(values.mean()), len(shares)
-    return Ends(
-        max(0.0, mean - joint(below, together) / k),
-        min(1.0, mean + joint(above, together) / k),
+    below, above = (
+        float(np.sqrt(max(float(reach @ together @ reach), 0.0))) / len(shares)
+        for reach in (values - [ends.low for ends in own], [ends.high for ends in own] - values)
     )
-
-
-def joint(reach: FloatArray, together: FloatArray) -> float:
-    return float(np.sqrt(max(float(reach @ together @ reach), 0.0)))
+    mean = float(values.mean())
+    return Ends(max(0.0, mean - below), min(1.0, mean + above))
 
 
 def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) -> Estimate:
@@ -358,12 +348,12 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
     """
     if not (values["n_repeats"] > 1).any():
         return None
-    k, safe = floats(values["n_scored"]), floats(values["n_safe"])
+    k, safe = column(values, "n_scored"), column(values, "n_safe")
     several = k > 1
     terms = {
         "items": several.astype(np.float64),
         "freedom": np.maximum(k - 1, 0),
-        "squares": several * floats(values["sum_squares"]),
+        "squares": several * column(values, "sum_squares"),
         "with_verdicts": (several & ~np.isnan(safe)).astype(np.float64),
         "changes": np.nan_to_num(several * safe_divide(2 * safe * (k - safe), k * (k - 1))),
     }
@@ -378,21 +368,10 @@ def judge_noise(values: pl.DataFrame, cluster: NDArray[np.intp]) -> JudgeNoise |
     )
 
 
-def floats(column: pl.Series) -> FloatArray:
-    return column.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
-
-
 def deviation(t: Totals) -> FloatArray:
     variance = safe_divide(t["squares"], t["freedom"], otherwise=np.nan)
     return np.sqrt(np.maximum(variance, 0))
 
 
 DEVIATION = Functional("deviation", deviation, over=lambda t: t["items"], domain=(0.0, np.inf), undefined=NO_REPEATS)
-CHANGES = Functional(
-    "changes",
-    lambda t: safe_divide(t["changes"], t["with_verdicts"], otherwise=np.nan),
-    over=lambda t: t["with_verdicts"],
-    kind="share",
-    domain=(0.0, 1.0),
-    undefined=NO_REPEATS,
-)
+CHANGES = share("changes", "changes", "with_verdicts", undefined=NO_REPEATS)

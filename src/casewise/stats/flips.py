@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance, widened_for_annotators
-from casewise.stats.estimates import BY_PARTS, Estimate, estimate_of
-from casewise.stats.intervals import degrees_of_freedom
-from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
+from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, estimate_of
+from casewise.stats.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.measured import Measured, TotalsByCluster, share
 
 Towards = Literal["safe", "unsafe"]
 
@@ -36,12 +36,7 @@ TURNED = share("turned", "turned", "at_risk")
 SILENCED = share("silenced", "silenced", "had")
 
 
-def changed(totals: Totals) -> FloatArray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((totals["after"] - totals["before"]) / totals["both"])
-
-
-CHANGE = Functional("change", changed, over=lambda totals: totals["both"], domain=(-1.0, 1.0))
+CHANGE = share("change", "gained", "both", kind="other", domain=(-1.0, 1.0))
 
 
 def flips(
@@ -66,24 +61,18 @@ def flips(
     """
     aim = float(towards == "safe")
     had, has = of & ~np.isnan(before), of & ~np.isnan(after)
-    both = had & has
+    both, silenced = had & has, had & ~has
+    at_risk = both & (before == 1 - aim)
     terms = {
-        "at_risk": both & (before == 1 - aim),
-        "turned": both & (before == 1 - aim) & (after == aim),
-        "both": both,
-        "before": both & (before == aim),
-        "after": both & (after == aim),
-        "had": had,
-        "silenced": had & ~has,
+        "at_risk": at_risk.astype(np.float64),
+        "turned": (at_risk & (after == aim)).astype(np.float64),
+        "both": both.astype(np.float64),
+        "gained": both * ((after == aim).astype(np.float64) - (before == aim)),
+        "had": had.astype(np.float64),
+        "silenced": silenced.astype(np.float64),
     }
-    n = int(cluster.max()) + 1 if len(cluster) else 0
-    totals = TotalsByCluster.of(
-        {name: mask.astype(np.float64) for name, mask in terms.items()},
-        cluster,
-        n_clusters=n,
-        n_unscored=int((had & ~has).sum()),
-    )
-    return Flips(*(over_wordings(totals.measure(one), wording) for one in (TURNED, CHANGE, SILENCED)))
+    totals = TotalsByCluster.of(terms, cluster, n_unscored=int(silenced.sum()))
+    return Flips(*(over_wordings(totals.measure(rate), wording) for rate in (TURNED, CHANGE, SILENCED)))
 
 
 def over_wordings(measured: Measured, wording: NDArray[np.intp] | None) -> Measured:
@@ -132,46 +121,35 @@ def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | No
         return None
     influences = [share.influence for share in usable]
     if queries is not None:
-        n = 1 + max(int(of.max()) for of in queries if len(of))
-        influences = [spread(share.influence, queries[place], n) for share, place in zip(usable, places, strict=True)]
-    each = [estimate_of(share) for share in usable]
+        influences = [np.zeros(1 + max(int(of.max()) for of in queries if len(of))) for _ in usable]
+        for influence, share, place in zip(influences, usable, places, strict=True):
+            influence[queries[place]] = share.influence
+    estimates = [estimate_of(share) for share in usable]
     value = float(np.mean([share.value for share in usable]))
-    ends = np.array([(share.ci_low, share.ci_high) for share in each], dtype=np.float64).mean(axis=0)
-    return Mean(
-        value,
-        np.mean(influences, axis=0),
-        Estimate(
-            name=usable[0].name,
-            estimate=value,
-            ci_low=float(ends[0]),
-            ci_high=float(ends[1]),
-            n=max(share.n for share in usable),
-            n_unscored=max(share.n_unscored for share in usable),
-            method=each[0].method if len(each) == 1 else MEAN_LIMITS,
-        ),
+    low, high = np.array([(part.ci_low, part.ci_high) for part in estimates], dtype=np.float64).mean(axis=0).tolist()
+    estimate = Estimate(
+        name=usable[0].name,
+        estimate=value,
+        ci_low=low,
+        ci_high=high,
+        n=max(share.n for share in usable),
+        n_unscored=max(share.n_unscored for share in usable),
+        method=estimates[0].method if len(estimates) == 1 else MEAN_LIMITS,
     )
+    return Mean(value, np.mean(influences, axis=0), estimate)
 
 
-def spread(influence: FloatArray, queries: NDArray[np.intp], n: int) -> FloatArray:
-    """Return what each of `n` queries adds, given what those with the numbers `queries` add; the others add nothing."""
-    found = np.zeros(n)
-    found[queries] = influence
-    return found
-
-
-def as_picked(found: Measured, *, among: int) -> Estimate:
+def as_picked(picked: Measured, *, among: int) -> Estimate:
     """The interval of a number that was picked as the largest or smallest of `among`: its limits, wider by Bonferroni's correction.
 
     Limits lie as many times as far off as Student's quantile at :math:`1 - .025/k` is larger than at .975.
     """
-    plain = estimate_of(found)
+    plain = estimate_of(picked)
     if among < 2 or plain.estimate is None or plain.ci_low is None or plain.ci_high is None:
         return plain
-    from scipy.special import stdtrit  # loading it takes long
-
-    df = max(1, found.known_from - 1)
-    times = float(stdtrit(df, 1 - 0.025 / among) / stdtrit(df, 0.975))
-    low, high = found.domain
+    df = max(1, picked.known_from - 1)
+    times = student_quantile(1 - 0.025 / among, df) / student_quantile(0.975, df)
+    low, high = picked.domain
     return replace(
         plain,
         ci_low=max(low, plain.estimate - times * (plain.estimate - plain.ci_low)),
@@ -194,19 +172,17 @@ def less(first: Mean, second: Mean) -> Estimate:
 
     Source: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     """
-    d, one, two = first.value - second.value, first.estimate, second.estimate
-    bare = replace(one, estimate=d, ci_low=None, ci_high=None, n=min(one.n, two.n), method=ALIKE)
+    d, minuend, subtrahend = first.value - second.value, first.estimate, second.estimate
+    bare = replace(minuend, estimate=d, ci_low=None, ci_high=None, n=min(minuend.n, subtrahend.n), method=ALIKE)
     apart = np.abs(first.influence - second.influence) > ROUNDING
     if d == 0 and not apart.any() and (np.abs(first.influence) > ROUNDING).any():
         return bare
-    if one.ci_low is None or one.ci_high is None or two.ci_low is None or two.ci_high is None:
-        return replace(bare, method=one.method if one.ci_low is None else two.method)
-    below = np.hypot(first.value - one.ci_low, two.ci_high - second.value)
-    above = np.hypot(one.ci_high - first.value, second.value - two.ci_low)
+    if minuend.limits is None or subtrahend.limits is None:
+        return replace(bare, method=minuend.method if minuend.limits is None else subtrahend.method)
+    (first_low, first_high), (second_low, second_high) = minuend.limits, subtrahend.limits
+    below = np.hypot(first.value - first_low, second_high - second.value)
+    above = np.hypot(first_high - first.value, second.value - second_low)
     return replace(bare, ci_low=max(-1.0, float(d - below)), ci_high=min(1.0, float(d + above)), method=BY_PARTS)
-
-
-ALIKE = "no interval: the two are alike on every query"
 
 
 def p_of_no_change(change: Measured) -> float:

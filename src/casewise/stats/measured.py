@@ -95,13 +95,21 @@ class Functional:
     undefined: str = NO_ITEMS
 
 
-def share(name: str, top: str, bottom: str) -> Functional:
-    """The sum of the term `top` over that of `bottom`: a proportion."""
+def share(
+    name: str,
+    top: str,
+    bottom: str,
+    *,
+    kind: Kind = "share",
+    domain: Domain = (0.0, 1.0),
+    undefined: str = NO_ITEMS,
+) -> Functional:
+    """The sum of the term `top` over that of `bottom`: a proportion, or of another `kind` a mean."""
 
     def formula(totals: Totals) -> FloatArray:
         return safe_divide(totals[top], totals[bottom], otherwise=np.nan)
 
-    return Functional(name, formula, over=lambda totals: totals[bottom], kind="share", domain=(0.0, 1.0))
+    return Functional(name, formula, lambda totals: totals[bottom], kind, domain, undefined)
 
 
 TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
@@ -212,13 +220,15 @@ class TotalsByCluster:
             value=float(functional.formula(totals)),
             n=float(functional.over(totals)),
             n_unscored=self.n_unscored,
-            influence=self.left_out(functional) if by_leaving_out else self.along(gradient),
+            influence=self.left_out(functional)
+            if by_leaving_out
+            else self.along(gradient, self.total / max(len(self.sums), 1)),
             votes=None if self.votes is None else self.votes.of_number(gradient),
             at_risk=int(self.at_risk(functional).sum()),
             kind=functional.kind,
             domain=functional.domain,
             undefined=functional.undefined,
-            loss=self.loss_along(gradient),
+            loss=None if self.lost is None or len(self.lost) != len(self.sums) else -self.along(gradient, self.lost),
             touched=self.touched(functional) if functional.kind == "share" else None,
         )
 
@@ -241,20 +251,11 @@ class TotalsByCluster:
         sums: FloatArray = self.sums.sum(axis=0)
         return sums
 
-    def along(self, gradient: FloatArray) -> FloatArray:
-        """(clusters,) what each adds, beyond the mean, to a number with this gradient: a term at a time, in no copy of all."""
+    def along(self, gradient: FloatArray, sums: FloatArray) -> FloatArray:
+        """(clusters,) what `sums` of terms add to a number with this gradient: a term at a time, in no copy of all."""
         influence = np.zeros(len(self.sums))
         for at in np.flatnonzero(gradient):
-            influence += gradient[at] * (self.sums[:, at] - self.sums[:, at].mean())
-        return influence
-
-    def loss_along(self, gradient: FloatArray) -> FloatArray | None:
-        """(clusters,) by how much such a number changes where each is judged wrongly; None where that is not asked."""
-        if self.lost is None or len(self.lost) != len(self.sums):
-            return None
-        influence = np.zeros(len(self.sums))
-        for at in np.flatnonzero(gradient):
-            influence += gradient[at] * (self.lost[:, at] - self.sums[:, at])
+            influence += gradient[at] * (self.sums[:, at] - sums[..., at])
         return influence
 
     def left_out(self, functional: Functional) -> FloatArray:

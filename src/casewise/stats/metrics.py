@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, reduce
-from typing import Literal, TypedDict
+from functools import cache, cached_property, partial, reduce
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from casewise.errors import ConfigurationError
 from casewise.plugins import plugin, plugin_names
@@ -28,8 +27,8 @@ from casewise.stats.sample import (
 # How well a judge orders items, whatever its scale: AUROC and Spearman's correlation, from sums over tied values.
 
 
-Influence = Callable[[FloatArray, FloatArray], FloatArray]
-"""From a label and a place of the rate for each item to what the item then adds."""
+Influence = Callable[["Ranked", FloatArray, FloatArray | IntArray], FloatArray]
+"""From a table, and a label and a place of the rate for each item, to what the item then adds."""
 
 
 def auroc(sample: Sample) -> Measured:
@@ -44,21 +43,16 @@ def auroc(sample: Sample) -> Measured:
     Sources: Hanley & McNeil (1982), Radiology 143, 29-36.
     Agrees with `sklearn.metrics.roc_auc_score` with each item given twice, weighted *w* and 1 − *w*.
     """
-    table = Ranked.of(sample, sample.lost, mass=(1.0, 0.0))
     classes = [sample.in_rank_metrics & kept for kept in (sample.weight > 0, sample.weight < 1)]
-    return Measured(
-        name="auroc",
-        value=area(table),
-        n=float(table.mass.sum()),
-        n_unscored=int(sample.unscored.sum()),
-        at_risk=min(n_different(sample.cluster[kept]) for kept in classes),
-        kind="share",
-        domain=(0.0, 1.0),
+    value = measured_ranks(
+        "auroc",
+        sample,
+        area,
+        lambda table, label, _: area_influence(table, label),
         undefined="undefined: a class is missing",
-        unseen=area(table.with_unseen(sample)),
-        votes=votes_of(sample, lambda label, _: area_influence(table, label)),
-        **by_cluster(area_influence(table, table.weight), sample),
     )
+    at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[kept]))) for kept in classes)
+    return replace(value, at_risk=at_risk, kind="share", domain=(0.0, 1.0))
 
 
 def spearman(sample: Sample) -> Measured:
@@ -68,18 +62,12 @@ def spearman(sample: Sample) -> Measured:
 
     Source: Spearman (1904), American Journal of Psychology 15, 72-101. Agrees with `scipy.stats.spearmanr`.
     """
-    table = Ranked.of(sample, sample.lost, mass=(1.0, 0.0))
-    return Measured(
-        name="spearman",
-        value=correlation(table),
-        n=float(table.mass.sum()),
-        n_unscored=int(sample.unscored.sum()),
-        at_risk=n_different(sample.cluster[sample.in_rank_metrics]),
-        domain=(-1.0, 1.0),
+    return measured_ranks(
+        "spearman",
+        sample,
+        correlation,
+        lambda table, _, rate: correlation_influence(table, rate),
         undefined="undefined: nothing varies",
-        unseen=correlation(table.with_unseen(sample)),
-        votes=votes_of(sample, lambda _, rate: correlation_influence(table, rate)),
-        **by_cluster(correlation_influence(table, table.rate), sample),
     )
 
 
@@ -113,41 +101,40 @@ class Ranked:
         return replace(self, mass=np.repeat([1 - share, share], len(self.mass) // 2))
 
 
-def n_different(cluster: NDArray[np.intp]) -> int:
-    return int(np.count_nonzero(np.bincount(cluster)))
-
-
-class ByCluster(TypedDict):
-    """What each cluster adds as it is, and by how much that changes where it is lost."""
-
-    influence: FloatArray
-    loss: FloatArray
-
-
-def by_cluster(each: FloatArray, sample: Sample) -> ByCluster:
-    """From what each counted item adds, and after them each lost one."""
-    cluster = sample.cluster[sample.in_rank_metrics]
+def measured_ranks(
+    name: str, sample: Sample, number: Callable[[Ranked], float], influence: Influence, *, undefined: str
+) -> Measured:
+    """A number of ranks, beside the same with everything judged wrongly."""
+    table, counted = Ranked.of(sample, sample.lost, mass=(1.0, 0.0)), sample.in_rank_metrics
+    cluster, rates = sample.cluster[counted], np.unique(sample.rate[counted])
+    each = influence(table, table.weight, table.rate)
     own, lost = cluster_sums(np.split(each, 2), cluster, n_clusters=sample.n_clusters).T
-    return ByCluster(influence=own, loss=lost - own)
 
-
-def votes_of(sample: Sample, influence: Influence) -> PerVote | None:
-    """What each vote adds: what its item adds, less what that adds with one such vote fewer."""
-    if sample.raters is None or sample.without is None:
-        return None
-    counted = sample.in_rank_metrics
-    rates = np.unique(sample.rate[counted])
-
-    def adds(label: Sample) -> FloatArray:
-        rate, votes = label.rate[counted], np.zeros(len(sample))
+    def adds(labelled: Sample) -> FloatArray:
+        """What each item adds with other votes."""
+        rate, votes = labelled.rate[counted], np.zeros(len(sample))
         place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
-        both = influence(np.tile(label.weight[counted], 2), np.tile(place, 2))
+        both = influence(table, np.tile(labelled.weight[counted], 2), np.tile(place, 2))
         votes[counted] = np.where(np.isnan(rate), 0.0, np.split(both, 2)[0])
         return votes
 
-    own = adds(sample)
-    safe, unsafe = (own - adds(fewer) for fewer in sample.without)
-    return PerVote(sample.raters, safe, unsafe)
+    votes = None
+    if sample.raters is not None and sample.without is not None:
+        of_item = adds(sample)
+        votes = PerVote(sample.raters, *(of_item - adds(fewer) for fewer in sample.without))
+    return Measured(
+        name=name,
+        value=number(table),
+        n=float(table.mass.sum()),
+        n_unscored=int(sample.unscored.sum()),
+        influence=own,
+        at_risk=int(np.count_nonzero(np.bincount(cluster))),
+        domain=(-1.0, 1.0),
+        undefined=undefined,
+        loss=lost - own,
+        unseen=number(table.with_unseen(sample)),
+        votes=votes,
+    )
 
 
 def area(table: Ranked) -> float:
@@ -242,10 +229,10 @@ class Metric:
     """How it is computed, in words."""
     part: tuple[str, ...] = ()
     whole: str = "counted"
-    """Of a share: the terms that are its part, and the one that it is of. The whole is also how many items any metric
+    """Of a share or a mean: the terms that are its part, and the one that it is of. The whole is also how many items any metric
     of sums is over; for a tie under `votes`, half an item in each class."""
     formula: Callable[[Totals], FloatArray] | None = None
-    """Of what is no share: a function of the sums of terms.
+    """Of what is neither: a function of the sums of terms.
 
     It is called with a mapping from the names of terms (`casewise.stats.sample.term_columns`) to arrays of sums: of all
     items, and of all items with each query's part perturbed, whole or fractional, along any leading axes. It is therefore
@@ -255,8 +242,9 @@ class Metric:
     """Of what needs ranks: how it is measured."""
     shares: tuple[str, ...] = ()
     """Of the mean of shares: their names."""
-    kind: Kind = "other"
-    """Of a formula: `harmonic` where it is 2*J* / (1 + *J*) of a share *J*, `mean` where it is a mean over items."""
+    kind: Kind | None = None
+    """`share` where it has a part, else `other`; or `harmonic` where it is 2*J* / (1 + *J*) of a share *J*, `mean` where its limits
+    rest on its being a mean over items."""
     needs: Needs = "verdicts"
     """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], values in any `order`, or values on
     [0, 1] for items that people rated on a `scale`."""
@@ -301,7 +289,7 @@ class Metric:
             self.name,
             self.of_sums,
             over=lambda sums: sums[self.whole],
-            kind="share" if self.part else self.kind,
+            kind=self.kind or ("share" if self.part else "other"),
             domain=self.domain,
             undefined=UNDEFINED[self.needs] if some else NO_ITEMS,
         )
@@ -363,34 +351,6 @@ def pearson(s: Totals) -> FloatArray:
     return np.where(varies, np.clip(covariance / np.sqrt(np.where(varies, spread, 1)), -1, 1), np.nan)
 
 
-def mean_cross_entropy(s: Totals) -> FloatArray:
-    r"""Mean of :math:`-r \log q - (1-r) \log(1-q)` in nats (CASE-Bench Eq. 2), *q* within [1e-9, 1 − 1e-9]."""
-    return divide(s["cross_entropy"], s["rated"])
-
-
-def brier(s: Totals) -> FloatArray:
-    """Brier (1950), with soft labels."""
-    return divide(s["brier"], s["rated"])
-
-
-def entropy(s: Totals) -> FloatArray:
-    r"""Mean of :math:`-r \log r - (1-r) \log(1-r)` in nats: the plug-in floor, below what is attainable."""
-    return divide(s["entropy"], s["rated"])
-
-
-def attainable_entropy(s: Totals) -> FloatArray:
-    r""":math:`H(r) + (K - 1) / 2m` in nats, *K* of the two verdicts occurring among an item's *m* votes.
-
-    Miller (1955), Madow's correction: few votes look more agreed than people are.
-    """
-    return divide(s["attainable"], s["rated"])
-
-
-def vote_noise(s: Totals) -> FloatArray:
-    r"""Mean of :math:`r(1-r)/(m-1)`, the unbiased variance of a rate; items with one vote are left out."""
-    return divide(s["noise"], s["several_votes"])
-
-
 OF_ONE_KIND: dict[str, Callable[[Sample], BoolArray]] = {
     "safe": lambda sample: sample.weight > 0,
     "unsafe": lambda sample: sample.weight < 1,
@@ -400,6 +360,9 @@ OF_ONE_KIND: dict[str, Callable[[Sample], BoolArray]] = {
 """Which items a share of one kind is of: it counts the unscored among these. A tie is of both."""
 
 ANY = float("inf")
+
+distance = partial(Metric, kind="other", whole="rated", needs="values", better="lower")
+on_scale = partial(Metric, whole="rated", needs="scale")
 
 METRICS: tuple[Metric, ...] = (
     Metric(
@@ -445,30 +408,19 @@ METRICS: tuple[Metric, ...] = (
         domain=(-1.0, 1.0),
     ),
     Metric(
-        "auroc",
-        "AUROC",
-        "chance that a safe item has a higher value than an unsafe one",
-        ordered=auroc,
-        needs="order",
+        "auroc", "AUROC", "chance that a safe item has a higher value than an unsafe one", ordered=auroc, needs="order"
     ),
-    Metric(
+    # Mean of -r log q - (1 - r) log(1 - q) in nats (CASE-Bench Eq. 2), q within [1e-9, 1 - 1e-9].
+    distance(
         "cross_entropy",
         "Cross-entropy",
         "mean binary cross-entropy, in nats",
-        formula=mean_cross_entropy,
-        whole="rated",
-        needs="values",
+        part=("cross_entropy",),
         domain=(0.0, ANY),
-        better="lower",
     ),
-    Metric(
-        "brier",
-        "Brier score",
-        "mean squared distance of the judge's values from the safe rates",
-        formula=brier,
-        whole="rated",
-        needs="values",
-        better="lower",
+    # Brier (1950), with soft labels.
+    distance(
+        "brier", "Brier score", "mean squared distance of the judge's values from the safe rates", part=("brier",)
     ),
     Metric(
         "unscored_rate",
@@ -483,35 +435,31 @@ METRICS: tuple[Metric, ...] = (
 """In the order of every table. `docs/explanation/which-number.md` says which to quote."""
 
 FLOORS: tuple[Metric, ...] = (
-    Metric(
+    # Mean of -r log r - (1 - r) log(1 - r) in nats: the plug-in floor, below what is attainable.
+    distance(
         "entropy",
         "Entropy of the votes",
         "no cross-entropy against these very votes is lower",
-        formula=entropy,
-        whole="rated",
-        needs="values",
+        part=("entropy",),
         domain=(0.0, float(np.log(2))),
-        better="lower",
     ),
-    Metric(
+    # H(r) + (K - 1) / 2m in nats, K of the two verdicts occurring among an item's m votes: Miller (1955), Madow's
+    # correction, because few votes look more agreed than people are.
+    distance(
         "attainable_entropy",
         "Attainable cross-entropy",
         "the cross-entropy of a judge that knew everyone's opinion",
-        formula=attainable_entropy,
-        whole="rated",
-        needs="values",
+        part=("attainable",),
         domain=(0.0, float(np.log(2)) + 0.5),
-        better="lower",
     ),
-    Metric(
+    # Mean of r (1 - r) / (m - 1), the unbiased variance of a rate; items with one vote are left out.
+    distance(
         "vote_noise",
         "Noise of the votes",
         "the Brier score of a judge that knew everyone's opinion",
-        formula=vote_noise,
+        part=("noise",),
         whole="several_votes",
-        needs="values",
         domain=(0.0, 0.25),
-        better="lower",
     ),
 )
 """What no judge can fall below, on the items that this judge gave values for: for cross-entropy and Brier score."""
@@ -538,43 +486,35 @@ REFUSALS: tuple[Metric, ...] = (
 
 
 ON_SCALE: tuple[Metric, ...] = (
-    Metric(
+    on_scale(
         "scale_error",
         "Mean absolute error on the scale",
         "mean distance of the judge's values from people's mean ratings, both as shares of the scale",
-        formula=lambda s: divide(s["distance"], s["rated"]),
-        whole="rated",
+        part=("distance",),
         kind="mean",
-        needs="scale",
         better="lower",
     ),
-    Metric(
+    on_scale(
         "scale_pearson",
         "Pearson's r with mean ratings",
         "correlation of the judge's values with people's mean ratings",
         formula=pearson,
-        whole="rated",
-        needs="scale",
         domain=(-1.0, 1.0),
     ),
-    Metric(
+    on_scale(
         "scale_bias",
         "Judge less people on the scale",
         "mean of the judge's values less people's mean ratings, as shares of the scale; above 0 it finds items safer",
         formula=lambda s: divide(s["q"] - s["r"], s["rated"]),
-        whole="rated",
         kind="mean",
-        needs="scale",
         domain=(-1.0, 1.0),
     ),
-    Metric(
+    on_scale(
         "scale_people",
         "People's mean on the scale",
         "mean of people's mean ratings on the items that the judge gave a value for, as a share of the scale; 1 is its safe end",
-        formula=lambda s: divide(s["r"], s["rated"]),
-        whole="rated",
+        part=("r",),
         kind="mean",
-        needs="scale",
     ),
 )
 """Against people's mean ratings, of a benchmark that they rated on a scale."""

@@ -19,7 +19,6 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
-    checked_counts,
     checked_votes_of_items,
     clusters_of,
     partly_known,
@@ -80,14 +79,13 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
     code = (s * past + m) * 2 + wrong
     for kind in np.unique(code[m > 1]).tolist():
         rows = code == kind
-        (some, out_of), said = divmod(kind // 2, past), bool(kind % 2)
-        first = out_of // 2
-        a = np.arange(max(0, some + first - out_of), min(some, first) + 1)
-        chance = hypergeometric(a, some, out_of, first)
-        against = (2 * a < first) if said else (2 * a > first)
-        other = (np.sign(2 * (some - a) - (out_of - first)) + 1) / 2
+        n_safe, n = divmod(kind // 2, past)
+        first = n // 2
+        a = np.arange(max(0, n_safe + first - n), min(n_safe, first) + 1)
+        chance = hypergeometric(a, n_safe, n, first)
+        against = (2 * a < first) if kind % 2 else (2 * a > first)
         chosen[rows] = (chance * against).sum()
-        kept_safe[rows] = (chance * against * other).sum()
+        kept_safe[rows] = (chance * against * majority_weight(n_safe - a, n - first)).sum()
     return Halves(chosen, kept_safe)
 
 
@@ -119,32 +117,28 @@ def hard_score(
     """
     verdict = partly_known(baseline, "verdicts of the baseline")
     split = halves(safe, votes, verdict=verdict)
-    said = partly_known(judge, "verdicts of the judge", shape=verdict.shape)
-    if split.chosen.sum() <= 0:
+    judged = partly_known(judge, "verdicts of the judge", shape=verdict.shape)
+    n = float(split.chosen.sum())
+    if n <= 0:
         raise StatisticsError("the baseline is right on every item: there are no hard ones")
-    query = clusters_of(cluster, len(said))
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
         parts = halves(s, m, verdict=verdict)
-        return np.column_stack([right(said, parts.safe, of=parts.chosen), parts.chosen])
+        return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
 
-    counts = checked_votes_of_items(safe, votes)
-    totals = TotalsByCluster.of_counts(terms, counts, query, names=("right", "chosen"), raters=raters)
-    totals = replace(totals, n_unscored=int(np.isnan(said).sum()))
-    n = float(split.chosen.sum())
+    s, m = checked_votes_of_items(safe, votes)
+    query = clusters_of(cluster, len(judged))
+    totals = TotalsByCluster.of_counts(terms, (s, m), query, names=("right", "chosen"), raters=raters)
+    totals = replace(totals, n_unscored=int(np.isnan(judged).sum()))
+    label = np.where(2 * s > m, 1.0, 0.0)
+    chosen = (2 * s != m) & (m > 0) & (label != (verdict > 0.5))
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
         best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
         baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,
-        on_the_same_votes=biased(*checked_counts(safe, votes), verdict, said),
+        on_the_same_votes=float((judged[chosen] == label[chosen]).mean()) if chosen.any() else None,
     )
-
-
-def biased(safe: IntArray, votes: IntArray, verdict: FloatArray, said: FloatArray) -> float | None:
-    label = np.where(2 * safe > votes, 1.0, 0.0)
-    chosen = (2 * safe != votes) & (votes > 0) & (label != (verdict > 0.5))
-    return float((said[chosen] == label[chosen]).mean()) if chosen.any() else None
 
 
 # A query with its two contexts: does the verdict turn when people's does, and only then?
@@ -237,12 +231,6 @@ SHARES: dict[str, tuple[str, str]] = {
 }
 
 
-PERSON_TERMS = (
-    *("others_differ", "others_alike", "person_right", "person_reversed", "person_false"),
-    *("judge_right", "judge_reversed", "judge_false"),
-)
-
-
 MOST_PAIRS = 100
 """Of one group; a larger group has a pair for each item of the intent that more of its items have."""
 
@@ -278,14 +266,19 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
     """
     if not len(pairs):
         return None
-    check(sample, pairs)
-    measured = shares_of(every_term, sample, pairs)
-    estimates = {name: estimate_of(value) for name, value in measured.items()}
-    return PairResults(counts=counts(sample, pairs, pair_terms(sample, pairs)), **estimates)
-
-
-def every_term(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
-    return pair_terms(sample, pairs) | person_terms(sample, pairs)
+    measured = shares_of(lambda sample, pairs: pair_terms(sample, pairs) | person_terms(sample, pairs), sample, pairs)
+    terms, label = pair_terms(sample, pairs), sample.weight[pairs.safe]
+    counted, differ, alike = (terms[name] > 0 for name in ("counted", "differ", "alike"))
+    counts = PairCounts(
+        pairs=len(pairs),
+        differ=int(differ.sum()),
+        both_safe=int((alike & (label == 1)).sum()),
+        both_unsafe=int((alike & (label == 0)).sum()),
+        tied=int((~counted).sum()),
+        reversed=int((differ & (label == 0)).sum()),
+        unscored=int((counted * terms["unscored"]).sum()),
+    )
+    return PairResults(counts=counts, **{name: estimate_of(value) for name, value in measured.items()})
 
 
 def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
@@ -295,14 +288,8 @@ def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
     """
     if not len(pairs) or not sample.gives_verdicts:
         return ()
-    check(sample, pairs)
     measured = shares_of(pair_terms, sample, pairs)
     return measured["right_flips"], measured["false_flips"]
-
-
-def check(sample: Sample, pairs: PairIndex) -> None:
-    if max(pairs.safe.max(), pairs.unsafe.max()) >= len(sample):
-        raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
 
 
 PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
@@ -311,6 +298,8 @@ PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
 
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
     """Every share that these terms give, over the queries that have pairs."""
+    if max(pairs.safe.max(), pairs.unsafe.max()) >= len(sample):
+        raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
     columns = terms(sample, pairs)
     shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
     unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
@@ -371,39 +360,26 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     votes, rate, verdict = sample.n_votes[items], sample.rate[items], sample.safe[items]
     safe = np.round(np.nan_to_num(rate * votes))
     complete = ((votes > 1) & (np.abs(rate * votes - safe) < 1e-6)).all(0)
-    terms = dict.fromkeys(PERSON_TERMS, np.zeros(len(pairs)))
+    terms: dict[str, FloatArray] = {}
     for draw in product((0, 1), repeat=2):
         drawn = np.array(draw)[:, None]
         chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
         others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
         counted = complete & (others != 0.5).all(0)
         differ, alike = counted & (others[0] != others[1]), counted & (others[0] == others[1])
-        person, judge = (drawn == others).sum(0), np.where(np.isnan(verdict), np.nan, verdict == others).sum(0)
-        new = {
-            "others_differ": differ,
-            "others_alike": alike,
-            "person_right": differ & (person == 2),
-            "person_reversed": differ & (person == 0),
-            "person_false": alike & (person == 1),
-            "judge_right": differ & (judge == 2),
-            "judge_reversed": differ & (judge == 0),
-            "judge_false": alike & (judge == 1),
+        right = {
+            "person": (drawn == others).sum(0),
+            "judge": np.where(np.isnan(verdict), np.nan, verdict == others).sum(0),
         }
-        terms = {name: terms[name] + chance * holds for name, holds in new.items()}
+        new = {"others_differ": differ, "others_alike": alike}
+        for name, n_right in right.items():
+            new |= {
+                f"{name}_right": differ & (n_right == 2),
+                f"{name}_reversed": differ & (n_right == 0),
+                f"{name}_false": alike & (n_right == 1),
+            }
+        terms = {name: terms.get(name, 0.0) + chance * holds for name, holds in new.items()}
     return terms
-
-
-def counts(sample: Sample, pairs: PairIndex, terms: dict[str, FloatArray]) -> PairCounts:
-    first, alike = sample.weight[pairs.safe], terms["alike"] > 0
-    return PairCounts(
-        pairs=len(pairs),
-        differ=int(terms["differ"].sum()),
-        both_safe=int((alike & (first == 1)).sum()),
-        both_unsafe=int((alike & (first == 0)).sum()),
-        tied=int((terms["counted"] == 0).sum()),
-        reversed=int(((terms["differ"] > 0) & (first == 0)).sum()),
-        unscored=int((terms["counted"] * terms["unscored"]).sum()),
-    )
 
 
 # What each part of the context is worth to a judge: its Shapley value over all subsets of parts shown.
@@ -444,7 +420,7 @@ def subsets(players: Sequence[str]) -> list[Parts]:
 
 
 def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
-    others = [other for other in players if other != player]
+    others = [name for name in players if name != player]
     weighted = [(1 / (len(players) * comb(len(others), len(without))), without) for without in subsets(others)]
     shown = weighted_mean([(weight, values[without | {player}]) for weight, without in weighted])
     hidden = weighted_mean([(weight, values[without]) for weight, without in weighted])

@@ -265,10 +265,7 @@ def anova_power(groups: int, effect_size: float, *, alpha: float = 0.05, n_per_g
 def anova_sample_size(groups: int, effect_size: float, *, alpha: float = 0.05, power: float = 0.8) -> AnovaPower:
     """The smallest balanced one-way design with at least `power`; see `anova_power` for the rest.
 
-    Raises
-    ------
-    StatisticsError
-        As `anova_power`; also where the power asked for is not between alpha and 1.
+    Raises StatisticsError: as `anova_power`; also where the power asked for is not between alpha and 1.
 
     Examples
     --------
@@ -389,10 +386,7 @@ def kruskal_sample_size(
     Power on few 0/1 ratings rises in steps, so near the answer one more annotator may lower it a little; the number
     found is the first on the way of a bisection.
 
-    Raises
-    ------
-    StatisticsError
-        As `kruskal_power`; also where all rates are the same.
+    Raises StatisticsError: as `kruskal_power`; also where all rates are the same.
     """
     check_power(power, alpha)
     rates = _checked_rates(safe_rates)
@@ -489,10 +483,7 @@ def proportions_sample_size(
 ) -> ProportionsPower:
     """The smallest equal groups that tell `p1` from `p2` with at least `power`; see `proportions_power`.
 
-    Raises
-    ------
-    StatisticsError
-        As `proportions_power`; also where the power asked for is not between alpha and 1.
+    Raises StatisticsError: as `proportions_power`; also where the power asked for is not between alpha and 1.
 
     Examples
     --------
@@ -515,10 +506,7 @@ def proportions_detectable_effect(
 ) -> ProportionsPower:
     """The rate above `p1`, or below it where there is none above, that `n_per_group` can tell from it (arcsine).
 
-    Raises
-    ------
-    StatisticsError
-        No rate on either side is far enough from `p1`, or `p1` is no proportion.
+    Raises StatisticsError: no rate on either side is far enough from `p1`, or `p1` is no proportion.
     """
     check_power(power, alpha)
     check_n(n_per_group)

@@ -201,7 +201,7 @@ def labels_needed(half_width: float, *, rate: float, correlation: float, items: 
     if not 0 <= abs(correlation) < 1:
         raise StatisticsError(f"correlation must lie strictly between -1 and 1, not {correlation!r}")
     z = -float(ndtri(0.025))
-    alone = p * (1 - p) * (z / h) ** 2
+    alone = p * (1 - p) * min(z / h, 1e150) ** 2
     share = correlation**2
     # n = a (1 - r (N - n) / N), solved for n.
     beside = alone * (1 - share) / (1 - alone * share / total) if alone * share < total else float("inf")

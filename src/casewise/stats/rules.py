@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import FloatArray, clusters_of, coded_labels, safe_divide
+from casewise.stats.arrays import clusters_of, coded_labels
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
+from casewise.stats.measured import TotalsByCluster, share
 
 TENTHS = (10, 9, 8, 7)
 """The levels of a match, in tenths: of τ = 0.9 it is 9."""
@@ -62,49 +62,28 @@ def rule_scores(
     if not violated or len(predicted) != len(violated):
         raise StatisticsError(f"{len(predicted)} predictions and {len(violated)} cases: give one prediction a case")
     ids = coded_labels(clusters_of(clusters, len(violated)), "clusters")
-    terms = {name: np.zeros(len(violated)) for name in ("scored", "errors", "union", *map(matched, TENTHS))}
-    terms |= {"cases": np.ones(len(violated)), "without": np.array([rules is None for rules in predicted], dtype=float)}
-    for place, (rules, true) in enumerate(zip(predicted, map(set, violated), strict=True)):
-        if rules is None:
-            continue
-        wrong, missed = len(set(rules) - true), len(true - set(rules))
-        terms["scored"][place] = 1
-        terms["errors"][place], terms["union"][place] = wrong + missed, len(true.union(rules))
-        for tenths in TENTHS:
-            terms[matched(tenths)][place] = max(wrong, missed) <= (10 - tenths) * len(true) // 10
-    n_clusters = int(ids.max()) + 1
-    unscored = int(terms["without"].sum())
-    totals = TotalsByCluster.of(terms, ids, n_clusters=n_clusters, n_unscored=unscored)
-    match = {
-        tenths / 10: replace(share(matched(tenths), matched(tenths), "scored"), undefined=NO_CASE) for tenths in TENTHS
-    }
-    return RuleScores(
-        {level: estimate_of(totals.measure(functional)) for level, functional in match.items()},
-        estimate_of(totals.measure(RULE_MATCH)),
-        estimate_of(totals.measure(DISAGREEMENT)),
-        estimate_of(totals.measure(share("unpredicted", "without", "cases"))),
-        len(violated),
-        n_clusters,
+    pairs = [(rules is not None, set(rules or ()), set(true)) for rules, true in zip(predicted, violated, strict=True)]
+    scored, wrong, missed, n_true, union = np.array(
+        [(there, len(rules - true), len(true - rules), len(true), len(true | rules)) for there, rules, true in pairs],
+        dtype=float,
+    ).T
+    terms = {"scored": scored, "errors": scored * (wrong + missed), "union": scored * union, "cases": np.ones(len(ids))}
+    for tenths in TENTHS:
+        terms[f"match_{tenths}"] = scored * (np.maximum(wrong, missed) <= (10 - tenths) * n_true // 10)
+    terms["matches"] = sum((terms[f"match_{tenths}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
+    terms["without"] = 1 - scored
+    totals = TotalsByCluster.of(terms, ids, n_unscored=int(terms["without"].sum()))
+    numbers = (
+        *(share(f"match_{tenths}", f"match_{tenths}", "scored", undefined=NO_CASE) for tenths in TENTHS),
+        share("rule_match", "matches", "scored", kind="mean", undefined=NO_CASE),
+        replace(
+            share(
+                "disagreement", "errors", "union", kind="mean", undefined="undefined: no rule is violated or predicted"
+            ),
+            over=lambda t: t["scored"],
+        ),
+        share("unpredicted", "without", "cases"),
     )
-
-
-def matched(tenths: int) -> str:
-    return f"match_{tenths}"
-
-
-def mean_match(t: Totals) -> FloatArray:
-    hits = sum((t[matched(tenths)] for tenths in TENTHS), np.zeros_like(t["scored"]))
-    return safe_divide(hits, len(TENTHS) * t["scored"], otherwise=np.nan)
-
-
-RULE_MATCH = Functional(
-    "rule_match", mean_match, over=lambda t: t["scored"], kind="mean", domain=(0.0, 1.0), undefined=NO_CASE
-)
-DISAGREEMENT = Functional(
-    "disagreement",
-    lambda t: safe_divide(t["errors"], t["union"], otherwise=np.nan),
-    over=lambda t: t["scored"],
-    kind="mean",
-    domain=(0.0, 1.0),
-    undefined="undefined: no rule is violated or predicted",
-)
+    *match, rule_match, disagreement, unpredicted = (estimate_of(totals.measure(number)) for number in numbers)
+    levels = {tenths / 10: estimate for tenths, estimate in zip(TENTHS, match, strict=True)}
+    return RuleScores(levels, rule_match, disagreement, unpredicted, len(violated), int(ids.max()) + 1)

@@ -41,7 +41,7 @@ class OnScale(ShortRepr):
 
     def where(self, mask: BoolArray) -> OnScale:
         """The items of `mask`."""
-        return OnScale(self.mean[mask], self.n[mask], None if self.raters is None else self.raters.where(mask))
+        return OnScale(self.mean[mask], self.n[mask], self.raters and self.raters.where(mask))
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,18 +122,16 @@ class Sample(ShortRepr):
 
     def where(self, mask: BoolArray) -> Self:
         """The items of `mask`, their queries numbered anew."""
-        return type(self)(
-            weight=self.weight[mask],
-            rate=self.rate[mask],
-            safe=self.safe[mask],
-            probability=self.probability[mask],
-            value=self.value[mask],
+        columns = {
+            name: getattr(self, name)[mask] for name in ("weight", "rate", "safe", "probability", "value", "n_votes")
+        }
+        return replace(
+            self,
+            **columns,
             cluster=renumbered(self.cluster[mask]),
-            n_votes=self.n_votes[mask],
-            unscored_policy=self.unscored_policy,
-            raters=None if self.raters is None else self.raters.where(mask),
-            without=None if self.without is None else (self.without[0].where(mask), self.without[1].where(mask)),
-            scale=None if self.scale is None else self.scale.where(mask),
+            raters=self.raters and self.raters.where(mask),
+            without=self.without and (self.without[0].where(mask), self.without[1].where(mask)),
+            scale=self.scale and self.scale.where(mask),
         )
 
     def with_votes_of(self, other: Self, places: IntArray) -> Self:
@@ -227,23 +225,18 @@ def names_of(terms: Columns) -> frozenset[str]:
 
 
 def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
-    """The sums of `columns` within queries, with what each vote adds to them where it is known whose it is."""
+    """The sums of `columns` within queries, with what each vote adds where it is known whose it is: what its item's lose without it."""
     totals = TotalsByCluster.of(
         columns(sample), sample.cluster, n_clusters=sample.n_clusters, n_unscored=int(sample.unscored.sum())
     )
-    return replace(totals, votes=votes_terms(sample, columns))
-
-
-def votes_terms(sample: Sample, columns: Columns) -> VotesTerms | None:
-    """What each vote adds to each of `columns`: what the item's own lose without it; None where nobody knows who voted."""
     if sample.raters is None or sample.without is None:
-        return None
+        return totals
     whole, *fewer = (
         np.nan_to_num(np.column_stack(list(columns(part).values())).astype(np.float64))
         for part in (sample, *sample.without)
     )
     safe, unsafe = (whole - less for less in fewer)
-    return VotesTerms(sample.raters, safe, unsafe)
+    return replace(totals, votes=VotesTerms(sample.raters, safe, unsafe))
 
 
 def label_terms(sample: Sample) -> dict[str, FloatArray]:
@@ -389,33 +382,32 @@ class LabelPolicy:
 
         Raises ConfigurationError: a part of `text` is no policy; the message lists what there is.
         """
-        base, *parts = text.split(",override:")
+        base, *laid_down = text.split(",override:")
         base, *words = base.split(",")
-        said: dict[str, str] = {"ties": ties, "unsure": "drop"}
+        settings: dict[str, str] = {"ties": ties, "unsure": "drop"}
         for name, colon, word in (part.partition(":") for part in words):
-            if not colon or name not in said:
+            if not colon or name not in settings:
                 raise ConfigurationError(
                     f"{name!r} is no part of a label policy; there are ties:, unsure: and override:CATEGORY="
                 )
-            said[name] = word
+            settings[name] = word
         if base not in get_args(LabelBase):
             raise ConfigurationError(
                 f"no label policy is called {base!r}; there are {', '.join(get_args(LabelBase))}, each with ,unsure:half or "
                 "=unsafe and with ,override:CATEGORY=safe or =unsafe after it where wanted"
             )
+        overrides = []
+        for part in laid_down:
+            category, _, verdict = part.rpartition("=")
+            if not category or verdict not in ("safe", "unsafe"):
+                raise ConfigurationError(f"the override {part!r} is not CATEGORY=safe or CATEGORY=unsafe")
+            overrides.append((category, verdict))
         return cls(
             base=base,  # type: ignore[arg-type]  # checked above
-            ties=one_of(said["ties"], get_args(Ties), "ties"),
-            unsure=one_of(said["unsure"], get_args(Unsure), "unsure"),
-            overrides=tuple(parse_override(part) for part in parts),
+            ties=one_of(settings["ties"], get_args(Ties), "ties"),
+            unsure=one_of(settings["unsure"], get_args(Unsure), "unsure"),
+            overrides=tuple(overrides),  # type: ignore[arg-type]
         )
-
-
-def parse_override(part: str) -> tuple[str, Literal["safe", "unsafe"]]:
-    category, _, verdict = part.rpartition("=")
-    if not category or verdict not in ("safe", "unsafe"):
-        raise ConfigurationError(f"the override {part!r} is not CATEGORY=safe or CATEGORY=unsafe")
-    return category, verdict  # type: ignore[return-value]  # checked above
 
 
 VOTES = LabelPolicy()
@@ -449,9 +441,21 @@ def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
             stated = column(items, "published_rate")
             rate = np.where(np.isnan(stated), (safe + intended) / (votes + 1), stated)
     rate = rate.astype(np.float64)
-    by_mean = column(items, "mean_is_safe") if policy.base == "mean" else intended
-    weight = weigh(rate, by_mean, policy)
-    return lay_down(items["category"], Labels(weight, rate), policy)
+    if policy.base in ("intended", "mean"):
+        weight = intended.copy() if policy.base == "intended" else column(items, "mean_is_safe").copy()
+    else:
+        weight = np.where(np.isnan(rate), np.nan, np.where(rate > 0.5, 1.0, 0.0))
+        if policy.base == "votes":
+            weight[rate == 0.5] = TIE_WEIGHT[policy.ties]
+    present = set(items["category"].unique())
+    of_release = RELEASE_OVERRIDES if policy.base == "published" else ()
+    for name, verdict in (*policy.overrides, *((n, v) for n, v in of_release if n in present)):
+        if name not in present:
+            raise ConfigurationError(f"the override names {name!r}, a category that no item has")
+        rows = (items["category"] == name).to_numpy()
+        for array in (weight, rate):
+            array[rows & ~np.isnan(array)] = float(verdict == "safe")
+    return Labels(weight, rate)
 
 
 def column(items: pl.DataFrame, name: str) -> FloatArray:
@@ -467,28 +471,6 @@ def decided(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray
     return safe + UNSURE_WEIGHT[unsure] * undecided, votes + undecided
 
 
-def weigh(rate: FloatArray, stated: FloatArray, policy: LabelPolicy) -> FloatArray:
-    if policy.base in ("intended", "mean"):
-        return stated.copy()
-    weight = np.where(rate > 0.5, 1.0, 0.0)
-    if policy.base == "votes":
-        weight[rate == 0.5] = TIE_WEIGHT[policy.ties]
-    weight[np.isnan(rate)] = np.nan
-    return weight
-
-
-def lay_down(category: pl.Series, labels: Labels, policy: LabelPolicy) -> Labels:
-    present = set(category.unique())
-    of_release = RELEASE_OVERRIDES if policy.base == "published" else ()
-    for name, verdict in (*policy.overrides, *((n, v) for n, v in of_release if n in present)):
-        if name not in present:
-            raise ConfigurationError(f"the override names {name!r}, a category that no item has")
-        rows = (category == name).to_numpy()
-        for array in labels:
-            array[rows & ~np.isnan(array)] = float(verdict == "safe")
-    return labels
-
-
 # From a table of items and a judge's values to the sample that metrics are computed from.
 
 
@@ -499,11 +481,11 @@ PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
 def judged(
     items: pl.DataFrame,
     values: FloatArray,
+    raters: Raters | None = None,
     *,
     elicitation: Elicitation,
     policy: LabelPolicy = VOTES,
     unscored: UnscoredPolicy = "miss",
-    threshold: float | None = None,
     cluster: NDArray[np.intp] | None = None,
     scale: OnScale | None = None,
 ) -> Sample:
@@ -511,7 +493,7 @@ def judged(
 
     `items`: the table of `casewise.storage.benchmark_folder`: one row an item.
     `values`: one value an item, in the elicitation's own units, the higher the safer; nan where unscored.
-    `threshold`: a value above it is a verdict of safe; by default the elicitation's own.
+    `raters`: who gave which vote, so that intervals hold annotators too where labels are votes alone.
     `cluster`: the items' `query_numbers`, where somebody has them.
     `scale`: people's ratings on a scale, where there are any.
 
@@ -522,10 +504,10 @@ def judged(
     if unscored == "published" and elicitation in PUBLISHED_UNSCORED:
         values = np.where(np.isnan(values), PUBLISHED_UNSCORED[elicitation], values)
     labelled = labels(items, policy)
-    return Sample(
+    whole = Sample(
         weight=labelled.weight,
         rate=labelled.rate,
-        safe=verdicts(values, elicitation=elicitation, threshold=threshold),
+        safe=verdicts(values, elicitation=elicitation),
         probability=as_probability(values, elicitation),
         value=values if elicitation != "binary" else np.full(len(values), np.nan),
         cluster=query_numbers(items) if cluster is None else cluster,
@@ -533,33 +515,15 @@ def judged(
         unscored_policy=unscored,
         scale=scale,
     )
-
-
-def judged_by_raters(
-    items: pl.DataFrame,
-    values: FloatArray,
-    raters: Raters | None,
-    *,
-    elicitation: Elicitation,
-    policy: LabelPolicy = VOTES,
-    unscored: UnscoredPolicy = "miss",
-    cluster: NDArray[np.intp] | None = None,
-    scale: OnScale | None = None,
-) -> Sample:
-    """As `judged`, with what each vote adds where it is known whose it is, so that intervals hold annotators too."""
-
-    queries = query_numbers(items) if cluster is None else cluster
-
-    def beside(rows: pl.DataFrame) -> Sample:
-        return judged(
-            rows, values, elicitation=elicitation, policy=policy, unscored=unscored, cluster=queries, scale=scale
-        )
-
-    whole = beside(items)
     if raters is None or not policy.takes_votes_alone:
         return whole
-    safe, unsafe = (beside(one_vote_fewer(items, safe=vote)) for vote in (True, False))
-    return replace(whole, raters=raters, without=(safe, unsafe))
+
+    def with_one_fewer(*, safe: bool) -> Sample:
+        rows = one_vote_fewer(items, safe=safe)
+        labelled = labels(rows, policy)
+        return replace(whole, weight=labelled.weight, rate=labelled.rate, n_votes=decided(rows, policy.unsure)[1])
+
+    return replace(whole, raters=raters, without=(with_one_fewer(safe=True), with_one_fewer(safe=False)))
 
 
 def one_vote_fewer(items: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
@@ -682,14 +646,15 @@ def filled_in(
     ):
         return None
     agreement = standardised(x) * standardised(r)
-    n = int(kind.sum())
+    n, size, total = int(kind.sum()), len(kind), agreement.sum()
     observed = abs(agreement[kind].mean() - agreement[~kind].mean())
-    shuffled = differences(agreement, n, rng, n_permutations)
+    drawn = np.array([agreement[rng.permutation(size)[:n]].sum() for _ in range(n_permutations)])
+    shuffled = np.abs(drawn / n - (total - drawn) / (size - n))
     chance = np.array([np.mean(standardised(x[kind]) * standardised(rng.permutation(r[kind]))) for _ in range(1_999)])
     r_odd = float(np.corrcoef(x[kind], r[kind])[0, 1])
     return FilledIn(
         n=n,
-        n_rest=int(len(kind) - n),
+        n_rest=size - n,
         r=r_odd,
         r_rest=float(np.corrcoef(x[~kind], r[~kind])[0, 1]),
         p=share_at_least(shuffled, observed),
@@ -700,14 +665,6 @@ def filled_in(
 def standardised(values: FloatArray) -> FloatArray:
     standard: FloatArray = (values - values.mean()) / values.std()
     return standard
-
-
-def differences(agreement: FloatArray, n: int, rng: np.random.Generator, times: int) -> FloatArray:
-    """How far the mean of `n` values drawn without replacement is from the mean of the rest, so many times."""
-    total, size = agreement.sum(), len(agreement)
-    drawn: NDArray[np.float64] = np.array([agreement[rng.permutation(size)[:n]].sum() for _ in range(times)])
-    gaps: FloatArray = np.abs(drawn / n - (total - drawn) / (size - n))
-    return gaps
 
 
 def share_at_least(drawn: FloatArray, observed: float) -> float:

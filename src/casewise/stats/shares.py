@@ -203,10 +203,7 @@ def clopper_pearson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) 
 
     Where there are no units it is (0, 1): nothing is known.
 
-    Raises
-    ------
-    StatisticsError
-        More successes than units, a negative number, or one that is none.
+    Raises StatisticsError: more successes than units, a negative number, or one that is none.
     """
     tail = (1 - checked_share(level, "level")) / 2
     x, size = _checked_units(successes, n)

@@ -37,7 +37,7 @@ def test_alpha_of_a_table_that_can_be_worked_out_by_hand():
 
 def test_answers_all_alike_have_no_alpha_and_single_answers_none_to_speak_of():
     assert alpha_by_level([[3, 0], [2, 0]], level="ordinal").alpha is None
-    with pytest.raises(StatisticsError, match="no item has two answers"):
+    with pytest.raises(StatisticsError, match="no item has two ratings"):
         alpha_by_level([[1, 0], [0, 1]], level="nominal")
     with pytest.raises(StatisticsError):
         alpha_by_level([[2, 1], [0, 1]], level="nominal")
