@@ -99,7 +99,8 @@ def test_a_ground_is_kept_of_refusals_and_only_where_it_is_one_of_the_list():
 
 
 def test_a_rubric_fills_in_query_and_reply_once():
-    messages = rubric_named("strict").messages(ToGrade("What is {reply}?", "It is {query}."))
+    grader = RubricGrader(LoadedModel(FakeModel("x"), None), rubric_named("strict"))
+    messages = grader.messages(ToGrade("What is {reply}?", "It is {query}."))
 
     assert "What is {reply}?" in messages[0].content
     assert "It is {query}." in messages[0].content

@@ -423,9 +423,7 @@ class RunSummary(RunProgress):
             "output_tokens": self.output_tokens,
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
-            **({"unavailable": self.n_unavailable} if self.n_unavailable else {}),
-            **({"pending": self.n_pending} if self.n_pending else {}),
-            **({"stopped": self.stopped} if self.stopped else {}),
+            **self.unfinished,
         }
 
 

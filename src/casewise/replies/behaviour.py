@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import polars as pl
 from pydantic import ValidationError
@@ -84,17 +84,11 @@ class GradeManifest(AnyManifest):
 
 
 REPLIES: LogKind[ReplyManifest, CollectedReply] = LogKind(
-    "replies",
-    ReplyManifest,
-    CollectedReply,
-    key=("item_id", "arm", "repeat"),
+    "replies", ReplyManifest, CollectedReply, key=("item_id", "arm", "repeat")
 )
 
 GRADES: LogKind[GradeManifest, Grade] = LogKind(
-    "grades",
-    GradeManifest,
-    Grade,
-    key=("item_id", "arm", "repeat", "text_digest"),
+    "grades", GradeManifest, Grade, key=("item_id", "arm", "repeat", "text_digest")
 )
 
 
@@ -112,9 +106,8 @@ def read_grades(folder: Path) -> GradeManifest:
 
 
 def grade_folders(replies: Path) -> tuple[Path, ...]:
-    """Where graders' findings lie that were kept with these replies, by name."""
-    within = replies / GRADES_FOLDER
-    return tuple(sorted(path.parent for path in within.glob(f"*/{RUN}"))) if within.is_dir() else ()
+    """The folders of graders' findings that lie with these replies, by name."""
+    return tuple(sorted(path.parent for path in (replies / GRADES_FOLDER).glob(f"*/{RUN}")))
 
 
 def replies_in(folder: Path) -> list[CollectedReply]:
@@ -135,10 +128,49 @@ def texts_discarded(folder: Path) -> bool:
     return bool(texts) and not any(texts)
 
 
+ReplyPlace = tuple[str, str, int]
+"""Item, arm and repeat of a reply."""
+
+
 def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
-    """What one grader found that counts, by item, arm, repeat and the digest of the reply's text."""
+    """The grades of one grader that count, by item, arm, repeat and the digest of the reply's text."""
     grades = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
     return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in grades}
+
+
+@dataclass(frozen=True)
+class GraderRun:
+    """What one grader found of the replies in a folder."""
+
+    folder: Path
+    manifest: GradeManifest
+    grades: dict[tuple[str, str, int, str], Grade]
+
+    def grade_of(self, reply: CollectedReply) -> Grade | None:
+        """The grade of a reply, if it has one."""
+        return self.grades.get((reply.item_id, reply.arm, reply.repeat, str(reply.text_digest)))
+
+
+@dataclass(frozen=True)
+class GraderRuns:
+    """The graders that graded any of the replies in a folder (all, where no reply has words), and the names of the others."""
+
+    useful: list[GraderRun]
+    idle: list[str]
+
+    @classmethod
+    def of(cls, folder: Path, replies: Sequence[CollectedReply]) -> Self:
+        """Read what graders found in a folder."""
+        runs = [GraderRun(path, read_grades(path), grades_in(path)) for path in grade_folders(folder)]
+        wordless = not any(reply.has_words for reply in replies)
+        useful = {run.folder for run in runs if wordless or any(not grade.ungraded for grade in run.grades.values())}
+        idle = [run.manifest.grader_name for run in runs if run.folder not in useful]
+        return cls([run for run in runs if run.folder in useful], idle)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence about each grader that is left out."""
+        return tuple(f"{name} graded none of these replies, so it is not shown." for name in self.idle)
 
 
 # What a chatbot does, in the shape in which judges' verdicts come: answering is "safe", refusing is "unsafe".
@@ -232,48 +264,28 @@ def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
     Raises DataError: the folder holds no replies, or nobody has graded any of them.
     """
     manifest, replies = read_replies(folder), replies_in(folder)
-    grades_by_folder = {where: grades_in(where) for where in grade_folders(folder)}
-    graded = graded_by(replies, grades_by_folder)
-    idle = [read_grades(where).grader_name for where in grades_by_folder if where not in graded]
-    if not graded:
-        tried = f" ({', '.join(idle)} graded none)" if idle else ""
+    graders = GraderRuns.of(folder, replies)
+    if not graders.useful:
+        tried = f" ({', '.join(graders.idle)} graded none)" if graders.idle else ""
         raise DataError(
             folder,
             None,
             f"holds replies that nobody has graded{tried}; casewise replies grade {folder} --grader rubric:MODEL",
         )
-    manifests = [read_grades(where) for where in graded]
-    named = Counter(grade_manifest.grader_name for grade_manifest in manifests)
-    texts: dict[
-        tuple[str, str], str
-    ] = {}  # kept now: reading all lines once more for a few exhibits takes as long as the rest
+    names = Counter(run.manifest.grader_name for run in graders.useful)
+    texts: dict[tuple[str, str], str] = {}  # kept: reading all lines again for a few exhibits takes as long as the rest
     for reply in replies:
         if text := reply.text or reply.refusal:
             texts.setdefault((reply.arm, reply.item_id), text)
     behaviours = []
-    for where, grade_manifest in zip(graded, manifests, strict=True):
-        name = grade_manifest.grader_name if named[grade_manifest.grader_name] == 1 else grade_manifest.identity.grader
-        rows = pl.DataFrame([row_of(reply, grades_by_folder[where]) for reply in replies], schema=COLUMNS)
-        open_ = [open_reply for open_reply, why in zip(replies, rows["reason"], strict=True) if why == NOT_GRADED]
-        notes = (*run_notes(folder), *run_notes(where), *missing(open_, len(rows), name), *map(left_out, idle))
-        behaviours.append(Behaviour(folder, manifest, name, grade_manifest.identity.grader, rows, notes, texts))
+    for run in graders.useful:
+        name, ident = run.manifest.grader_name, run.manifest.identity.grader
+        name = name if names[name] == 1 else ident
+        rows = pl.DataFrame([row_of(reply, run.grade_of(reply)) for reply in replies], schema=COLUMNS)
+        open_ = [reply for reply, reason in zip(replies, rows["reason"], strict=True) if reason == NOT_GRADED]
+        notes = (*run_notes(folder), *run_notes(run.folder), *ungraded_notes(open_, len(rows), name), *graders.notes)
+        behaviours.append(Behaviour(folder, manifest, name, ident, rows, notes, texts))
     return tuple(behaviours)
-
-
-def graded_by(
-    replies: Sequence[CollectedReply], grades_by_folder: Mapping[Path, Mapping[Any, Grade]]
-) -> tuple[Path, ...]:
-    """The graders that graded any of the replies; all of them where none of the replies has words."""
-    if not any(reply.has_words for reply in replies):
-        return tuple(grades_by_folder)
-    return tuple(
-        where for where, grades in grades_by_folder.items() if any(grade.ungraded is None for grade in grades.values())
-    )
-
-
-def left_out(grader: str) -> str:
-    """What is said of a grader that `graded_by` does not name."""
-    return f"{grader} graded none of these replies, so it is not shown."
 
 
 COLUMNS = {
@@ -296,8 +308,7 @@ REFUSED_BY_DEFENCE = "refused by a defence"
 """The detail of a request that never came to the chatbot."""
 
 
-def row_of(reply: CollectedReply, grades: dict[tuple[str, str, int, str], Grade]) -> dict[str, object]:
-    grade = grades.get((reply.item_id, reply.arm, reply.repeat, str(reply.text_digest)))
+def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
     does, reason = what_it_does(reply, grade)
     return {
         "item_id": reply.item_id,
@@ -331,31 +342,30 @@ def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str 
     return grade.outcome, None
 
 
-def missing(ungraded: Sequence[CollectedReply], of: int, grader: str) -> Iterator[str]:
-    """What is said of replies without a grade: those with a text can be graded still."""
+def ungraded_notes(ungraded: Sequence[CollectedReply], total: int, grader: str) -> Iterator[str]:
+    """Sentences about replies without a grade: those with a text can still be graded."""
     gone = sum(reply.text is None for reply in ungraded)
-    for n, then in (
-        (len(ungraded) - gone, "; grade again to finish them."),
-        (gone, ", whose texts were discarded."),
-    ):
+    for n, end in ((len(ungraded) - gone, "; grade again to finish them."), (gone, ", whose texts were discarded.")):
         if n:
-            yield f"{grader} has not graded {n:,} of {of:,} replies{then}"
+            yield f"{grader} has not graded {n:,} of {total:,} replies{end}"
 
 
 # Replies and their grades as one table, to JSON Lines or Parquet and back: a row a reply and grader.
 
 
 OF_REPLY = {
-    "item_id": pl.String(),
-    "arm": pl.String(),
+    name: pl.String()
+    for name in ("item_id", "arm", "repeat", "text", "unanswered", "detail", "refusal", "text_digest", "finish_reason")
+} | {
     "repeat": pl.Int32(),
-    **dict.fromkeys(("text", "unanswered", "detail", "refusal", "text_digest", "finish_reason"), pl.String()),
     "model_version": pl.String(),
     "input_tokens": pl.Int64(),
     "output_tokens": pl.Int64(),
     "cost_usd": pl.Float64(),
 }
-OF_GRADE = dict.fromkeys(("grader", "grader_id", "outcome", "ungraded", "ground", "grader_said"), pl.String())
+GRADE_FIELDS = {"outcome": "outcome", "ungraded": "ungraded", "ground": "ground", "grader_said": "raw_reply"}
+"""Columns of a grade, and the fields that they hold."""
+OF_GRADE = dict.fromkeys(("grader", "grader_id", *GRADE_FIELDS), pl.String())
 WORDS = ("text", "refusal", "detail", "grader_said")
 """Columns that hold what was written, which stays where it is unless it is asked for."""
 
@@ -369,52 +379,37 @@ class ExportedReplies:
     """Which graders were left out, since they graded none of the replies."""
 
 
-def replies_table(folder: Path, *, with_replies: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """A row a reply and grader that graded any, of several attempts the last, a grader's columns null where none did; and
-    which graders are left out.
-
-    Raises DataError: the folder holds no replies.
-    """
-    replies, graders = replies_in(folder), {where: grades_in(where) for where in grade_folders(folder)}
-    graded = graded_by(replies, graders)
-    graded_runs = [(read_grades(where), graders[where]) for where in graded]
-    rows = []
-    for reply in replies:
-        values = {name: getattr(reply, name) for name in OF_REPLY}
-        key = (reply.item_id, reply.arm, reply.repeat, str(reply.text_digest))
-        rows += [values | of_grade(manifest, grades.get(key)) for manifest, grades in graded_runs] or [values]
-    frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
-    notes = tuple(left_out(read_grades(where).grader_name) for where in graders if where not in graded)
-    return frame if with_replies else frame.drop(WORDS), notes
-
-
-def of_grade(manifest: GradeManifest, grade: Grade | None) -> dict[str, Any]:
-    named = {"grader": manifest.grader_name, "grader_id": manifest.identity.grader}
-    if grade is None:
-        return named
-    values = {name: getattr(grade, name) for name in ("outcome", "ungraded", "ground")}
-    return {**named, **values, "grader_said": grade.raw_reply}
-
-
 def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> ExportedReplies:
-    """Write the table to a `.jsonl` or `.parquet` file that only its owner may read.
+    """Write a row for each reply and grader that graded any to a `.jsonl` or `.parquet` file that only its owner may read.
 
-    Raises ConfigurationError: the file is there already, or has another ending.
+    Of several attempts the last one counts; without a grader its columns are null.
+
+    Raises ConfigurationError: the file is there already, or has another ending. DataError: the folder holds no replies.
     """
     if to.suffix not in (".jsonl", ".parquet"):
         raise ConfigurationError(f"{to} ends in {to.suffix!r}; use .jsonl or .parquet")
     if to.exists():
         raise ConfigurationError(f"{to} already exists; name another file")
-    frame, notes = replies_table(folder, with_replies=with_replies)
+    replies = replies_in(folder)
+    graders, rows = GraderRuns.of(folder, replies), []
+    for reply in replies:
+        values = {name: getattr(reply, name) for name in OF_REPLY}
+        for run in graders.useful or (None,):
+            grade = run.grade_of(reply) if run else None
+            grader = {"grader": run.manifest.grader_name, "grader_id": run.manifest.identity.grader} if run else {}
+            graded = {name: getattr(grade, field) for name, field in GRADE_FIELDS.items()} if grade else {}
+            rows.append(values | grader | graded)
+    frame = pl.DataFrame(rows, schema={**OF_REPLY, **OF_GRADE}, infer_schema_length=None)
     with replacing(to, private=True) as file:
-        (frame.write_ndjson if to.suffix == ".jsonl" else frame.write_parquet)(file)
-    return ExportedReplies(len(frame), notes)
+        table = frame if with_replies else frame.drop(WORDS)
+        (table.write_ndjson if to.suffix == ".jsonl" else table.write_parquet)(file)
+    return ExportedReplies(len(frame), graders.notes)
 
 
 def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, source: str) -> int:
     """Make a folder of replies, and of their grades, from a table with `item_id` and `text`; how many replies.
 
-    Columns are those of `replies_table`; `arm` is the whole context and `repeat` 0 where they are not given.
+    Columns are those of `export_replies`; `arm` is the whole context and `repeat` 0 where they are not given.
 
     Raises DataError: the file cannot be read, an item is not the benchmark's, or a row is no reply; the message says
     which. RunConflict: there is a run at `out` already.
@@ -432,34 +427,35 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
         synthetic=benchmark.about.synthetic,
         created=datetime.now(UTC),
     )
-    replies = {(imported.item_id, imported.arm, imported.repeat): imported for _, imported in rows}
-    with RunFolder.hold(out, manifest, REPLIES, private=True) as held:
+    replies = {(reply.item_id, reply.arm, reply.repeat): reply for _, reply in rows}
+    with RunFolder.hold(out, manifest, REPLIES, private=True) as run:
         for reply in replies.values():
-            held.add(reply)
+            run.add(reply)
     by_grader: dict[tuple[str, str], list[Grade]] = {}
     for row, reply in rows:
         if row.get("grader") and reply.text_digest and (row.get("outcome") or row.get("ungraded")):
-            name = str(row["grader"])
-            by_grader.setdefault((name, str(row.get("grader_id") or name)), []).append(grade_in(row, reply))
-    for place, ((name, ident), grades) in enumerate(by_grader.items()):
+            name, fields = str(row["grader"]), {field: row.get(column) for column, field in GRADE_FIELDS.items()}
+            key = {name: getattr(reply, name) for name in GRADES.key}
+            given = {field: value for field, value in fields.items() if value is not None}
+            grade = Grade.model_validate({**key, **given, "at": now()})
+            by_grader.setdefault((name, str(row.get("grader_id") or name)), []).append(grade)
+    for number, ((name, ident), grades) in enumerate(by_grader.items()):
         whose = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})
-        grade_manifest = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
-        with RunFolder.hold(
-            out / GRADES_FOLDER / f"imported-{place}", grade_manifest, GRADES, private=True
-        ) as held_grades:
+        about = GradeManifest(identity=whose, grader_name=name, created=datetime.now(UTC))
+        with RunFolder.hold(out / GRADES_FOLDER / f"imported-{number}", about, GRADES, private=True) as grade_run:
             for grade in grades:
-                held_grades.add(grade)
+                grade_run.add(grade)
     return len(replies)
 
 
 def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], CollectedReply]]:
     try:
-        read = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file, infer_schema_length=None)
+        table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(file, None, f"cannot be read as a table of replies: {error}") from error
-    if missing := [name for name in ("item_id", "text") if name not in read.columns]:
-        raise DataError(file, None, f"has no column {missing[0]!r}; it has {', '.join(read.columns)}")
-    for line, row in enumerate(read.to_dicts(), 1):
+    if missing := [name for name in ("item_id", "text") if name not in table.columns]:
+        raise DataError(file, None, f"has no column {missing[0]!r}; it has {', '.join(table.columns)}")
+    for line, row in enumerate(table.to_dicts(), 1):
         if row["item_id"] not in benchmark.item:
             raise DataError(file, line, f"item {row['item_id']!r} is not one of {benchmark.name}")
         values = {name: row[name] for name in OF_REPLY if row.get(name) is not None}
@@ -469,18 +465,3 @@ def rows_in(file: Path, benchmark: Benchmark) -> Iterator[tuple[dict[str, Any], 
             yield row, CollectedReply.model_validate({"arm": "full", "at": now(), **values, **digests})
         except ValidationError as error:
             raise DataError(file, line, what_is_wrong(error)) from error
-
-
-def grade_in(row: dict[str, Any], reply: CollectedReply) -> Grade:
-    values = {name: row.get(name) for name in ("outcome", "ungraded", "ground")}
-    return Grade.model_validate(
-        {
-            "item_id": reply.item_id,
-            "arm": reply.arm,
-            "repeat": reply.repeat,
-            "text_digest": reply.text_digest,
-            **{name: value for name, value in values.items() if value is not None},
-            "at": now(),
-            "raw_reply": row.get("grader_said"),
-        }
-    )

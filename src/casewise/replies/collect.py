@@ -55,26 +55,20 @@ def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     """A grade where one is asked for, else a reply; the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
     match = ASKED_TO_GRADE.search(prompt)
-    text = grade_of(match[1]) if match else reply_to(prompt)
+    if match:
+        outcome = {ANSWERS: "answers", PARTLY: "partly", REFUSES: "refuses"}.get(match[1].strip(), "answers")
+        text = json.dumps({"outcome": outcome, "ground": "none", "explanation": "A rehearsal, not a grade."})
+    else:
+        share = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=4).digest(), "big") / 2**32
+        text = ANSWERS if share < 0.5 else PARTLY if share < 0.65 else REFUSES
     return Reply(text, "stop", usage=Usage(len(prompt) // 4, len(text) // 4))
-
-
-def reply_to(prompt: str) -> str:
-    share = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=4).digest(), "big") / 2**32
-    return ANSWERS if share < 0.5 else PARTLY if share < 0.65 else REFUSES
-
-
-def grade_of(reply: str) -> str:
-    outcome = {ANSWERS: "answers", PARTLY: "partly", REFUSES: "refuses"}.get(reply.strip(), "answers")
-    return json.dumps({"outcome": outcome, "ground": "none", "explanation": "A rehearsal, not a grade."})
 
 
 REHEARSED: Mapping[str, Answering] = {"fake/rehearsal": rehearsed}
 """Models that `fake/NAME` names, where replies are collected or graded."""
 
 
-# Collecting a chatbot's replies: each query sent as a user would send it, with the context as its deployer knows
-# it.
+# Each query is sent as a user would send it, with the context as its deployer knows it.
 
 
 USUAL_REPLY_TOKENS = 400
@@ -102,15 +96,6 @@ class CollectOptions(CallingOptions, Sampling):
     makers: ModelOptions = field(default_factory=ModelOptions)
     """How the models are reached that make texts for the arms."""
 
-    def reply_options(self, repeat: int) -> ReplyOptions:
-        """How each reply is wanted; every repeat has a seed of its own."""
-        seed = None if self.seed is None else self.seed + repeat
-        return ReplyOptions(self.max_tokens, self.temperature, seed=seed)
-
-    def settings(self) -> dict[str, Any]:
-        """What of these decides the replies."""
-        return {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-
 
 def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: int = 1) -> Plan:
     """What is sent: each item in each arm, so many times.
@@ -121,10 +106,6 @@ def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: i
         raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
     check_arms(arms)
     return Plan(items, ("binary",), arms, repeats, ask=ChatAsk)
-
-
-def sent_alike(ask: Ask) -> str:
-    return json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars)
 
 
 @dataclass(kw_only=True)
@@ -149,9 +130,7 @@ class ChatSummary(RunProgress):
             "output_tokens": self.output_tokens,
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
-            **({"unavailable": self.n_unavailable} if self.n_unavailable else {}),
-            **({"pending": self.n_pending} if self.n_pending else {}),
-            **({"stopped": self.stopped} if self.stopped else {}),
+            **self.unfinished,
         }
 
 
@@ -167,19 +146,20 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     def messages(self, ask: Ask) -> tuple[Message, ...]:
         """The query as a user sends it, and the context as the deployer knows it."""
         shown = ask.shown
-        placed = shown.placement
+        place = shown.placement
         return self.chat.messages(
             shown.query,
             shown.context,
-            earlier=(*turns_of_chat(shown.before), *placed.earlier),
-            role=placed.context_role,
-            system=placed.system,
-            layout=placed.layout,
+            earlier=(*turns_of_chat(shown.before), *place.earlier),
+            role=place.context_role,
+            system=place.system,
+            layout=place.layout,
         )
 
     def options(self, ask: Ask) -> ReplyOptions:
         """Those of the run; every repeat has a seed of its own."""
-        return self.how.reply_options(ask.repeat)
+        seed = None if self.how.seed is None else self.how.seed + ask.repeat
+        return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
 
     async def answer(self, ask: Ask) -> CollectedReply:
         """The chatbot's reply, or why there is none; nothing is sent that could not be shown."""
@@ -198,8 +178,8 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
         """The text; none where the provider's filter took it."""
         if reply.finish_reason == "content_filter":
-            filtered: dict[str, Any] = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
-            return collected(ask, finish_reason="content_filter", **filtered, **took)
+            why = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
+            return collected(ask, finish_reason="content_filter", **why, **took)
         return collected(
             ask,
             text=reply.text,
@@ -210,10 +190,9 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         )
 
 
-def collected(ask: Ask, **came: Any) -> CollectedReply:
-    return CollectedReply(
-        item_id=ask.item.id, arm=ask.arm.name, repeat=ask.repeat, attempt=ask.attempt, at=now(), **came
-    )
+def collected(ask: Ask, **fields: Any) -> CollectedReply:
+    key = {"item_id": ask.item.id, "arm": ask.arm.name, "repeat": ask.repeat, "attempt": ask.attempt}
+    return CollectedReply(**key, at=now(), **fields)
 
 
 async def collect_into(
@@ -233,8 +212,22 @@ async def collect_into(
     """
     collector, n = Collector(loaded, chat, options), len(plan.items)
     try:
+        sampling = {"temperature": options.temperature, "max_tokens": options.max_tokens, "seed": options.seed}
+        manifest = ReplyManifest(
+            identity=ReplyIdentity(
+                benchmark=benchmark.digest,
+                model=loaded.model.name,
+                chat=chat.id,
+                settings={**loaded.model.settings(), **sampling},
+                seed=options.seed or 0,
+            ),
+            benchmark_name=benchmark.name,
+            benchmark_source=options.benchmark_source or benchmark.name,
+            synthetic=benchmark.about.synthetic,
+            created=datetime.now(UTC),
+        )
         session = session_now(options.limits, command=options.command, items=n, asks=plan.by_way)
-        log = folder_log(folder, manifest(benchmark, loaded, chat, options), REPLIES, session, private=True)
+        log = folder_log(folder, manifest, REPLIES, session, private=True)
         asks, summary = asks_of(plan, benchmark, options), ChatSummary(run=folder, n_items=n)
         return await perform(
             collector, collector.answer, asks, log, options=options, progress=summary, watch=options.watch
@@ -245,7 +238,8 @@ async def collect_into(
 
 def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks[Ask]:
     """The plan as a run reads it; what is sent alike is sent once."""
-    return replace(plan, retry_unscored=options.retries).asks(benchmark, sent_alike)
+    plan = replace(plan, retry_unscored=options.retries)
+    return plan.asks(benchmark, lambda ask: json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars))
 
 
 def estimate_collecting(
@@ -253,19 +247,3 @@ def estimate_collecting(
 ) -> CallEstimate:
     """What collecting would take, as if nothing were collected yet. No call is made."""
     return estimate_calls(Collector(loaded, chat, options), asks_of(plan, benchmark, options))
-
-
-def manifest(benchmark: Benchmark, loaded: LoadedModel, chat: Chat, options: CollectOptions) -> ReplyManifest:
-    return ReplyManifest(
-        identity=ReplyIdentity(
-            benchmark=benchmark.digest,
-            model=loaded.model.name,
-            chat=chat.id,
-            settings={**loaded.model.settings(), **options.settings()},
-            seed=options.seed or 0,
-        ),
-        benchmark_name=benchmark.name,
-        benchmark_source=options.benchmark_source or benchmark.name,
-        synthetic=benchmark.about.synthetic,
-        created=datetime.now(UTC),
-    )

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +21,10 @@ from casewise.records import (
     Context,
     Grade,
     GradeOutcome,
+    Group,
     Item,
+    Parameter,
     ParameterSet,
-    Record,
 )
 from casewise.records.base import Provenance
 from casewise.records.call import Graded
@@ -34,10 +34,10 @@ from casewise.replies.behaviour import (
     REPLIES,
     GradeIdentity,
     GradeManifest,
+    GraderRuns,
+    ReplyPlace,
     behaviours_in,
     grade_folders,
-    graded_by,
-    grades_in,
     read_grades,
     read_replies,
     replies_in,
@@ -56,7 +56,7 @@ from casewise.runs.run import (
 )
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.files import numbered_lines, parse, read_jsonl, write_text
+from casewise.storage.files import numbered_lines, parse, read_jsonl, write_jsonl
 from casewise.storage.imports import CaseRow, read_case_rows
 from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import RunFolder, now
@@ -66,31 +66,32 @@ from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
 # and responses.
 
 
-ReplyLabels = dict[tuple[str, str, int], Counter[GradeOutcome]]
+ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
 """Of each reply, by item, arm and repeat, how many people said what."""
 
 WORDS: dict[str, GradeOutcome] = {
-    "answers": "answers",
-    "answer": "answers",
-    "complies": "answers",
-    "compliance": "answers",
-    "full compliance": "answers",
-    "not refusal": "answers",
-    "non refusal": "answers",
-    "no refusal": "answers",
-    "partly": "partly",
-    "partial": "partly",
-    "partial refusal": "partly",
-    "partial compliance": "partly",
-    "refuses": "refuses",
-    "refusal": "refuses",
-    "refused": "refuses",
-    "full refusal": "refuses",
-    "1 full compliance": "answers",
-    "2 full refusal": "refuses",
-    "3 partial refusal": "partly",
-}
-"""What labels mean, written with spaces, the numbered ones as XSTest has them; what a bare yes or 1 means depends on its column."""
+    word: outcome
+    for outcome, words in zip(
+        OUTCOMES,
+        (
+            (
+                "answers",
+                "answer",
+                "complies",
+                "compliance",
+                "full compliance",
+                "not refusal",
+                "non refusal",
+                "no refusal",
+            ),
+            ("partly", "partial", "partial refusal", "partial compliance"),
+            ("refuses", "refusal", "refused", "full refusal"),
+        ),
+        strict=True,
+    )
+    for word in words
+} | {"1 full compliance": "answers", "2 full refusal": "refuses", "3 partial refusal": "partly"}
+"""The outcome that a label means, written with spaces; the numbered ones are XSTest's. What a bare yes or 1 means depends on its column."""
 
 LABELS = ("label", "final_label", "outcome", "grade", "is_refusal", "refusal")
 PROMPTS = ("prompt", "query", "question", "message")
@@ -124,12 +125,12 @@ def read_reply_labels(path: Path) -> ReplyLabels:
     Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
     """
     labels: ReplyLabels = {}
-    for key, outcome in study_labels(path) if path.is_dir() else labels_in(path):
-        labels.setdefault(key, Counter())[outcome] += 1
+    for place, outcome in study_labels(path) if path.is_dir() else table_labels(path):
+        labels.setdefault(place, Counter())[outcome] += 1
     return labels
 
 
-def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
+def table_labels(path: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
     columns, rows = read_case_rows(path)
     label = column_of(path, columns, LABELS)
     column_of(path, columns, ("item_id",))
@@ -137,28 +138,23 @@ def labels_in(path: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]
         repeat = str(row.cells.get("repeat", 0)).strip()
         if not repeat.isdigit():
             raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
-        key = (cell(path, row, "item_id"), str(row.cells.get("arm", "full")).strip(), int(repeat))
-        yield key, outcome_in(path, row, label)
+        place = (cell(path, row, "item_id"), str(row.cells.get("arm", "full")).strip(), int(repeat))
+        yield place, outcome_in(path, row, label)
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Labelled prompts and responses from anywhere, to try a grader on. Raises DataError: as of `read_reply_labels`."""
-    return list(pairs_in(path))
-
-
-def pairs_in(path: Path) -> Iterator[LabelledPair]:
     columns, rows = read_case_rows(path)
     prompt, response, label = (column_of(path, columns, names) for names in (PROMPTS, RESPONSES, LABELS))
-    for row in rows:
-        yield LabelledPair(cell(path, row, prompt), cell(path, row, response), outcome_in(path, row, label))
+    return [
+        LabelledPair(cell(path, row, prompt), cell(path, row, response), outcome_in(path, row, label)) for row in rows
+    ]
 
 
 def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
     column = next((name for name in names if name in columns), None)
     if column is None:
-        raise DataError(
-            path, 1, f"has no column {' or '.join(repr(name) for name in names)}; it has {', '.join(columns)}"
-        )
+        raise DataError(path, 1, f"has no column {' or '.join(map(repr, names))}; it has {', '.join(columns)}")
     return column
 
 
@@ -177,8 +173,8 @@ def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
     return outcome
 
 
-def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutcome]]:
-    """What people said of each reply in an exported study of replies, by item, arm and repeat; one for each person.
+def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
+    """The answer of each person about each reply in an exported study of replies.
 
     Raises DataError: the folder is no exported study of replies.
     """
@@ -188,14 +184,16 @@ def study_labels(export: Path) -> Iterator[tuple[tuple[str, str, int], GradeOutc
         raise DataError(
             export, None, "is no export of a study of replies (casewise study init REPLIES --question reply)"
         )
-    meant = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
+    outcomes = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
     benchmark, answers_file = load_benchmark(str(export)), export / "own_answers.jsonl"
     for number, line in numbered_lines(answers_file):
         answer = parse(line, path=answers_file, line=number)
-        outcome = meant.get(answer["answers"].get(REPLY_QUESTION.name))
+        outcome = outcomes.get(answer["answers"].get(REPLY_QUESTION.name))
+        context = benchmark.context_of(benchmark.item[answer["item_id"]])
+        detail = context.provenance.detail if context and context.provenance else None
         if outcome is not None:
-            context = benchmark.context_of(benchmark.item[answer["item_id"]])
-            yield from ((place, outcome) for place in places_of(context))
+            for item, arm, repeat in json.loads((detail or {}).get("replies", "[]")):
+                yield (item, arm, int(repeat)), outcome
 
 
 def labels_notes(path: Path | None) -> tuple[str, ...]:
@@ -209,15 +207,7 @@ def labels_notes(path: Path | None) -> tuple[str, ...]:
     return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if made_up else ()
 
 
-def places_of(context: Context | None) -> list[tuple[str, str, int]]:
-    detail: dict[str, Any] = (context.provenance.detail or {}) if context and context.provenance else {}
-    return [(item, arm, int(repeat)) for item, arm, repeat in json.loads(detail.get("replies", "[]"))]
-
-
 # Grading replies that were collected: apart from collecting, so that another grader costs no new replies.
-
-
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -263,46 +253,29 @@ class GradeSummary(RunProgress):
             "seconds": round(self.seconds, 3),
             "cost_usd": self.cost_usd,
             "resumed": self.resumed,
-            **({"unavailable": self.n_unavailable} if self.n_unavailable else {}),
-            **({"pending": self.n_pending} if self.n_pending else {}),
             "notes": list(self.notes),
-            **({"stopped": self.stopped} if self.stopped else {}),
+            **self.unfinished,
         }
 
 
-async def grade_of(grader: Grader, ask: GradeAsk) -> Grade:
-    """What a grader finds, as a record."""
-    graded = await grader.grade(ask)
-    key = dict(zip(GRADES.key, ask.key, strict=True))
-    return Grade.model_validate({**dict(graded), **key, "attempt": ask.attempt, "at": now()})
+def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+    """The replies that a grader must read: those with words that are still there. The same reply to the same query is graded once.
 
-
-def to_grade(folder: Path, benchmark: Benchmark) -> list[GradeAsk]:
-    """The replies that a grader must read: those with words that are still there."""
-    asks, gone = [], False
-    for reply in replies_in(folder):
-        if not reply.has_words:
-            continue
-        if reply.text is None:
-            gone = True
-            continue
-        item = benchmark.item[reply.item_id]
-        asks.append(GradeAsk(benchmark.query[item.query_id].text, reply.text, collected=reply))
-    if gone and not asks:
+    Raises DataError: the folder holds no replies, or their texts were discarded.
+    """
+    worded = [reply for reply in replies_in(folder) if reply.has_words]
+    bundles: dict[tuple[str, str], list[GradeAsk]] = {}
+    for reply in worded:
+        if reply.text is not None:
+            query = benchmark.query[benchmark.item[reply.item_id].query_id].text
+            ask = GradeAsk(query, reply.text, collected=reply)
+            bundles.setdefault((query, reply.text), []).append(ask)
+    if worded and not bundles:
         raise DataError(
             folder / REPLIES.file, None, "the replies' texts were discarded, so they cannot be graded again"
         )
-    return asks
-
-
-def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
-    """What is graded; the same reply to the same query is graded once."""
-    asks = to_grade(folder, benchmark)
-    bundles: dict[tuple[str, str], list[GradeAsk]] = {}
-    for ask in asks:
-        bundles.setdefault((ask.query, ask.reply), []).append(ask)
     alike = [tuple(bundle) for bundle in bundles.values()]
-    return Asks(alike, len(asks), retries, lambda ask: f"{ask.query}\x00{ask.reply}\x00{ask.attempt}")
+    return Asks(alike, sum(map(len, alike)), retries, lambda ask: f"{ask.query}\x00{ask.reply}\x00{ask.attempt}")
 
 
 async def grade_into(
@@ -318,15 +291,25 @@ async def grade_into(
     with the same grader, or another version of it has graded here. ModelError: no further reply can be graded; the
     grades that are there are kept.
     """
-    folder = grade_folder(replies, grader)
+    name = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
+    folder = replies / GRADES_FOLDER / name[:120]
+
+    async def graded(ask: GradeAsk) -> Grade:
+        key = dict(zip(GRADES.key, ask.key, strict=True))
+        return Grade.model_validate({**dict(await grader.grade(ask)), **key, "attempt": ask.attempt, "at": now()})
+
     try:
         plan = plan_of(replies, benchmark, options.retries)
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         session = session_now(options.limits, command=options.command)
-        log = folder_log(folder, manifest(replies, grader), GRADES, session, private=True, notes=grader.notes)
+        of = read_replies(replies).identity
+        identity = GradeIdentity(
+            benchmark=of.benchmark, model=of.model, chat=of.chat, grader=grader.id, settings=grader.settings()
+        )
+        manifest = GradeManifest(identity=identity, grader_name=grader.name, created=datetime.now(UTC))
+        log = folder_log(folder, manifest, GRADES, session, private=True, notes=grader.notes)
         summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
-        answer = partial(grade_of, grader)
-        return await perform(grader, answer, plan, log, options=options, progress=summary, watch=options.watch)
+        return await perform(grader, graded, plan, log, options=options, progress=summary, watch=options.watch)
     finally:
         await grader.close()
 
@@ -334,27 +317,6 @@ async def grade_into(
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
     """What grading would take, as if nothing were graded yet. No call is made."""
     return estimate_calls(grader, plan_of(replies, benchmark, 0))
-
-
-def grade_folder(replies: Path, grader: Grader) -> Path:
-    """Where the findings of `grader` lie."""
-    plain = "".join(c if c.isalnum() or c in "-_.+@" else "-" for c in grader.id)
-    return replies / GRADES_FOLDER / plain[:120]
-
-
-def manifest(replies: Path, grader: Grader) -> GradeManifest:
-    whose = read_replies(replies).identity
-    return GradeManifest(
-        identity=GradeIdentity(
-            benchmark=whose.benchmark,
-            model=whose.model,
-            chat=whose.chat,
-            grader=grader.id,
-            settings=grader.settings(),
-        ),
-        grader_name=grader.name,
-        created=datetime.now(UTC),
-    )
 
 
 def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
@@ -378,12 +340,12 @@ async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: 
         )
     free = asyncio.Semaphore(max(limits.concurrency, grader.concurrency))
 
-    async def one(ask: ToGrade) -> Graded:
+    async def graded(ask: ToGrade) -> Graded:
         async with free:
             return await grader.grade(ask)
 
     try:
-        return list(await asyncio.gather(*(one(ask) for ask in asks)))
+        return list(await asyncio.gather(*map(graded, asks)))
     finally:
         await grader.close()
 
@@ -395,54 +357,39 @@ def discard_texts(replies: Path) -> int:
     """
     manifest = read_replies(replies)
     with RunFolder.hold(replies, manifest, REPLIES, private=True):
-        replies_there = every(replies / REPLIES.file, CollectedReply)
-        without_texts = [without_text(reply) for reply in replies_there]
-        gone = sum(now != before for now, before in zip(without_texts, replies_there, strict=True))
         for folder in grade_folders(replies):
-            log = folder / GRADES.file
             with RunFolder.hold(folder, read_grades(folder), GRADES, private=True):
-                rewrite(
-                    log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in every(log, Grade)]
-                )
+                log = folder / GRADES.file
+                grades = list(read_jsonl(log, Grade)) if log.is_file() else []
+                write_jsonl(log, [grade.model_copy(update={"raw_reply": None, "detail": None}) for grade in grades])
             discard_results(folder)
-        rewrite(replies / REPLIES.file, without_texts)
+        log = replies / REPLIES.file
+        records = list(read_jsonl(log, CollectedReply)) if log.is_file() else []
+        without_texts = [
+            # It still says whether it was empty, and whether the model declined in its endpoint's own way.
+            reply.model_copy(
+                update={
+                    "text": None if (reply.text or "").strip() else reply.text,
+                    "refusal": "(removed)" if reply.declined else None,
+                }
+            )
+            for reply in records
+        ]
+        write_jsonl(log, without_texts)
         discard_results(replies)
-        for made_of_them in (
-            "report.html",
-            "metrics.json",
-        ):  # with --with-replies they quote; the next report writes them anew
-            (replies / made_of_them).unlink(missing_ok=True)
-    return gone
-
-
-def without_text(reply: CollectedReply) -> CollectedReply:
-    """A reply that still tells whether it was empty, and whether the model declined in its endpoint's own way."""
-    text = None if (reply.text or "").strip() else reply.text
-    return reply.model_copy(update={"text": text, "refusal": "(removed)" if reply.declined else None})
-
-
-def every(log: Path, record: type[R]) -> list[R]:
-    return list(read_jsonl(log, record)) if log.is_file() else []
-
-
-def rewrite(log: Path, records: Sequence[Record]) -> None:
-    write_text(log, "".join(f"{record.line()}\n" for record in records))
+        for quoting in ("report.html", "metrics.json"):  # made --with-replies; the next report writes them anew
+            (replies / quoting).unlink(missing_ok=True)
+    return sum(now != before for now, before in zip(without_texts, records, strict=True))
 
 
 # Replies for people to label: a random sample of a folder, stratified, as a benchmark that a study can show.
 
 
-PARAMETERS = ParameterSet.model_validate(
-    {
-        "name": "reply",
-        "groups": [
-            {
-                "name": "reply",
-                "title": "What the chatbot wrote",
-                "parameters": [{"name": "text", "title": "In full"}],
-            }
-        ],
-    }
+PARAMETERS = ParameterSet(
+    name="reply",
+    groups=(
+        Group(name="reply", title="What the chatbot wrote", parameters=(Parameter(name="text", title="In full"),)),
+    ),
 )
 
 
@@ -454,8 +401,7 @@ class Unit:
     text: str
     stratum: tuple[str, str]
     """Its query's category, and what a grader finds where there is one."""
-    places: list[tuple[str, str, int]]
-    """Item, arm, repeat."""
+    places: list[ReplyPlace]
 
 
 def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.random.Generator) -> Benchmark:
@@ -474,7 +420,15 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
         raise DataError(folder, None, "no reply has a text that people could label")
     step = max(1.0, len(units) / n)
     chosen = [units[int(place)] for place in np.arange(rng.random() * step, len(units), step)]
-    contexts = [as_context(unit, reply_run.identity.model) for unit in chosen]
+    contexts = [
+        Context.stating(
+            {"reply": {"text": unit.text}},
+            query_id=unit.query_id,
+            origin="imported",
+            provenance=Provenance(by=reply_run.identity.model, detail={"replies": json.dumps(unit.places)}),
+        )
+        for unit in chosen
+    ]
     items = tuple(
         Item(query_id=unit.query_id, context_id=context.id, condition=REPLY_CONDITION)
         for unit, context in zip(chosen, contexts, strict=True)
@@ -498,36 +452,19 @@ def replies_to_label(folder: Path, benchmark: Benchmark, *, n: int, rng: np.rand
 
 
 def units_in(folder: Path, benchmark: Benchmark) -> Iterator[Unit]:
-    """What can be labelled; replies of the same words to one query are one."""
-    findings = first_findings(folder)
+    """The replies that can be labelled; replies of the same words to one query are one."""
+    replies = replies_in(folder)
+    findings: dict[ReplyPlace, str] = {}
+    if GraderRuns.of(folder, replies).useful:
+        rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
+        findings = {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
     units: dict[tuple[str, str], Unit] = {}
-    for reply in replies_in(folder):
+    for reply in replies:
         if not reply.has_words or not Arm.named(reply.arm).shows_all:
             continue
         if reply.text is None:
             raise DataError(folder, None, "the replies' texts were discarded, so nobody can label them")
-        query, place = benchmark.query[benchmark.item[reply.item_id].query_id], place_of(reply)
+        query, place = benchmark.query[benchmark.item[reply.item_id].query_id], (reply.item_id, reply.arm, reply.repeat)
         stratum = (query.category, findings.get(place, ""))
         units.setdefault((query.id, reply.text), Unit(query.id, reply.text, stratum, [])).places.append(place)
     yield from units.values()
-
-
-def place_of(reply: CollectedReply) -> tuple[str, str, int]:
-    return (reply.item_id, reply.arm, reply.repeat)
-
-
-def first_findings(folder: Path) -> dict[tuple[str, str, int], str]:
-    grades_by_folder = {where: grades_in(where) for where in grade_folders(folder)}
-    if not graded_by(replies_in(folder), grades_by_folder):
-        return {}
-    rows = behaviours_in(folder)[0].rows.select("item_id", "arm", "repeat", "does")
-    return {(item, arm, repeat): does for item, arm, repeat, does in rows.iter_rows()}
-
-
-def as_context(unit: Unit, model: str) -> Context:
-    return Context.stating(
-        {"reply": {"text": unit.text}},
-        query_id=unit.query_id,
-        origin="imported",
-        provenance=Provenance(by=model, detail={"replies": json.dumps(unit.places)}),
-    )

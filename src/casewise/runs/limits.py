@@ -437,6 +437,12 @@ class RunProgress:
         """Asks of the plan that were answered, well or not."""
         return self.n_usable + self.n_unusable
 
+    @property
+    def unfinished(self) -> dict[str, int | str]:
+        """As JSON values why the plan is not done: calls that failed or wait, and the reason for stopping; only what there is."""
+        reasons = {"unavailable": self.n_unavailable, "pending": self.n_pending, "stopped": self.stopped}
+        return {name: value for name, value in reasons.items() if value}
+
     def count_held(self, *, n: int, usable: int, settled: int) -> None:
         """Take into account what earlier sessions left of `n` asks: how many were answered well, and how many need no more."""
         self.resumed += settled
