@@ -207,7 +207,7 @@ def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch)
         assert study is not None
         key = kept_key(Path("casewise.key"))
         with store.write() as connection:
-            who = admit(connection, study, RecruiterIds("pid-1", "s", "session-1"), vault=Vault(key), now=START)
+            who = admit(study.at(connection, START), RecruiterIds("pid-1", "s", "session-1"), vault=Vault(key))
             assert who is not None
             keep_outcome(connection, who.id, "no_room")
         store.close()

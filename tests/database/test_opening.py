@@ -56,10 +56,10 @@ def test_a_database_of_0011_is_brought_up_to_date_with_all_that_was_rated(of_001
         (listed,) = all_rounds(connection)
         study = load_round(connection, listed.id)
         assert study is not None
-        people = people_states(connection, study)
+        people = people_states(study.at(connection))
 
         assert {(person.rated, person.status) for person in people} == {(3, "completed"), (1, "rating")}
-        assert overview(connection, study).valid == 4
+        assert overview(study.at(connection)).valid == 4
 
 
 def test_on_either_database_what_is_retired_is_dropped(store):

@@ -260,15 +260,15 @@ class InDatabase:
         self.study, self.ids = found, dict[str, str]()
 
     def arrive(self, name: str) -> bool:
-        with self.database.write() as connection, self.known_id(name):
-            person = admit(connection, self.study, RecruiterIds(name), vault=Vault(SECRET), now=self.now)
+        with self.study.write(self.database, self.now) as live, self.known_id(name):
+            person = admit(live, RecruiterIds(name), vault=Vault(SECRET))
             assert person is not None
             if person.stage != "tutorial":
                 return True
             self.ids[name] = person.id
-            pass_tutorial(connection, person.id)
+            pass_tutorial(live, person.id)
             right = [question.right for question in self.study.wording.quiz]
-            return answer_quiz(connection, self.study, person.id, right, now=self.now) == "passed"
+            return answer_quiz(live, person.id, right) == "passed"
 
     def known_id(self, name: str) -> AbstractContextManager[object]:
         """A study id that is the same in every replay: what people are given depends on it, and hypothesis replays."""
@@ -283,40 +283,40 @@ class InDatabase:
 
     def answer(self, name: str, item_id: str, decision: str) -> None:
         pages = tables.pages
-        with self.database.write() as connection:
-            page = connection.execute(
+        with self.study.write(self.database, self.now) as live:
+            page = live.execute(
                 select(pages).where(pages.c.annotator_id == self.ids[name], pages.c.item_id == item_id)
             ).one()
             given = Given(page.position, page.revision, decision)  # type: ignore[arg-type]
             self.now += timedelta(seconds=1)
             for _twice in range(2):
-                take_answer(connection, self.study, self.ids[name], given, now=self.now)
+                take_answer(live, self.ids[name], given)
 
     def undo(self, name: str) -> None:
-        with self.database.write() as connection:
-            undo(connection, self.study, self.ids[name], now=self.now)
+        with self.study.write(self.database, self.now) as live:
+            undo(live, self.ids[name])
 
     def lapse(self, name: str) -> None:
         """Everybody else is active: their leases are renewed, and this one's is long over."""
         annotators = tables.annotators
-        with self.database.write() as connection:
-            connection.execute(annotators.update().values(lease_until=self.now + LATER))
-            connection.execute(
+        with self.study.write(self.database, self.now) as live:
+            live.execute(annotators.update().values(lease_until=self.now + LATER))
+            live.execute(
                 annotators.update()
                 .where(annotators.c.id == self.ids[name])
                 .values(lease_until=self.now - timedelta(seconds=1))
             )
-            lapse_and_void(connection, self.study, now=self.now)
+            lapse_and_void(live)
 
     def resume(self, name: str) -> None:
-        with self.database.write() as connection:
-            row = connection.execute(select(tables.annotators).where(tables.annotators.c.id == self.ids[name])).one()
+        with self.study.write(self.database, self.now) as live:
+            row = live.execute(select(tables.annotators).where(tables.annotators.c.id == self.ids[name])).one()
             if row.lapsed and row.stage == "rating":
-                resume(connection, self.study, self.ids[name], now=self.now)
+                resume(live, self.ids[name])
 
     def void(self, name: str) -> None:
-        with self.database.write() as connection:
-            void(connection, self.study, self.ids[name], why="a test", by="owner", now=self.now)
+        with self.study.write(self.database, self.now) as live:
+            void(live, self.ids[name], why="a test", by="owner")
 
     def crash(self) -> None:
         with suppress(Killed), self.database.write() as connection:

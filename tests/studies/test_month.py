@@ -43,7 +43,6 @@ from casewise.studies.people import (
 )
 from casewise.studies.prolific import SETTLED, Submission, reconcile
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import note
 from casewise.studies.slots import resume
 
 DAYS, MOVES_ON, BREAKS_ON = 30, 12, 20
@@ -116,8 +115,8 @@ class Month:
                 self.at(self.now + pause, what)
 
     def upkeep(self) -> None:
-        with self.store.write() as connection:
-            keep_up(connection, self.study, now=self.now)
+        with self.study.write(self.store, self.now) as live:
+            keep_up(live)
         for person in self.people:  # Prolific ends what takes too long
             if person.status == "ACTIVE" and person.ended and self.now - person.ended > timedelta(hours=3):
                 person.status = "TIMED-OUT"
@@ -159,49 +158,49 @@ class Month:
         """A person's way; each pause is until the next request."""
         ids = RecruiterIds(f"p{person.name}", "study-1", f"s{person.name}")
         yield self.minutes(0.5, 2)
-        with self.store.write() as connection:
+        with self.study.write(self.store, self.now) as live:
             fingerprint = self.vault.fingerprint(self.study.name, ids.person)
-            if why_not_let_in(connection, self.study, fingerprint, now=self.now, lock=True):
+            if why_not_let_in(live, fingerprint, lock=True):
                 person.status = "RETURNED"
                 return
-            who = admit(connection, self.study, ids, vault=self.vault, now=self.now)
+            who = admit(live, ids, vault=self.vault)
         assert who is not None
         person.id = who.id
         yield self.minutes(2, 6)
         attempts = 2 if person.way == "fails" else 1
         for attempt in range(attempts):
-            with self.store.write() as connection:
-                here = annotator(connection, person.id)
+            with self.study.write(self.store, self.now) as live:
+                here = annotator(live, person.id)
                 if here is None:
                     break  # the disk was lost while they read: the page says that nobody is here
-                if halt(connection, self.study, here, now=self.now):
+                if halt(live, here):
                     break
-                pass_tutorial(connection, person.id)
+                pass_tutorial(live, person.id)
                 chosen = (0,) * len(RIGHT) if person.way == "fails" else RIGHT
-                answer_quiz(connection, self.study, person.id, chosen, now=self.now)
+                answer_quiz(live, person.id, chosen)
             if attempt + 1 < attempts:
                 yield self.minutes(0.5, 2)
         most = int(self.rng.integers(2, 8)) if person.way in {"leaves", "stops", "returns"} else 99
         while len(person.rated) < most:
-            with self.store.write() as connection:
-                here = annotator(connection, person.id)
+            with self.study.write(self.store, self.now) as live:
+                here = annotator(live, person.id)
                 if here is None or here.stage != "rating":
                     break
                 if here.lapsed:
-                    resume(connection, self.study, person.id, now=self.now)
-                page = next_page(connection, self.study, person.id)
+                    resume(live, person.id)
+                page = next_page(live, person.id)
                 if page is None:
-                    finish_batch(connection, self.study, person.id, now=self.now)
+                    finish_batch(live, person.id)
                     break
-                item = connection.scalars(
+                item = live.scalars(
                     select(tables.pages.c.item_id).where(
                         tables.pages.c.annotator_id == person.id, tables.pages.c.position == page.position
                     )
                 ).one()
                 decision = "skip" if self.rng.random() < 0.01 else str(self.rng.choice(["respond", "refuse"]))
                 given = Given(page.position, page.revision, decision, seconds=20.0)  # type: ignore[arg-type]
-                taken = take_answer(connection, self.study, person.id, given, now=self.now)
-                assert take_answer(connection, self.study, person.id, given, now=self.now) in {"again", "over"}
+                taken = take_answer(live, person.id, given)
+                assert take_answer(live, person.id, given) in {"again", "over"}
             if taken == "rated":
                 person.rated[item] = (decision, self.now)
             away = person.way == "pauses" and len(person.rated) == 4
@@ -216,13 +215,13 @@ class Month:
             return
         if person.way == "leaves":
             return
-        with self.store.write() as connection:
-            if annotator(connection, person.id) is None:
+        with self.study.write(self.store, self.now) as live:
+            if annotator(live, person.id) is None:
                 return
             if person.way == "stops":
-                leave_before_batch(connection, self.study, person.id, now=self.now)
-                finish_batch(connection, self.study, person.id, outcome="stopped", now=self.now)
-            here = annotator(connection, person.id)
+                leave_before_batch(live, person.id)
+                finish_batch(live, person.id, outcome="stopped")
+            here = annotator(live, person.id)
         outcome = here.outcome if here else None
         if outcome in {"screened_out", "left_early"} and int(person.name) % 2:
             person.status = "AWAITING REVIEW"  # without the code that would have paid the screen-out
@@ -239,8 +238,8 @@ class Month:
                 Submission(f"s{person.name}", f"p{person.name}", "study-1", person.status, person.code)
                 for person in self.people
             ]
-            with self.store.read() as connection:
-                _, people, bonuses, known = known_here(connection, self.study, vault=self.vault, now=self.now)
+            with self.study.read(self.store, self.now) as live:
+                _, people, bonuses, known = known_here(live, vault=self.vault)
             lines = reconcile(there, people, self.study.design, bonuses=bonuses, all_known=known)
             self.lines = {line.submission.person: line for line in lines if line.submission}
             chosen = [line for line in lines if line.action]
@@ -255,20 +254,20 @@ class Month:
                     continue
                 assert line.standing is not None
                 person, who = by_name[line.submission.person], line.standing.annotator
-                with self.store.write() as connection:
+                with self.study.write(self.store, self.now) as live:
                     if line.action == "approve":
                         person.status = "APPROVED"
                         person.paid += line.amount
                     elif line.action == "pay":
                         detail = {"amount": line.amount, "payment": f"b-{person.name}", "for": INSTEAD}
                         for kind in ("bonus begun", "bonus paid"):
-                            note(connection, self.study.id, kind, at=self.now, annotator_id=who, detail=detail)
+                            live.note(kind, annotator_id=who, detail=detail)
                         person.paid += line.amount
                     elif line.action == "leave out":
-                        take_returned(connection, self.study, who, by="owner", now=self.now)
+                        take_returned(live, who, by="owner")
                     else:
-                        leave_before_batch(connection, self.study, who, now=self.now)
-                        finish_batch(connection, self.study, who, outcome="stopped", now=self.now)
+                        leave_before_batch(live, who)
+                        finish_batch(live, who, outcome="stopped")
                 done[str(line.action)] += 1
 
 
@@ -285,10 +284,10 @@ def test_a_month_loses_nothing_and_its_money_is_exact(tmp_path):
     assert min(done[action] for action in ("approve", "pay", "ask return", "end", "leave out")) > 0, done
     assert set(Counter(person.way for person in month.people)) == set(WAYS)
 
-    with month.store.read() as connection:
-        pages = connection.execute(select(tables.pages).where(tables.pages.c.kind == "item")).all()
-        stages = {row.id: row.outcome for row in connection.execute(select(tables.annotators))}
-        seen = monitor(connection, month.study, now=month.now)
+    with month.study.read(month.store, month.now) as live:
+        pages = live.execute(select(tables.pages).where(tables.pages.c.kind == "item")).all()
+        stages = {row.id: row.outcome for row in live.execute(select(tables.annotators))}
+        seen = monitor(live)
     stored = {(row.annotator_id, row.item_id): row for row in pages}
 
     def lost(when: datetime) -> bool:

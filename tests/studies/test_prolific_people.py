@@ -42,7 +42,7 @@ def there(request, tmp_path):
     with database.open(str(place["database"])) as store, store.write() as connection:
         study = load_round(connection, open_plan(connection, read_plan(path), phase="pilot", now=START))
         assert study is not None
-        who = admit(connection, study, RecruiterIds("person-1", "study-1", "sub-1"), vault=Vault(SECRET), now=START)
+        who = admit(study.at(connection, START), RecruiterIds("person-1", "study-1", "sub-1"), vault=Vault(SECRET))
     assert who is not None
     return who.id, place
 
@@ -169,7 +169,9 @@ def test_who_is_forgotten_or_unknown_cannot_be_written_to(prolific, there, monke
     with pytest.raises(ConfigurationError, match="did not accept"):
         StudyAtProlific(**place).message(who, "hello")
     with database.open(str(place["database"])) as store, store.write() as connection:
-        delete_personal(connection, who)
+        study = find_round(connection, "tea", phase="pilot")
+        assert study is not None
+        delete_personal(study.at(connection), who)
     with pytest.raises(StudyError, match="deleted"):
         StudyAtProlific(**place).message(who, "hello")
     assert prolific.messages == []
@@ -192,7 +194,7 @@ def test_places_are_raised_and_lowered_to_what_the_round_needs_now(prolific, the
         study = find_round(connection, "tea", phase="pilot")
         assert study is not None
         later = datetime.now(UTC) + timedelta(days=1)  # nobody waits any more
-        assert needed == people_needed(connection, study, now=later) - 1, "one is in the tutorial and has a place"
+        assert needed == people_needed(study.at(connection, later)) - 1, "one is in the tutorial and has a place"
     assert prolific.places["total_available_places"] == found.after == 4 + needed
     prolific.places |= {"total_available_places": 500}
     assert StudyAtProlific(**place, prolific_study="study-1").fit_places().after == 4 + needed
@@ -248,7 +250,7 @@ def joins(place, *people):
         study = find_round(connection, "tea", phase="pilot")
         assert study is not None
         for person in people:
-            assert admit(connection, study, RecruiterIds(person, "study-1", person), vault=Vault(SECRET), now=START)
+            assert admit(study.at(connection, START), RecruiterIds(person, "study-1", person), vault=Vault(SECRET))
 
 
 def test_a_rounds_study_is_created_once_and_one_in_doubt_not_a_second_time(prolific, there, monkeypatch):

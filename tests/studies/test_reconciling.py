@@ -93,16 +93,16 @@ def study(place):
     )
     with database.open(str(place["database"])) as store:
         made = opened(store, plan)
-        with store.write() as connection:
+        with made.write(store, START) as live:
             for state, name in (("begun", ""), ("made", "study-1")):
-                note_at_recruiter(connection, made.id, "study", state, name, at=START)
+                note_at_recruiter(live, "study", state, name)
     return made
 
 
 def comes(connection, study, name, here):
     """Somebody who stands at `here`."""
     now = datetime.now(UTC)
-    who = admit(connection, study, RecruiterIds(f"p-{name}", "study-1", f"s-{name}"), vault=Vault(SECRET), now=now)
+    who = admit(study.at(connection, now), RecruiterIds(f"p-{name}", "study-1", f"s-{name}"), vault=Vault(SECRET))
     assert who is not None
     rates = here in {
         "rating",
@@ -114,12 +114,12 @@ def comes(connection, study, name, here):
         "failed_checks",
     }
     if rates:
-        pass_tutorial(connection, who.id)
-        answer_quiz(connection, study, who.id, RIGHT, now=now)
+        pass_tutorial(study.at(connection), who.id)
+        answer_quiz(study.at(connection, now), who.id, RIGHT)
         if here != "rated nothing":
-            page = next_page(connection, study, who.id)
+            page = next_page(study.at(connection), who.id)
             assert page is not None
-            take_answer(connection, study, who.id, Given(page.position, page.revision, "respond", 5.0), now=now)
+            take_answer(study.at(connection, now), who.id, Given(page.position, page.revision, "respond", 5.0))
     early = now - timedelta(days=1)
     outcome = {"rated nothing": "stopped"}.get(here, None if here in UNDER_WAY else here)
     values = {"outcome": outcome, "stage": "done"} if outcome else {}
@@ -192,9 +192,9 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
         line for line in StudyAtProlific(**place).reconcile() if line.action not in (None, "decide", "ask return")
     ]
 
-    with database.open(str(place["database"])) as store, store.read() as connection:
-        stages = overview(connection, study).stages
-        left_out = connection.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "returned")).all()
+    with database.open(str(place["database"])) as store, study.read(store) as live:
+        stages = overview(live).stages
+        left_out = live.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "returned")).all()
     assert stages["returned"] == len(left_out) + len(THERE)
     assert len(left_out) == 11
 
@@ -213,8 +213,8 @@ def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific,
     )
     assert (code, prolific.approved, prolific.bonuses) == (0, ["s-good"], {"bonus-0": "s-late,4.00"})
     assert Counter(line.advice for line in StudyAtProlific(**place).reconcile()) == {SETTLED: 2}
-    with database.open(str(place["database"])) as store, store.read() as connection:
-        spent = monitor(connection, study, now=datetime.now(UTC)).money.spent
+    with database.open(str(place["database"])) as store, study.read(store) as live:
+        spent = monitor(live).money.spent
     assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
 
 
@@ -280,8 +280,8 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
     assert listed["s-twice"] == (None, f"another submission of {twice}, who is paid through second")
     assert "was invented" in listed["none"][1]
 
-    with database.open(str(place["database"])) as store, store.write() as connection:
-        delete_personal(connection, twice)
+    with database.open(str(place["database"])) as store, study.write(store) as live:
+        delete_personal(live, twice)
     assert lines()["never"] == (None, "is unknown to this study, or was forgotten: decide at Prolific")
 
 

@@ -21,30 +21,30 @@ VAULT = Vault(SECRET)
 
 def begun(store, study, name, *, now=START):
     """Somebody with a batch; their random id."""
-    with store.write() as connection:
-        who = admit(connection, study, RecruiterIds(name), vault=VAULT, now=now)
+    with study.write(store, now) as live:
+        who = admit(live, RecruiterIds(name), vault=VAULT)
         assert who is not None
-        pass_tutorial(connection, who.id)
-        answer_quiz(connection, study, who.id, RIGHT, now=now)
+        pass_tutorial(live, who.id)
+        answer_quiz(live, who.id, RIGHT)
     return who.id
 
 
 def answer(store, study, who, decision="respond", *, now=START):
     """Answer the next page; what became of it, None when there is none."""
-    with store.write() as connection:
-        page = next_page(connection, study, who)
+    with study.write(store, now) as live:
+        page = next_page(live, who)
         if page is None:
             return None
         given = Given(page.position, page.revision, decision, seconds=5.0)
-        return take_answer(connection, study, who, given, now=now)
+        return take_answer(live, who, given)
 
 
 def finished(store, study, name, decision="respond"):
     who = begun(store, study, name)
     while answer(store, study, who, decision):
         pass
-    with store.write() as connection:
-        finish_batch(connection, study, who, now=START)
+    with study.write(store, START) as live:
+        finish_batch(live, who)
     return who
 
 
@@ -56,8 +56,8 @@ def pages_of(store, who):
 
 
 def seen(store, study):
-    with store.read() as connection:
-        return overview(connection, study)
+    with study.read(store) as live:
+        return overview(live)
 
 
 @pytest.mark.slow
@@ -66,9 +66,9 @@ def test_many_at_once_end_exact_and_within_a_batch(store):
     with ThreadPoolExecutor(12) as crowd:
         people = list(crowd.map(lambda n: finished(store, study, f"p{n}"), range(26)))
 
-    with store.read() as connection:
-        rated = Counter(connection.scalars(select(tables.pages.c.item_id).where(tables.pages.c.state == "rated")).all())
-        conditions = Counter(getattr(annotator(connection, who), "condition", "nobody") for who in people)
+    with study.read(store) as live:
+        rated = Counter(live.scalars(select(tables.pages.c.item_id).where(tables.pages.c.state == "rated")).all())
+        conditions = Counter(getattr(annotator(live, who), "condition", "nobody") for who in people)
     del rated[None]
     assert set(rated.values()) == {6}
     assert conditions["no_context"] == conditions["safe_revised"] == 12
@@ -90,8 +90,8 @@ def test_one_page_answered_in_many_tabs_counts_once(store):
     who = begun(store, study, "alice")
 
     def press(decision):
-        with store.write() as connection:
-            return take_answer(connection, study, who, Given(1, 0, decision), now=START)
+        with study.write(store, START) as live:
+            return take_answer(live, who, Given(1, 0, decision))
 
     with ThreadPoolExecutor(8) as tabs:
         taken = Counter(tabs.map(press, ["respond", "refuse"] * 8))
@@ -143,8 +143,8 @@ def test_a_lease_runs_out_and_its_slots_reopen(store):
     study = opened(store)
     begun(store, study, "alice")
     before = sum(condition.open for condition in seen(store, study).conditions)
-    with store.write() as connection:
-        lapse_and_void(connection, study, now=START + LATER)
+    with study.write(store, START + LATER) as live:
+        lapse_and_void(live)
 
     assert sum(condition.open for condition in seen(store, study).conditions) == before + 3
 
@@ -153,8 +153,8 @@ def test_an_answer_renews_the_lease(store):
     study = opened(store)
     who = begun(store, study, "alice")
     answer(store, study, who, now=START + timedelta(minutes=29))
-    with store.write() as connection:
-        lapsed = lapse_and_void(connection, study, now=START + timedelta(minutes=45))
+    with study.write(store, START + timedelta(minutes=45)) as live:
+        lapsed = lapse_and_void(live)
 
     assert lapsed == 0
 
@@ -162,12 +162,12 @@ def test_an_answer_renews_the_lease(store):
 def test_an_answer_to_a_check_brings_back_whoever_stayed_away(store):
     study = opened(store, design(attention={"checks_per_batch": 1}))
     who = begun(store, study, "a")
-    with store.write() as connection:
-        lapse_and_void(connection, study, now=START + LATER)
+    with study.write(store, START + LATER) as live:
+        lapse_and_void(live)
     check = next(page for page in pages_of(store, who) if page.kind == "check")
     given = Given(check.position, check.revision, "respond")
-    with store.write() as connection:
-        assert take_answer(connection, study, who, given, now=START + LATER) == "rated"
+    with study.write(store, START + LATER) as live:
+        assert take_answer(live, who, given) == "rated"
 
     assert {page.state for page in pages_of(store, who)} == {"rated", "waiting"}
 
@@ -180,14 +180,14 @@ def test_a_late_rating_counts_only_while_its_item_has_an_open_slot(store):
     late = begun(store, study, "late")
     given = [Given(page.position, 0, "respond") for page in pages_of(store, late)]
     with store.write() as connection:
-        lapse_and_void(connection, study, now=START + LATER)
-        first = take_answer(connection, study, late, given[0], now=START + LATER)
-        lapse_and_void(connection, study, now=START + 3 * LATER)
+        lapse_and_void(study.at(connection, START + LATER))
+        first = take_answer(study.at(connection, START + LATER), late, given[0])
+        lapse_and_void(study.at(connection, START + 3 * LATER))
     other = begun(store, study, "other", now=START + 3 * LATER)
     while answer(store, study, other, now=START + 3 * LATER):
         pass
-    with store.write() as connection:
-        second = take_answer(connection, study, late, given[1], now=START + 3 * LATER)
+    with study.write(store, START + 3 * LATER) as live:
+        second = take_answer(live, late, given[1])
 
     assert (first, second) == ("rated", "surplus")
     state = seen(store, study)
@@ -200,8 +200,8 @@ def test_an_undo_keeps_the_slot(store):
     who = begun(store, study, "alice")
     slot = pages_of(store, who)[0].slot_id
     answer(store, study, who)
-    with store.write() as connection:
-        assert undo(connection, study, who, now=START)
+    with study.write(store, START) as live:
+        assert undo(live, who)
 
     page = pages_of(store, who)[0]
     assert (page.state, page.slot_id, page.verdict, page.revision) == ("waiting", slot, None, 1)
@@ -210,9 +210,9 @@ def test_an_undo_keeps_the_slot(store):
 def test_voiding_reopens_all_slots_and_keeps_the_ratings_apart(store):
     study = opened(store)
     who = finished(store, study, "alice")
-    with store.write() as connection:
-        assert void(connection, study, who, why="asked us to", by="owner", now=START) == 3
-        assert void(connection, study, who, why="again", by="owner", now=START) == 0
+    with study.write(store, START) as live:
+        assert void(live, who, why="asked us to", by="owner") == 3
+        assert void(live, who, why="again", by="owner") == 0
 
     state = seen(store, study)
     assert state.valid == 0
@@ -227,19 +227,19 @@ def test_who_leaves_after_failing_checks_is_voided_where_the_design_says_so(stor
     expected = {check.name: check.expected for check in study.wording.checks}
     for page in pages_of(store, who)[:5]:  # of seven: where chance put the checks, at least two of the four
         answer(store, study, who, wrong[expected.get(page.check_name, "safe")])
-    with store.write() as connection:
-        lapse_and_void(connection, study, now=START + LATER)
-        person = next(one for one in people_states(connection, study) if one.id == who)
+    with study.write(store, START + LATER) as live:
+        lapse_and_void(live)
+        person = next(one for one in people_states(live) if one.id == who)
 
     assert person.voided_at is not None
     assert person.flags[0].kind == "failed_checks"
     assert person.outcome == "failed_checks", "who comes back gets no completion code"
     with store.write() as connection:
-        restore(connection, study, who, why="the checks were unclear", by="owner", now=START + LATER)
-        (standing,) = standings(connection, study, vault=VAULT, now=START)
+        restore(study.at(connection, START + LATER), who, why="the checks were unclear", by="owner")
+        (standing,) = standings(study.at(connection, START), vault=VAULT)
     assert (standing.ids.person, standing.due) == ("alice", "full")
-    with store.read() as connection:
-        (after,) = people_states(connection, study)
+    with study.read(store) as live:
+        (after,) = people_states(live)
     left = any(page.state == "dropped" for page in pages_of(store, who))  # chance may have put only checks at the end
     assert after.outcome == ("stopped" if left else "completed")
 
@@ -248,10 +248,10 @@ def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store
     study = opened(store)
     who = begun(store, study, "alice")
     answer(store, study, who)
-    with store.write() as connection:
-        void(connection, study, who, why="a colleague", by="owner", now=START)
-        (standing,) = standings(connection, study, vault=VAULT, now=START)
-        person = next(one for one in people_states(connection, study) if one.id == who)
+    with study.write(store, START) as live:
+        void(live, who, why="a colleague", by="owner")
+        (standing,) = standings(live, vault=VAULT)
+        person = next(one for one in people_states(live) if one.id == who)
 
     assert (person.stage, person.outcome) == ("done", "stopped")
     assert (standing.ids.person, standing.due) == ("alice", "full")
@@ -261,22 +261,22 @@ def test_who_is_left_out_by_hand_in_the_middle_has_stopped_and_can_be_paid(store
 def test_who_answered_no_item_left_early_unless_skipping_checks_ended_it(store, ends, outcome):
     study = opened(store)
     who = begun(store, study, "alice")
-    with store.write() as connection:
-        finish_batch(connection, study, who, outcome=ends, now=START)
-        assert people_states(connection, study)[0].outcome == outcome
+    with study.write(store, START) as live:
+        finish_batch(live, who, outcome=ends)
+        assert people_states(live)[0].outcome == outcome
 
 
 def test_forgetting_before_the_date_withdraws_everything(store):
     study = opened(store)
     who = finished(store, study, "alice")
-    with store.write() as connection:
-        keep_questions(connection, who, demographics={"age": "25 to 34"}, feedback="hello")
-        assert forget(connection, study, "alice", vault=VAULT, by="owner", now=START)
+    with study.write(store, START) as live:
+        keep_questions(live, who, demographics={"age": "25 to 34"}, feedback="hello")
+        assert forget(live, "alice", vault=VAULT, by="owner")
 
-    with store.read() as connection:
-        row = connection.execute(select(tables.annotators)).one()
-        assert person_of(connection, who, vault=VAULT) is None
-        assert connection.execute(select(tables.fingerprints)).all() == []
+    with study.read(store) as live:
+        row = live.execute(select(tables.annotators)).one()
+        assert person_of(live, who, vault=VAULT) is None
+        assert live.execute(select(tables.fingerprints)).all() == []
     assert (row.sealed, row.fingerprint, row.demographics, row.feedback) == (None, None, None, None)
     assert all(page.verdict is None for page in pages_of(store, who) if page.kind == "item")
     assert sum(condition.open for condition in seen(store, study).conditions) == 16
@@ -285,47 +285,47 @@ def test_forgetting_before_the_date_withdraws_everything(store):
 def test_forgetting_after_the_date_keeps_anonymous_ratings_and_the_hash(store):
     study = opened(store)
     who = finished(store, study, "alice")
-    with store.write() as connection:
-        assert not forget(connection, study, who, vault=VAULT, by="owner", now=START + timedelta(days=60))
+    with study.write(store, START + timedelta(days=60)) as live:
+        assert not forget(live, who, vault=VAULT, by="owner")
 
     assert seen(store, study).valid == 3
-    with store.read() as connection:
-        assert person_of(connection, who, vault=VAULT) is None
-        assert len(connection.execute(select(tables.fingerprints)).all()) == 1
+    with study.read(store) as live:
+        assert person_of(live, who, vault=VAULT) is None
+        assert len(live.execute(select(tables.fingerprints)).all()) == 1
 
 
 def test_nobody_of_that_id_can_be_forgotten(store):
     study = opened(store)
-    with pytest.raises(StudyError, match="'zoe'"), store.write() as connection:
-        forget(connection, study, "zoe", vault=VAULT, by="owner", now=START)
+    with pytest.raises(StudyError, match="'zoe'"), study.write(store, START) as live:
+        forget(live, "zoe", vault=VAULT, by="owner")
 
 
 def test_ids_are_deleted_when_the_consent_page_said_so(store):
     study = opened(store)
     who = finished(store, study, "alice")
     with store.write() as connection:
-        assert purge(connection, study, now=START) == 0
-        assert purge(connection, study, now=START + timedelta(days=100)) == 1
+        assert purge(study.at(connection, START)) == 0
+        assert purge(study.at(connection, START + timedelta(days=100))) == 1
 
-    with store.write() as connection:
-        assert person_of(connection, who, vault=VAULT) is None
-        assert admit(connection, study, RecruiterIds("alice"), vault=VAULT, now=START + timedelta(days=100)) is None
+    with study.write(store, START + timedelta(days=100)) as live:
+        assert person_of(live, who, vault=VAULT) is None
+        assert admit(live, RecruiterIds("alice"), vault=VAULT) is None
 
 
 def test_ids_can_be_read_by_who_pays_until_then(store):
     study = opened(store)
-    with store.write() as connection:
-        who = admit(connection, study, RecruiterIds("alice", "s1", "x9"), vault=VAULT, now=START)
+    with study.write(store, START) as live:
+        who = admit(live, RecruiterIds("alice", "s1", "x9"), vault=VAULT)
         assert who is not None
-        assert person_of(connection, who.id, vault=VAULT) == RecruiterIds("alice", "s1", "x9")
+        assert person_of(live, who.id, vault=VAULT) == RecruiterIds("alice", "s1", "x9")
 
 
 def test_no_event_holds_what_a_person_said_or_is_called(store):
     study = opened(store)
     who = finished(store, study, "alice-the-person")
-    with store.write() as connection:
-        keep_questions(connection, who, demographics={"age": "25 to 34"}, feedback="hello")
-        events = str(connection.execute(select(tables.events)).all())
+    with study.write(store) as live:
+        keep_questions(live, who, demographics={"age": "25 to 34"}, feedback="hello")
+        events = str(live.execute(select(tables.events)).all())
 
     assert "alice" not in events
     assert "25 to 34" not in events

@@ -121,5 +121,5 @@ def test_a_rolling_restart_of_two_apps_under_thirty_clients_loses_nothing(postgr
             app.stop()
         assert restarts >= 4
         assert_all_there(store, study, shown, result)
-        with store.read() as connection:
-            assert max(c.valid for c in overview(connection, study).conditions) <= 1600
+        with study.read(store) as live:
+            assert max(c.valid for c in overview(live).conditions) <= 1600

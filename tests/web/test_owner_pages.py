@@ -59,9 +59,9 @@ def test_how_people_decide_is_shown_once_the_round_is_closed_split_items_first(a
     shown = page(owner, study, "/items")
     assert "once the round is closed" in shown
     assert "Refuse</th>" not in shown
-    with app.state.database.write() as connection:
-        set_state(connection, study.id, "closed", by="owner", now=START)
-        pages = connection.execute(select(tables.pages).where(tables.pages.c.state == "rated")).all()
+    with study.write(app.state.database, START) as live:
+        set_state(live, "closed", by="owner")
+        pages = live.execute(select(tables.pages).where(tables.pages.c.state == "rated")).all()
     votes: dict[str, set[str]] = {}
     for row in pages:
         if row.item_id:
@@ -108,23 +108,23 @@ def test_prolifics_submissions_are_approved_some_at_a_time_and_on_record(app, ow
         monkeypatch.setenv("CASEWISE_PROLIFIC_API", prolific.url)
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
         assert "No study at Prolific is on record" in page(owner, study, "/prolific", status=400)
-        with store.write() as connection:
+        with study.write(store, START) as live:
             for state, name in (("begun", ""), ("made", "study-1")):
-                note_at_recruiter(connection, study.id, "study", state, name, at=START)
+                note_at_recruiter(live, "study", state, name)
             for number in range(3):
                 ids = RecruiterIds(f"p{number}", "study-1", f"s{number}")
-                who = admit(connection, study, ids, vault=Vault(SECRET), now=START)
+                who = admit(live, ids, vault=Vault(SECRET))
                 assert who is not None
-                pass_tutorial(connection, who.id)
-                answer_quiz(connection, study, who.id, (1, 2, 1, 0, 2, 3), now=START)
+                pass_tutorial(live, who.id)
+                answer_quiz(live, who.id, (1, 2, 1, 0, 2, 3))
                 prolific.submissions[f"s{number}"] = {"participant_id": f"p{number}", "status": "AWAITING REVIEW"}
         for number in range(2):
             with store.read() as connection:
                 people = connection.scalars(select(tables.annotators.c.id).order_by(tables.annotators.c.id)).all()
             while answer(store, study, people[number]):
                 pass
-            with store.write() as connection:
-                finish_batch(connection, study, people[number], now=START)
+            with study.write(store, START) as live:
+                finish_batch(live, people[number])
         shown = page(owner, study, "/prolific")
         assert "Approve 1 for" in shown
         for left in (1, 0):

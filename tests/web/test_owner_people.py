@@ -16,7 +16,6 @@ from casewise.studies.monitor import PeopleQuery, find_people, with_submission
 from casewise.studies.owner import forget
 from casewise.studies.people import Vault, admit
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
-from casewise.studies.rounds import note
 
 VAULT = Vault(SECRET)
 
@@ -32,8 +31,8 @@ def study(store):
 
 
 def found(store, study, **wanted):
-    with store.read() as connection:
-        return find_people(connection, study, PeopleQuery(**wanted), limit=50)
+    with study.read(store) as live:
+        return find_people(live, PeopleQuery(**wanted), limit=50)
 
 
 def ids(page):
@@ -41,8 +40,8 @@ def ids(page):
 
 
 def behind(store, study, typed):
-    with store.read() as connection:
-        return with_submission(connection, study, typed, vault=VAULT)
+    with study.read(store) as live:
+        return with_submission(live, typed, vault=VAULT)
 
 
 def test_people_are_found_by_number_condition_status_and_flag(store, study):
@@ -64,8 +63,8 @@ def test_people_are_found_by_number_condition_status_and_flag(store, study):
 def test_a_page_of_people_is_cut_from_all_and_says_of_how_many(store, study):
     for name in ("ann", "ben", "cat"):
         begun(store, study, name)
-    with store.read() as connection:
-        page = find_people(connection, study, PeopleQuery(sort="arrival"), limit=2, offset=2)
+    with study.read(store) as live:
+        page = find_people(live, PeopleQuery(sort="arrival"), limit=2, offset=2)
     assert (len(page.people), page.total) == (1, 3)
 
 
@@ -78,16 +77,16 @@ def test_who_differs_from_the_majority_is_shown(store, study):
 def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
     study = opened(store, design(ratings={"per_item": 1, "per_annotator": 3}, conditions=["no_context"]), queries=3)
     ann = finished(store, study, "ann")
-    with store.write() as connection:
-        void(connection, study, ann, why="a mistake", by="owner", now=START)
+    with study.write(store, START) as live:
+        void(live, ann, why="a mistake", by="owner")
     ben = begun(store, study, "ben")
     for _ in range(2):
         answer(store, study, ben)
-    with store.write() as connection:
-        void(connection, study, ben, why="asked us to", by="owner", now=START)
-        assert restore(connection, study, ann, why="it was one", by="owner", now=START) == 3
-        assert restore(connection, study, ann, why="twice", by="owner", now=START) == 0
-        assert restore(connection, study, ben, why="but too late", by="owner", now=START) == 0
+    with study.write(store, START) as live:
+        void(live, ben, why="asked us to", by="owner")
+        assert restore(live, ann, why="it was one", by="owner") == 3
+        assert restore(live, ann, why="twice", by="owner") == 0
+        assert restore(live, ben, why="but too late", by="owner") == 0
     assert seen(store, study).exact
     with store.read() as connection:
         states = connection.scalars(select(tables.pages.c.state).where(tables.pages.c.annotator_id == ben)).all()
@@ -102,8 +101,8 @@ def test_who_is_taken_in_again_counts_where_there_is_room_and_never_more(store):
 def test_who_withdraws_leaves_no_flag_and_no_count(store, study):
     ann = finished(store, study, "ann")
     assert found(store, study, flag="any").total == 1
-    with store.write() as connection:
-        forget(connection, study, ann, vault=VAULT, by="owner", now=START)
+    with study.write(store, START) as live:
+        forget(live, ann, vault=VAULT, by="owner")
     (person,) = found(store, study).people
     assert (person.flags, person.rated, person.skipped, person.median_s) == ((), 0, 0, None)
 
@@ -124,12 +123,12 @@ def test_an_id_finds_its_person_as_it_was_given_to_them(store, kind, arrived, ty
         typed = f" {new_invitation(key).upper()}"  # all 48 digits of the link
         arrived = {"participant": typed.strip()}
     person = make_recruiter(study.design.recruiter, invitation_key=key).arrive(arrived)
-    with store.write() as connection:
-        who = admit(connection, study, person, vault=VAULT, now=START)
+    with study.write(store, START) as live:
+        who = admit(live, person, vault=VAULT)
     assert who is not None
     assert behind(store, study, typed) == who.id
-    with store.write() as connection:
-        forget(connection, study, typed, vault=VAULT, by="owner", now=START)
+    with study.write(store, START) as live:
+        forget(live, typed, vault=VAULT, by="owner")
     assert behind(store, study, typed) is None
 
 
@@ -203,9 +202,9 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
         "failed_checks_code": "FAIL",
     }
     study = opened(store, design(recruiter=settings, quiz={"attempts": 2}))
-    with store.write() as connection:
+    with study.write(store, START) as live:
         person = RecruiterIds("person-1", "study-1", "submission-1")
-        who = admit(connection, study, person, vault=app.state.vault, now=START)
+        who = admit(live, person, vault=app.state.vault)
     path = f"/studies/{study.id}/people"
     assert who is not None
 
@@ -230,9 +229,9 @@ def test_from_an_annotator_to_the_submission_and_back_and_the_look_is_on_record(
 
 def test_the_rounds_page_says_what_was_amended(app, owner):
     study = opened(app.state.database, design())
-    with app.state.database.write() as connection:
+    with study.write(app.state.database, START) as live:
         detail = {"why": "<wide>", "changes": ["ratings.per_item was 2 and is 3"]}
-        note(connection, study.id, "amended", at=START, by="owner", detail=detail)
+        live.note("amended", by="owner", detail=detail)
     page = owner.get(f"/studies/{study.id}").text
     assert "Amended 2026-11-20: ratings.per_item was 2 and is 3 (&lt;wide&gt;)." in page
 

@@ -51,8 +51,8 @@ def test_the_whole_way_of_one_annotator(app, study):
     person = rows(app, tables.annotators)[0]
     assert person.outcome == "completed"
     assert person.demographics == {"age": "25 to 34"}
-    with app.state.database.read() as connection:
-        assert overview(connection, study).valid == 3
+    with study.read(app.state.database) as live:
+        assert overview(live).valid == 3
 
 
 def test_the_end_speaks_of_a_step_only_where_there_is_one(app, study, monkeypatch):
@@ -159,8 +159,8 @@ def test_a_skip_reopens_the_slot_and_is_recorded_by_condition(app, study):
     walker.to_rating()
     walker.send("/rate", page=walker.token, decision="skip")
 
-    with app.state.database.read() as connection:
-        conditions = overview(connection, study).conditions
+    with study.read(app.state.database) as live:
+        conditions = overview(live).conditions
     assert sum(condition.skipped for condition in conditions) == 1
     assert sum(condition.open for condition in conditions) == 2 * 4 * 2 - 2
     skipped = next(event for event in rows(app, tables.events) if event.kind == "skipped")
@@ -178,9 +178,9 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     assert where == "/end"
     assert "skipped more requests than the study allows" in walker.page
     assert rows(app, tables.annotators)[0].outcome == "too_many_skips"
-    with app.state.database.read() as connection:
-        people = standings(connection, study, vault=app.state.vault, now=START)
-        flagged = people_states(connection, study)[0].flags
+    with study.read(app.state.database, START) as live:
+        people = standings(live, vault=app.state.vault)
+        flagged = people_states(live)[0].flags
     assert [(person.ids.person, person.due) for person in people] == [("alice", "decide")]
     assert "many_skips" in {flag.kind for flag in flagged}
 
@@ -194,8 +194,8 @@ def test_skipping_a_check_voids_where_failing_one_does(app):
     walker.send("/questions")
 
     assert rows(app, tables.annotators)[0].outcome == "failed_checks"
-    with app.state.database.read() as connection:
-        assert overview(connection, study).valid == 0
+    with study.read(app.state.database) as live:
+        assert overview(live).valid == 0
 
 
 def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, study):
@@ -209,8 +209,8 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
         told[walker] = walker.page
         walker.send("/stop")
 
-    with app.state.database.read() as connection:
-        people = standings(connection, study, vault=app.state.vault, now=START)
+    with study.read(app.state.database, START) as live:
+        people = standings(live, vault=app.state.vault)
     assert {person.ids.person: person.due for person in people} == {"idle": "screen-out", "busy": "full"}
     assert "You can stop here" in told[busy]
     assert ["Your answers are kept." in told[walker] for walker in (busy, idle)] == [True, False]
@@ -239,8 +239,8 @@ def test_who_returned_their_place_gets_no_page_back_and_no_answer_of_theirs_is_t
     walker.to_rating()
     walker.decide()
     token = walker.token
-    with app.state.database.write() as connection:
-        take_returned(connection, study, rows(app, tables.annotators)[0].id, by="owner", now=START)
+    with study.write(app.state.database, START) as live:
+        take_returned(live, rows(app, tables.annotators)[0].id, by="owner")
 
     assert walker.send("/rate", page=token, decision="respond") == "/end"
     assert "You returned your submission" in walker.page
@@ -298,8 +298,8 @@ def test_failed_checks_void_where_the_design_says_so(app):
 
     assert "different" in walker.page
     assert "A person, and no program, decides whether you are paid." in walker.page
-    with app.state.database.read() as connection:
-        seen = overview(connection, study)
+    with study.read(app.state.database) as live:
+        seen = overview(live)
     assert seen.valid == 0
     assert sum(condition.void for condition in seen.conditions) == 3
     assert sum(condition.open for condition in seen.conditions) == 16
@@ -326,16 +326,16 @@ def test_who_left_after_answering_too_fast_is_left_out_when_the_lease_ends(app):
     walker.to_rating()
     walker.decide()
     walker.decide()
-    with app.state.database.write() as connection:
-        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(days=1))
+    with study.write(app.state.database, datetime.now(UTC) + timedelta(days=1)) as live:
+        lapse_and_void(live)
 
     assert rows(app, tables.annotators)[0].outcome == "excluded"
     assert walker.arrive() == "/end"
 
 
 def test_nobody_new_begins_while_the_study_is_paused(app, study):
-    with app.state.database.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
+    with study.write(app.state.database, START) as live:
+        set_state(live, "paused", by="owner")
     walker = Walker(app, study)
     walker.arrive()
 
@@ -344,8 +344,8 @@ def test_nobody_new_begins_while_the_study_is_paused(app, study):
 
 
 def put(app, study, state):
-    with app.state.database.write() as connection:
-        set_state(connection, study.id, state, by="owner", now=START)
+    with study.write(app.state.database, START) as live:
+        set_state(live, state, by="owner")
 
 
 def test_a_closed_round_says_that_it_is_over_and_leads_back_to_the_recruiter(app):
@@ -450,8 +450,8 @@ def test_nobody_is_asked_to_consent_when_no_slot_is_open(app):
     late.arrive()
 
     assert "no place at the moment" in late.page
-    with app.state.database.read() as connection:
-        assert overview(connection, study).exact
+    with study.read(app.state.database) as live:
+        assert overview(live).exact
 
 
 def test_whoever_was_in_the_pilot_cannot_be_in_the_main_study(app):
@@ -511,8 +511,8 @@ def test_who_withdrew_is_not_told_to_keep_a_number_to_withdraw_with(app, study):
     walker = Walker(app, study)
     walker.to_end()
     assert "Keep it if you may want to withdraw later" in walker.page
-    with app.state.database.write() as connection:
-        forget(connection, study, "alice", vault=app.state.vault, by="owner", now=datetime.now(UTC))
+    with study.write(app.state.database) as live:
+        forget(live, "alice", vault=app.state.vault, by="owner")
     walker.open("/end")
     assert "You withdrew" in walker.page
     assert "THANKS42" not in walker.page
@@ -548,7 +548,7 @@ def test_who_comes_back_after_the_lease_continues_with_what_is_still_open(app, s
     walker.decide()
     with app.state.database.write() as connection:
         later = datetime.now(UTC) + timedelta(hours=1)
-        lapse_and_void(connection, study, now=later)
+        lapse_and_void(study.at(connection, later))
         assert not [
             page for page in connection.execute(select(tables.pages)) if page.state == "waiting" and page.slot_id
         ]
@@ -558,8 +558,8 @@ def test_who_comes_back_after_the_lease_continues_with_what_is_still_open(app, s
     while where == "/rate":
         where = walker.decide()
     walker.send("/questions")
-    with app.state.database.read() as connection:
-        assert overview(connection, study).valid == 3
+    with study.read(app.state.database) as live:
+        assert overview(live).valid == 3
     assert "resumed" in [event.kind for event in rows(app, tables.events)]
 
 
@@ -569,11 +569,11 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
     away, other = Walker(app, study, "ann"), Walker(app, study, "ben")
     away.to_rating()
     stale = away.token
-    with app.state.database.write() as connection:
-        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(hours=1))
+    with study.write(app.state.database, datetime.now(UTC) + timedelta(hours=1)) as live:
+        lapse_and_void(live)
     assert away.open("/questions") == "/rate"  # what is open still is held again before anything ends
-    with app.state.database.write() as connection:
-        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(hours=1))
+    with study.write(app.state.database, datetime.now(UTC) + timedelta(hours=1)) as live:
+        lapse_and_void(live)
     assert other.to_end() == "/end"
 
     assert away.send("/rate", page=stale, decision="respond") == "/questions"
@@ -590,8 +590,8 @@ def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_a
     study = opened(app.state.database, one_each, queries=3)
     away, other = Walker(app, study, "ann"), Walker(app, study, "ben")
     away.to_rating()
-    with app.state.database.write() as connection:
-        lapse_and_void(connection, study, now=datetime.now(UTC) + timedelta(hours=1))
+    with study.write(app.state.database, datetime.now(UTC) + timedelta(hours=1)) as live:
+        lapse_and_void(live)
     assert other.to_end() == "/end"
 
     assert away.open("/rate") == "/questions", "and no attention check alone"
@@ -600,9 +600,9 @@ def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_a
     assert away.send("/questions") == "/end"
     assert "SORRY42" in away.page
     assert "THANKS42" not in away.page
-    with app.state.database.read() as connection:
-        people = standings(connection, study, vault=app.state.vault, now=START)
-        seen = monitor(connection, study, now=START)
+    with study.read(app.state.database, START) as live:
+        people = standings(live, vault=app.state.vault)
+        seen = monitor(live)
     assert [person.ids.person for person in people if person.due == "full"] == ["ben"]
     assert "decide" not in {person.due for person in people}
     assert seen.funnel.finished == {"no_context": 1}

@@ -179,10 +179,10 @@ def test_quiz_attempts_are_limited(app, study):
 def test_arrivals_are_counted_without_their_address_and_for_a_day(app, study):
     Walker(app, study).to_quiz()
     limits = tables.staff.rate_limits
-    with app.state.database.write() as connection:
-        keys = [key for key in connection.scalars(select(limits.c.key)) if key.startswith(ARRIVAL_LIMIT)]
-        purge(connection, study, now=datetime.now(UTC) + timedelta(days=2))
-        left = connection.scalars(select(limits.c.key).where(limits.c.key.startswith(ARRIVAL_LIMIT))).all()
+    with study.write(app.state.database, datetime.now(UTC) + timedelta(days=2)) as live:
+        keys = [key for key in live.scalars(select(limits.c.key)) if key.startswith(ARRIVAL_LIMIT)]
+        purge(live)
+        left = live.scalars(select(limits.c.key).where(limits.c.key.startswith(ARRIVAL_LIMIT))).all()
 
     assert len(keys) == 1
     assert "testclient" not in keys[0]

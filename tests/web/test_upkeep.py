@@ -19,13 +19,13 @@ from casewise.web.upkeep import Tallies, each_minute, keep_all_up
 def test_a_stalled_round_is_said_until_it_goes_on(store):
     study = opened(store)
     ben = begun(store, study, "ben")
-    with store.read() as connection:
-        seen = monitor(connection, study, now=START + timedelta(minutes=62))
+    with study.read(store, START + timedelta(minutes=62)) as live:
+        seen = monitor(live)
     assert [alert.kind for alert in alerts(seen, study, now=START + timedelta(minutes=62))] == ["stalled"]
     for _ in range(2):  # one of them may be a check
         answer(store, study, ben, now=START + timedelta(minutes=62))
-    with store.read() as connection:
-        seen = monitor(connection, study, now=START + timedelta(minutes=63))
+    with study.read(store, START + timedelta(minutes=63)) as live:
+        seen = monitor(live)
     assert alerts(seen, study, now=START + timedelta(minutes=63)) == ()
 
 
@@ -40,8 +40,8 @@ def test_the_budget_and_failures_are_said(store):
     study = opened(store, plan)
     for number in range(12):
         finished(store, study, f"p{number}")
-    with store.read() as connection:
-        seen = monitor(connection, study, now=START)
+    with study.read(store, START) as live:
+        seen = monitor(live)
     said = {alert.kind: alert.said for alert in alerts(seen, study, now=START)}
     assert "are spent or promised" in said["budget"]
     assert set(said) == {"budget", "failing"}
@@ -49,8 +49,8 @@ def test_the_budget_and_failures_are_said(store):
 
 def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
     study = opened(store, design(ratings={"per_item": 6, "per_annotator": 2}, attention={"checks_per_batch": 0}))
-    with store.read() as connection:
-        seen = monitor(connection, study, now=START)
+    with study.read(store, START) as live:
+        seen = monitor(live)
     slow, fast = (
         replace(condition, valid=valid) for condition, valid in zip(seen.overview.conditions, (6, 14), strict=True)
     )
@@ -85,9 +85,9 @@ def test_arrivals_are_counted_and_nothing_else_of_them_is_kept(app):
     Walker(app, study, "dan").arrive()
     with each_minute(store, app.state.tallies, app.state.rounds):
         pass
-    with store.read() as connection:
-        found = monitor(connection, study, now=START + LATER).funnel
-        assert connection.execute(select(tables.tallies)).all() == [
+    with study.read(store, START + LATER) as live:
+        found = monitor(live).funnel
+        assert live.execute(select(tables.tallies)).all() == [
             (study.id, "arrived", 3),
             (study.id, "turned away", 1),
         ]
@@ -102,8 +102,8 @@ def test_arrivals_are_written_while_the_server_runs_so_that_a_kill_loses_seconds
     with each_minute(store, app.state.tallies, app.state.rounds):
         Walker(app, study, "ann").arrive()
         for _ in range(500):
-            with store.read() as connection:
-                if arrivals(connection, study.id) == {"arrived": 1}:
+            with study.read(store) as live:
+                if arrivals(live) == {"arrived": 1}:
                     break
             sleep(0.01)
         else:
@@ -118,18 +118,18 @@ def test_a_count_that_could_not_be_written_is_written_the_next_time(store, monke
         with pytest.raises(OSError, match="disk full"):
             tallies.write(store)
     tallies.write(store)
-    with store.read() as connection:
-        assert arrivals(connection, study.id) == {"arrived": 1}
+    with study.read(store) as live:
+        assert arrivals(live) == {"arrived": 1}
 
 
 def test_a_closed_round_has_no_money_to_come(store):
     study = opened(store)
-    with store.read() as connection:
-        assert monitor(connection, study, now=START).money.to_come > 0
-    with store.write() as connection:
-        set_state(connection, study.id, "closed", by="owner", now=START)
-    with store.read() as connection:
-        assert monitor(connection, study, now=START).money.to_come == 0
+    with study.read(store, START) as live:
+        assert monitor(live).money.to_come > 0
+    with study.write(store, START) as live:
+        set_state(live, "closed", by="owner")
+    with study.read(store, START) as live:
+        assert monitor(live).money.to_come == 0
 
 
 def test_counts_of_a_round_that_is_gone_are_dropped(store):

@@ -83,14 +83,14 @@ def round_walked(app):
         if overview_of(store, study).exact:
             break
         walk(f"last-{number}", slowly, halves)
-    with store.write() as connection:
-        keep_up(connection, study, now=clock[0])
+    with study.write(store, clock[0]) as live:
+        keep_up(live)
     return store, study, ends
 
 
 def overview_of(store, study):
-    with store.read() as connection:
-        return overview(connection, study)
+    with study.read(store) as live:
+        return overview(live)
 
 
 def test_the_round_ends_exact_whoever_came(round_walked):
@@ -106,9 +106,9 @@ def test_the_round_ends_exact_whoever_came(round_walked):
 
 def test_everybody_has_the_flags_that_they_raised_and_nobody_is_left_out_by_them(round_walked, app):
     store, study, _ = round_walked
-    with store.read() as connection:
-        lines = annotator_lines(connection, study)
-        arrived = connection.execute(
+    with study.read(store) as live:
+        lines = annotator_lines(live)
+        arrived = live.execute(
             select(tables.annotators.c.id).order_by(tables.annotators.c.consented_at, tables.annotators.c.id)
         ).scalars()
         order = list(arrived)

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
 from casewise.api.studies import Study, StudyRound
 from casewise.errors import ConfigurationError, RecruiterRefused, StudyError
 from casewise.runs.limits import finished
@@ -35,18 +33,17 @@ from casewise.studies.prolific import (
 )
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import (
-    Round,
+    LiveRound,
     all_made_at_recruiter,
     made_at_recruiter,
     none_made,
-    note,
     note_at_recruiter,
     round_state,
 )
 from casewise.studies.slots import hold_study
 
 T = TypeVar("T")
-BonusCheck = Callable[[Connection, Round, str], None]
+BonusCheck = Callable[[LiveRound, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +122,8 @@ class StudyAtProlific(Study):
         """
         if self.prolific_study:
             return [self.prolific_study]
-        with self.round() as here, here.store.read() as connection:
-            ids = [name for name in all_made_at_recruiter(connection, here.round.id, "study") if name]
+        with self.round() as here, here.round.read(here.store) as live:
+            ids = [name for name in all_made_at_recruiter(live, "study") if name]
         if not ids:
             raise StudyError(
                 f"no study at Prolific is on record for the {self.phase} round of {self.file}: make one with casewise prolific "
@@ -158,13 +155,13 @@ class StudyAtProlific(Study):
             The round is paused, or no study there is on record.
         """
         study_id, now = self.ids()[-1], datetime.now(UTC)
-        with self.round() as here, here.store.write() as connection:
-            state = round_state(connection, here.round.id)
+        with self.round() as here, here.round.write(here.store, now) as live:
+            state = round_state(live)
             if state == "paused":
                 raise StudyError("the round is paused, so it lets nobody in; resume it first: casewise study set open")
-            keep_up(connection, here.round, now=now)
+            keep_up(live)
             # people in the tutorial or the quiz already have a place
-            needed = 0 if state == "closed" else people_needed(connection, here.round, now=now)
+            needed = 0 if state == "closed" else people_needed(live)
         return call(lambda prolific: fit_study(prolific, study_id, needed))
 
     def reconcile(self) -> list[Reconciled]:
@@ -177,10 +174,10 @@ class StudyAtProlific(Study):
         submissions = call(list_submissions)
         with self.round() as here:
             now = datetime.now(UTC)
-            with here.store.write() as connection:
-                keep_up(connection, here.round, now=now)
-            with here.store.read() as connection:
-                _, people, paid, all_known = known_here(connection, here.round, vault=here.vault, now=now)
+            with here.round.write(here.store, now) as live:
+                keep_up(live)
+            with here.round.read(here.store, now) as live:
+                _, people, paid, all_known = known_here(live, vault=here.vault)
         return reconcile(submissions, people, here.round.design, bonuses=paid, all_known=all_known)
 
     def carry_out(self, lines: Sequence[Reconciled]) -> list[Done]:
@@ -208,13 +205,12 @@ class StudyAtProlific(Study):
         elif line.action == "ask return" and submission:
             call(lambda prolific: prolific.request_return(submission.id, RETURN_REASON))
         elif line.action in {"end", "leave out"} and standing:
-            with self.round() as here, here.store.write() as connection:
-                now, number = datetime.now(UTC), standing.annotator
+            with self.round() as here, here.round.write(here.store) as live:
                 if line.action == "leave out":
-                    take_returned(connection, here.round, number, by="owner", now=now)
+                    take_returned(live, standing.annotator, by="owner")
                 else:
-                    leave_before_batch(connection, here.round, number, now=now)
-                    finish_batch(connection, here.round, number, outcome="stopped", now=now)
+                    leave_before_batch(live, standing.annotator)
+                    finish_batch(live, standing.annotator, outcome="stopped")
 
     def eligible(self) -> int:
         """Return how many people there pass the design's filters, except filters to choose by hand; 0 if under 25."""
@@ -228,20 +224,19 @@ class StudyAtProlific(Study):
         Raises StudyError: nobody in the round has that number, or the ids are deleted by now.
         """
         with self.round() as here:
-            with here.store.read() as connection:
-                row = find_annotator(connection, number)
+            with here.round.read(here.store) as live:
+                row = find_annotator(live, number)
                 in_round = row is not None and row.study_id == here.round.id
-                person = person_of(connection, number, vault=here.vault) if in_round else None
+                person = person_of(live, number, vault=here.vault) if in_round else None
             if person is None:
                 raise StudyError(f"nobody in this round has the number {number!r}, or the ids are deleted by now")
 
             def record(kind: str, detail: dict[str, Any], check: BonusCheck | None = None) -> None:
-                with here.store.write() as connection:
+                with here.round.write(here.store) as live:
                     if check is not None:
-                        hold_study(connection, here.round)
-                        check(connection, here.round, number)
-                    now = datetime.now(UTC)
-                    note(connection, here.round.id, kind, at=now, by="owner", annotator_id=number, detail=detail)
+                        hold_study(live)
+                        check(live, number)
+                    live.note(kind, by="owner", annotator_id=number, detail=detail)
 
             yield here, person, record
 
@@ -273,8 +268,8 @@ class StudyAtProlific(Study):
             raise StudyError(f"a bonus is an amount of 0.01 or more, not {amount}")
         with self._annotator(number) as (here, person, record):
             if not again:
-                with here.store.read() as connection:
-                    none_begun(connection, here.round, number)
+                with here.round.read(here.store) as live:
+                    none_begun(live, number)
             payment = call(lambda prolific: prolific.set_up_bonus(person.study, person.session, amount))
             record("bonus begun", {"amount": amount, "payment": payment, "for": why}, None if again else none_begun)
             try:
@@ -294,9 +289,9 @@ class StudyAtProlific(Study):
         StudyError
             None is in doubt, or more than one.
         """
-        with self.round() as here, here.store.write() as connection:
-            hold_study(connection, here.round)
-            return settle_bonus(connection, here.round.id, number, payment, paid=paid, at=datetime.now(UTC))
+        with self.round() as here, here.round.write(here.store) as live:
+            hold_study(live)
+            return settle_bonus(live, number, payment, paid=paid)
 
     def keep_out(self, workspace: str, *, again: bool = False) -> tuple[int, str]:
         """Put the round's people into a participant group there, to be kept out of a later round; return how many, and the group.
@@ -305,9 +300,9 @@ class StudyAtProlific(Study):
         """
         with self.round() as here:
             study, kind = here.round, f"group in {workspace}"
-            with here.store.read() as connection:
-                people = [one.ids for one in standings(connection, study, vault=here.vault, now=datetime.now(UTC))]
-                group = None if again else made_at_recruiter(connection, study.id, kind)
+            with study.read(here.store) as live:
+                people = [one.ids for one in standings(live, vault=here.vault)]
+                group = None if again else made_at_recruiter(live, kind)
             name = f"{study.name} {study.version} {study.phase}"
             group = group or make_once(here, kind, lambda prolific: prolific.create_group(workspace, name), again=again)
         call(lambda prolific: prolific.add_to_group(group, [person.person for person in people]))
@@ -320,11 +315,11 @@ def make_once(
     """Make one thing for a round at Prolific and return its id. It is recorded first, and made once unless `again`."""
 
     def record(state: str, name: str = "") -> None:
-        with here.store.write() as connection:
+        with here.round.write(here.store) as live:
             if state == "begun":
-                hold_study(connection, here.round)
-                none_made(connection, here.round.id, kind, again=again)
-            note_at_recruiter(connection, here.round.id, kind, state, name, at=datetime.now(UTC))
+                hold_study(live)
+                none_made(live, kind, again=again)
+            note_at_recruiter(live, kind, state, name)
 
     record("begun")
     try:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from sqlalchemy import Connection
 
 from casewise import database as databases
 from casewise.api.benchmarks import Source
@@ -32,6 +31,7 @@ from casewise.studies.monitor import Monitor, keep_up, monitor
 from casewise.studies.people import Vault, annotator, derived_key
 from casewise.studies.recruiters import new_invitation
 from casewise.studies.rounds import (
+    LiveRound,
     Phase,
     Round,
     RoundState,
@@ -200,11 +200,11 @@ class Study:
         """Return the progress of each condition, after expired leases have ended and due data has been deleted."""
         with self.round() as here:
             now = datetime.now(UTC)
-            with here.store.write() as connection:
-                keep_up(connection, here.round, now=now)
-            with here.store.read() as connection:
-                state = round_state(connection, here.round.id)
-                return RoundStatus(here.round, state, monitor(connection, here.round, now=now))
+            with here.round.write(here.store, now) as live:
+                keep_up(live)
+            with here.round.read(here.store, now) as live:
+                state = round_state(live)
+                return RoundStatus(here.round, state, monitor(live))
 
     @contextmanager
     def amending(self, *, why: str) -> Iterator[tuple[owner.Amendment, Callable[[], None]]]:
@@ -217,13 +217,13 @@ class Study:
         """
         plan = self.plan()
         with self.round() as here:
-            with here.store.write() as connection:
-                keep_up(connection, here.round, now=datetime.now(UTC))  # as `status`: both count the same slots as open
-                amendment = owner.amendment_of(connection, here.round, plan, now=datetime.now(UTC))
+            with here.round.write(here.store) as live:
+                keep_up(live)  # as `status`: both count the same slots as open
+                amendment = owner.amendment_of(live, plan)
 
             def apply() -> None:
-                with here.store.write() as connection:
-                    owner.amend(connection, here.round, amendment, why=why, by="owner", now=datetime.now(UTC))
+                with here.round.write(here.store) as live:
+                    owner.amend(live, amendment, why=why, by="owner")
 
             yield amendment, apply
 
@@ -234,22 +234,22 @@ class Study:
         """
         with self.round() as here:
             if state == "open":
-                with here.store.read() as connection:
-                    wait_s = seconds_to_wait(connection, here.round.id, now=datetime.now(UTC))
+                with here.round.read(here.store) as live:
+                    wait_s = seconds_to_wait(live)
                 if wait_s:
                     wait(wait_s)
-            with here.store.write() as connection:
-                set_state(connection, here.round.id, state, by="owner", now=datetime.now(UTC))
+            with here.round.write(here.store) as live:
+                set_state(live, state, by="owner")
         return here.round
 
     @contextmanager
-    def _person(self, number: str) -> Iterator[tuple[Connection, Round]]:
+    def _person(self, number: str) -> Iterator[LiveRound]:
         """Yield a transaction about an annotator. Raises StudyError: nobody in this round has that number."""
-        with self.round() as here, here.store.write() as connection:
-            person = annotator(connection, number)
-            if person is None or person.study_id != here.round.id:
-                raise StudyError(f"nobody in {here.round.name} ({here.round.phase}) has the number {number!r}")
-            yield connection, here.round
+        with self.round() as here, here.round.write(here.store) as study:
+            person = annotator(study, number)
+            if person is None or person.study_id != study.id:
+                raise StudyError(f"nobody in {study.name} ({study.phase}) has the number {number!r}")
+            yield study
 
     def void(self, number: str, *, why: str) -> int:
         """Leave out an annotator's ratings; return how many slots are open again.
@@ -259,8 +259,8 @@ class Study:
         StudyError
             Nobody in this round has that number.
         """
-        with self._person(number) as (connection, study):
-            return answers.void(connection, study, number, why=why, by="owner", now=datetime.now(UTC))
+        with self._person(number) as study:
+            return answers.void(study, number, why=why, by="owner")
 
     def restore(self, number: str, *, why: str) -> int:
         """Take in again somebody who was left out; return how many ratings count, for their items still have room.
@@ -270,19 +270,19 @@ class Study:
         StudyError
             Nobody in this round has that number.
         """
-        with self._person(number) as (connection, study):
-            return answers.restore(connection, study, number, why=why, by="owner", now=datetime.now(UTC))
+        with self._person(number) as study:
+            return answers.restore(study, number, why=why, by="owner")
 
     def forget(self, number: str) -> bool:
         """Delete what is known about a person; return whether their ratings went with it, as they do until the stated date."""
-        with self.round() as here, here.store.write() as connection:
-            return owner.forget(connection, here.round, number, vault=here.vault, by="owner", now=datetime.now(UTC))
+        with self.round() as here, here.round.write(here.store) as live:
+            return owner.forget(live, number, vault=here.vault, by="owner")
 
     def export(self, folder: str | Path) -> Exported:
         """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
         plan = self.plan()
         access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
-        with access, self.round() as here, here.store.read() as connection:
-            exported = export(connection, here.round, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
+        with access, self.round() as here, here.round.read(here.store) as live:
+            exported = export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
             write_exported_model(exported.folder)
         return exported

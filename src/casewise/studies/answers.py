@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, true, update
+from sqlalchemy import Row, bindparam, func, literal_column, select, true, update
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
@@ -15,7 +15,7 @@ from casewise.records import OUTCOMES
 from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnAnswer, OwnQuestion, Pay
 from casewise.studies.quality import OUTCOMES as ENDED
 from casewise.studies.quality import AnsweredPage, reason_to_void
-from casewise.studies.rounds import Round, note
+from casewise.studies.rounds import LiveRound
 from casewise.studies.slots import (
     lapse_expired,
     lease_end,
@@ -127,15 +127,15 @@ class Shown:
     progress: Progress
 
 
-def next_page(connection: Connection, study: Round, annotator_id: str) -> Shown | None:
+def next_page(study: LiveRound, annotator_id: str) -> Shown | None:
     """The first page without an answer; None when the batch is done."""
-    row = connection.execute(NEXT_PAGE, {"who": annotator_id}).first()
+    row = study.execute(NEXT_PAGE, {"who": annotator_id}).first()
     if row is None:
         return None
     progress = Progress.of({state: getattr(row, state) for state in COUNTED})
     if row.check_name is not None:
         text = next(check.text for check in study.wording.checks if check.name == row.check_name)
-        context = situation_of_check(connection, study, annotator_id)
+        context = situation_of_check(study, annotator_id)
         return Shown(row.position, row.revision, text, context, progress)
     return Shown(row.position, row.revision, row.shown["query"], row.shown["context"], progress)
 
@@ -155,13 +155,13 @@ OTHER_PARAMETER = "Nothing in particular is known about this."
 CHECK_REPLY = "Thank you for your message. This text stands where other pages show the reply of a chatbot."
 
 
-def situation_of_check(connection: Connection, study: Round, annotator_id: str) -> dict[str, Any]:
+def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
     """A check has the groups and parameters of an item of the same batch, and words of its own."""
     mine = PAGES.c.annotator_id == annotator_id
     query = select(ITEMS.c.shown).join(
         PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
     )
-    shown = connection.scalars(query.where(mine).order_by(PAGES.c.position).limit(1)).first()
+    shown = study.scalars(query.where(mine).order_by(PAGES.c.position).limit(1)).first()
     situation = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
@@ -173,38 +173,38 @@ def situation_of_check(connection: Connection, study: Round, annotator_id: str) 
     }
 
 
-def progress(connection: Connection, annotator_id: str) -> Progress:
+def progress(study: LiveRound, annotator_id: str) -> Progress:
     """How many pages are answered (or skipped), of how many that are the annotator's still."""
-    return Progress.of({row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})})
+    return Progress.of({row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})})
 
 
-def take_answer(connection: Connection, study: Round, annotator_id: str, answer: Given, *, now: datetime) -> Taken:
+def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
     """Take an answer, once.
 
     Returns what became of it, "rated", "skipped" or "surplus"; "again" where the page was answered before, or undone
     since, and nothing changes; "over" where the annotator is not rating (any more).
     """
-    annotator = locked(connection, annotator_id)
+    annotator = locked(study, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
         return "over"
     taken: Taken = "rated"
     # Nearly all answer a page that still waits for it, and whose slot is held already.
     at = {"who": annotator_id, "place": answer.position, "as_shown": answer.revision}
-    if answer.decision == "skip" or not connection.execute(TAKE_IN_TIME, at | said_in(answer, now=now)).rowcount:
-        page = connection.execute(PAGE_AT, {"who": annotator_id, "place": answer.position}).first()
+    if answer.decision == "skip" or not study.execute(TAKE_IN_TIME, at | said_in(answer, now=study.now)).rowcount:
+        page = study.execute(PAGE_AT, {"who": annotator_id, "place": answer.position}).first()
         if page is None or page.revision != answer.revision or page.state not in {"waiting", "lapsed"}:
             return "again"
-        taken = record(connection, study, page, answer, now=now)
+        taken = record(study, page, answer)
     if taken == "skipped":
-        counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(STATES, {"who": annotator_id})}
+        counts: dict[str, int] = {row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})}
         if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
-            finish_batch(connection, study, annotator_id, outcome="too_many_skips", now=now)
+            finish_batch(study, annotator_id, outcome="too_many_skips")
             return taken
-    lease = lease_end(study, now)
+    lease = lease_end(study, study.now)
     if annotator.lapsed:
-        resume(connection, study, annotator_id, now=now)
-    elif annotator.lease_until - now < (lease - now) * RENEWED_BELOW:
-        connection.execute(RENEW, {"who": annotator_id, "until": lease})
+        resume(study, annotator_id)
+    elif annotator.lease_until - study.now < (lease - study.now) * RENEWED_BELOW:
+        study.execute(RENEW, {"who": annotator_id, "until": lease})
     return taken
 
 
@@ -220,41 +220,41 @@ def said_in(answer: Given, *, now: datetime) -> dict[str, Any]:
     return dict(zip(SAID, values, strict=True))
 
 
-def locked(connection: Connection, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
-    return connection.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
+def locked(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
+    return study.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
 
 
 def skip_of(page: Row[Any]) -> dict[str, Any]:
     return {"item_id": page.item_id, "condition": page.condition}
 
 
-def record(connection: Connection, study: Round, page: Row[Any], answer: Given, *, now: datetime) -> Taken:
+def record(study: LiveRound, page: Row[Any], answer: Given) -> Taken:
     """A skip, or an answer to a page whose slot went when the lease ran out."""
     if answer.decision == "skip":
-        change(connection, page, state="skipped", slot_id=None, answered_at=now)
+        change(study, page, state="skipped", slot_id=None, answered_at=study.now)
         if page.slot_id is not None:
             slots = tables.slots
-            connection.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
+            study.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
         annotator_id = page.annotator_id
-        note(connection, study.id, "skipped", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(page))
+        study.note("skipped", by="annotator", annotator_id=annotator_id, detail=skip_of(page))
         return "skipped"
-    slot_id = take_slot(connection, page)
+    slot_id = take_slot(study, page)
     taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-    change(connection, page, state=taken, slot_id=slot_id, **said_in(answer, now=now))
+    change(study, page, state=taken, slot_id=slot_id, **said_in(answer, now=study.now))
     return taken
 
 
-def change(connection: Connection, page: Row[Any], **values: Any) -> None:
+def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
     where = {"who": page.annotator_id, "place": page.position}
-    connection.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
+    study.execute(CHANGE_PAGE.values({name: bindparam(name) for name in values}), where | values)
 
 
-def undo(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> bool:
+def undo(study: LiveRound, annotator_id: str) -> bool:
     """Take back the last answer, if it is a rating or a check; whether there was one. A skip cannot be undone."""
-    annotator = locked(connection, annotator_id)
+    annotator = locked(study, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.lapsed:
         return False
-    last = connection.execute(
+    last = study.execute(
         select(PAGES)
         .where(PAGES.c.annotator_id == annotator_id, PAGES.c.answered_at.is_not(None))
         .order_by(PAGES.c.answered_at.desc(), PAGES.c.position.desc())
@@ -263,7 +263,7 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
     if last is None or last.state != "rated":
         return False
     change(
-        connection,
+        study,
         last,
         state="waiting",
         verdict=None,
@@ -274,11 +274,11 @@ def undo(connection: Connection, study: Round, annotator_id: str, *, now: dateti
         answered_at=None,
         revision=last.revision + 1,
     )
-    note(connection, study.id, "undone", at=now, by="annotator", annotator_id=annotator_id, detail=skip_of(last))
+    study.note("undone", by="annotator", annotator_id=annotator_id, detail=skip_of(last))
     return True
 
 
-def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[AnsweredPage]:
+def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
     """What an annotator answered, and the checks they skipped, in order, as the quality rules take it."""
     expected = {check.name: check.expected for check in study.wording.checks}
     query = (
@@ -287,7 +287,7 @@ def answers_of(connection: Connection, study: Round, annotator_id: str) -> list[
         .where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.position)
     )
-    return [replace(as_answer(row, expected), words=words_in(row.shown)) for row in connection.execute(query)]
+    return [replace(as_answer(row, expected), words=words_in(row.shown)) for row in study.execute(query)]
 
 
 def words_in(shown: Any) -> int:
@@ -307,82 +307,80 @@ def as_answer(row: Row[Any], expected: dict[str, Any]) -> AnsweredPage:
     )
 
 
-def finish_batch(
-    connection: Connection, study: Round, annotator_id: str, *, outcome: BatchOutcome = "completed", now: datetime
-) -> None:
+def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome = "completed") -> None:
     """The annotator is done, stops early, or skipped too much: open pages re-open; the outcome says which code they get.
 
     Whoever has lost pages to others has stopped and not completed; whoever answered no item at all, because they stopped
     or because others took them all, left early: their time is paid as that of those who leave before the first request.
     """
-    annotator = locked(connection, annotator_id)
+    annotator = locked(study, annotator_id)
     if annotator is None or annotator.stage != "rating":
         return
-    if outcome == "completed" and progress(connection, annotator_id).lost:
+    if outcome == "completed" and progress(study, annotator_id).lost:
         outcome = "stopped"
-    if outcome != "too_many_skips" and not answered_items(connection, annotator_id):
+    if outcome != "too_many_skips" and not answered_items(study, annotator_id):
         outcome = "left_early"
-    release(connection, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
+    release(study, annotator_id, states={"waiting": "dropped", "lapsed": "dropped"})
     ended: str = outcome
-    if why := reason_to_void(answers_of(connection, study, annotator_id), study.design):
-        void(connection, study, annotator_id, why=why, by="system", now=now)
+    if why := reason_to_void(answers_of(study, annotator_id), study.design):
+        void(study, annotator_id, why=why, by="system")
         ended = ENDED[why]
-    connection.execute(
+    study.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(stage="done", outcome=ended, finished_at=now, lease_until=None)
+        .values(stage="done", outcome=ended, finished_at=study.now, lease_until=None)
     )
-    note(connection, study.id, ended, at=now, by="annotator", annotator_id=annotator_id)
+    study.note(ended, by="annotator", annotator_id=annotator_id)
 
 
-def answered_items(connection: Connection, annotator_id: str) -> int:
+def answered_items(study: LiveRound, annotator_id: str) -> int:
     """How many items somebody rated or skipped."""
     mine = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
-    return int(connection.scalars(select(func.count()).where(*mine)).one())
+    return int(study.scalars(select(func.count()).where(*mine)).one())
 
 
-def void(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
+def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     """Leave out all that an annotator rated, and re-open the slots; returns how many slots that were.
 
     Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. Who is voided in the
     middle has an outcome from then on, so that whoever comes back is told how it ended, and is paid for as that.
     """
-    annotator = locked(connection, annotator_id)
+    annotator = locked(study, annotator_id)
     if annotator is None or annotator.voided_at is not None:
         return 0
     changes = {"waiting": "dropped", "lapsed": "dropped", "rated": "void", "surplus": "void"}
-    reopened = release(connection, annotator_id, states=changes)
-    values: dict[str, Any] = {"voided_at": now, "lease_until": None, "stage": "done"}
+    reopened = release(study, annotator_id, states=changes)
+    values: dict[str, Any] = {"voided_at": study.now, "lease_until": None, "stage": "done"}
     if annotator.outcome is None:
-        values |= {"outcome": ENDED.get(why, "stopped"), "finished_at": now}
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+        values |= {"outcome": ENDED.get(why, "stopped"), "finished_at": study.now}
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
     detail = {"why": why, "reopened": reopened}
-    note(connection, study.id, "voided", at=now, by=by, annotator_id=annotator_id, detail=detail)
+    study.note("voided", by=by, annotator_id=annotator_id, detail=detail)
     return reopened
 
 
 RETURNED = "returned at the recruiter"
 
 
-def take_returned(connection: Connection, study: Round, annotator_id: str, *, by: str, now: datetime) -> int:
+def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
     """End for somebody who returned their submission: not paid, so nothing of theirs counts; how many slots re-opened."""
-    reopened = void(connection, study, annotator_id, why=RETURNED, by=by, now=now)
+    reopened = void(study, annotator_id, why=RETURNED, by=by)
     ended = {"stage": "done", "outcome": "returned", "lease_until": None}
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**ended))
-    note(connection, study.id, "returned", at=now, by=by, annotator_id=annotator_id)
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**ended))
+    study.note("returned", by=by, annotator_id=annotator_id)
     return reopened
 
 
-def lapse_and_void(connection: Connection, study: Round, *, now: datetime) -> int:
+def lapse_and_void(study: LiveRound) -> int:
     """Re-open what expired leases hold, and void those who left and whom the design's rules leave out."""
-    expired = lapse_expired(connection, study, now=now)
-    for annotator_id in suspects(connection, study):
-        if why := reason_to_void(answers_of(connection, study, annotator_id), study.design):
-            void(connection, study, annotator_id, why=why, by="system", now=now)
+    expired = lapse_expired(study)
+    for annotator_id in suspects(study):
+        if why := reason_to_void(answers_of(study, annotator_id), study.design):
+            void(study, annotator_id, why=why, by="system")
     return expired
 
 
-def suspects(connection: Connection, study: Round) -> Sequence[str]:
+def suspects(study: LiveRound) -> Sequence[str]:
     """Those who left in the middle and may have broken a rule: all who answered, or those who met an attention check."""
     design = study.design
     if design.exclusion == Exclusion() and not design.attention.void:
@@ -400,7 +398,7 @@ def suspects(connection: Connection, study: Round) -> Sequence[str]:
         .distinct()
         .order_by(ANNOTATORS.c.id)
     )
-    return connection.scalars(query).all()
+    return study.scalars(query).all()
 
 
 # What people have cost, the recruiter's fee apart: by how it ended for them, and in bonuses.
@@ -431,13 +429,13 @@ class Bonus:
     """Whether it took the place of what their outcome is paid anyway, as `casewise prolific reconcile` pays some."""
 
 
-def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> list[Bonus]:
+def begun_bonuses(study: LiveRound, annotator_id: str | None = None) -> list[Bonus]:
     """What was paid, or may have been, to all or to one."""
     mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
     query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
-        EVENTS.c.study_id == study_id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
+        EVENTS.c.study_id == study.id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
     )
-    rows = connection.execute(query.order_by(EVENTS.c.id)).all()
+    rows = study.execute(query.order_by(EVENTS.c.id)).all()
     ends = {(kind, detail.get("payment")) for _, kind, detail in rows}
     return [
         Bonus(
@@ -452,12 +450,12 @@ def begun_bonuses(connection: Connection, study_id: str, annotator_id: str | Non
     ]
 
 
-def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
+def none_begun(study: LiveRound, annotator_id: str) -> None:
     """Nothing, unless a bonus was begun for somebody.
 
     Raises StudyError: there was.
     """
-    begun = begun_bonuses(connection, study.id, annotator_id)
+    begun = begun_bonuses(study, annotator_id)
     if not begun:
         return
     problem = f"{annotator_id} was already paid a bonus"
@@ -469,14 +467,12 @@ def none_begun(connection: Connection, study: Round, annotator_id: str) -> None:
     raise StudyError(f"{problem}; to pay another, add --again")
 
 
-def settle_bonus(
-    connection: Connection, study_id: str, annotator_id: str, payment: str | None, *, paid: bool, at: datetime
-) -> float:
+def settle_bonus(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bool) -> float:
     """Put on record what became of somebody's one bonus in doubt, or of the one that is this `payment`; its amount.
 
     Raises StudyError: none is in doubt, or more than one.
     """
-    doubtful = [bonus for bonus in begun_bonuses(connection, study_id, annotator_id) if not bonus.paid]
+    doubtful = [bonus for bonus in begun_bonuses(study, annotator_id) if not bonus.paid]
     matching = [bonus for bonus in doubtful if payment in (None, bonus.payment)]
     if len(matching) != 1:
         several = ", ".join(f"{bonus.payment} ({bonus.amount:.2f})" for bonus in doubtful)
@@ -488,18 +484,18 @@ def settle_bonus(
         raise StudyError(f"{annotator_id}: {problem}")
     kind = "bonus paid" if paid else "bonus refused"
     detail = {"amount": matching[0].amount, "payment": matching[0].payment, "looked_up": True}
-    note(connection, study_id, kind, at=at, by="owner", annotator_id=annotator_id, detail=detail)
+    study.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
     return matching[0].amount
 
 
-def bonuses(connection: Connection, study_id: str, annotator_id: str | None = None) -> float:
+def bonuses(study: LiveRound, annotator_id: str | None = None) -> float:
     """What was paid in bonuses, or may have been, to all or to one, beside what their outcomes are paid."""
-    return sum(bonus.amount for bonus in begun_bonuses(connection, study_id, annotator_id) if not bonus.instead)
+    return sum(bonus.amount for bonus in begun_bonuses(study, annotator_id) if not bonus.instead)
 
 
-def cost_of(connection: Connection, study: Round, annotator: Row[Any]) -> float:
+def cost_of(study: LiveRound, annotator: Row[Any]) -> float:
     """What an annotator has cost so far."""
-    pay, besides = study.design.pay, bonuses(connection, study.id, annotator.id)
+    pay, besides = study.design.pay, bonuses(study, annotator.id)
     if annotator.outcome in PAID_IN_FULL:
         return besides + pay.per_batch
     return besides + (pay.screen_out if annotator.outcome in PAID_AS_SCREEN_OUT else 0.0)
@@ -516,10 +512,10 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
     return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
 
 
-def cost_of_withdrawn(connection: Connection, study_id: str) -> float:
+def cost_of_withdrawn(study: LiveRound) -> float:
     """What people had cost who withdrew."""
-    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study_id, EVENTS.c.kind == WITHDRAWN)
-    return sum(float(detail["cost"]) for detail in connection.scalars(query))
+    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study.id, EVENTS.c.kind == WITHDRAWN)
+    return sum(float(detail["cost"]) for detail in study.scalars(query))
 
 
 # Answers to the owner's own questions: read from a form, and no other than those that were offered.
@@ -569,29 +565,29 @@ def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str
 # Taking back that somebody was left out.
 
 
-def restore(connection: Connection, study: Round, annotator_id: str, *, why: str, by: str, now: datetime) -> int:
+def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     """Have somebody's ratings count again where their items still have room; how many do.
 
     Whose place somebody else has taken meanwhile stays apart as surplus: an item never gets more than it was promised.
     Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
     paid as that.
     """
-    annotator = connection.execute(
+    annotator = study.execute(
         select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
     ).first()
     if annotator is None or annotator.voided_at is None:
         return 0
     query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == "void")
     counted = surplus = 0
-    for page in connection.execute(query.order_by(PAGES.c.item_id)).all():
-        slot_id = take_slot(connection, page)
+    for page in study.execute(query.order_by(PAGES.c.item_id)).all():
+        slot_id = take_slot(study, page)
         counted, surplus = counted + (slot_id is not None), surplus + (slot_id is None)
-        change(connection, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
+        change(study, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}
     if annotator.outcome in ENDED.values():
         dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
-        values["outcome"] = "completed" if connection.execute(dropped).first() is None else "stopped"
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+        values["outcome"] = "completed" if study.execute(dropped).first() is None else "stopped"
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
     detail = {"why": why, "counted": counted, "surplus": surplus}
-    note(connection, study.id, "restored", at=now, by=by, annotator_id=annotator_id, detail=detail)
+    study.note("restored", by=by, annotator_id=annotator_id, detail=detail)
     return counted

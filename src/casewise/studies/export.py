@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Row, select
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
@@ -33,7 +33,7 @@ from casewise.studies.freeze import (
     read_frozen,
 )
 from casewise.studies.owner import Overview, overview, people_states
-from casewise.studies.rounds import SIGHT, Round, StudyPlan, amendments, read_events, shown_items
+from casewise.studies.rounds import SIGHT, LiveRound, Round, StudyPlan, amendments, read_events, shown_items
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
 #
@@ -55,9 +55,7 @@ class Exported:
     """Whether every item has exactly its promised number of valid ratings."""
 
 
-def export(
-    connection: Connection, study: Round, *, benchmark: Benchmark | None, design: Design, folder: Path
-) -> Exported:
+def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, folder: Path) -> Exported:
     """Write the round as a new benchmark folder; without a `benchmark`, its ratings as a table instead, `ratings.csv`.
 
     Beside the benchmark's own files: `excluded.jsonl` (ratings that do not count, each with its reason),
@@ -72,15 +70,13 @@ def export(
             "give the folder that the study was opened with"
         )
     rated = list(
-        connection.execute(
-            select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None))
-        )
+        study.execute(select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None)))
     )
     counted = [rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
-    shown = set(connection.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
+    shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
     if benchmark is None:
         folder.mkdir(parents=True)
-        query_of = {item.item_id: item.query_id for item in shown_items(connection, study.id)}
+        query_of = {item.item_id: item.query_id for item in shown_items(study)}
         columns = ("item_id", "query_id", "condition", "annotator_id", "verdict", "seconds")
         rows = [
             (row.item_id, query_of[row.item_id], row.condition, row.annotator_id, row.verdict, row.seconds)
@@ -91,14 +87,14 @@ def export(
             csv.writer(file).writerows([columns, *sorted(rows, key=lambda row: (row[0], row[3]))])
     else:
         write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
-    left_out = excluded(connection, study, rated)
-    counts = overview(connection, study)
+    left_out = excluded(study, rated)
+    counts = overview(study)
     write_lines(folder / "excluded.jsonl", left_out)
     write_lines(folder / "own_answers.jsonl", own_lines(study, rated))
-    write_lines(folder / "annotators.jsonl", annotator_lines(connection, study))
-    write_lines(folder / "events.jsonl", read_events(connection, study.id))
-    write_lines(folder / "timing.jsonl", timing_lines(connection, study))
-    about = about_study(connection, study, design, counts)
+    write_lines(folder / "annotators.jsonl", annotator_lines(study))
+    write_lines(folder / "events.jsonl", read_events(study))
+    write_lines(folder / "timing.jsonl", timing_lines(study))
+    about = about_study(study, design, counts)
     (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Exported(folder, len(counted), len(left_out), counts.exact)
 
@@ -143,13 +139,9 @@ def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, s
     )
 
 
-def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> list[dict[str, Any]]:
+def excluded(study: LiveRound, rated: list[Row[Any]]) -> list[dict[str, Any]]:
     """Ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
-    why = {
-        event["annotator_id"]: event["detail"]["why"]
-        for event in read_events(connection, study.id)
-        if event["kind"] == "voided"
-    }
+    why = {event["annotator_id"]: event["detail"]["why"] for event in read_events(study) if event["kind"] == "voided"}
     lines = []
     for row in rated:
         if row.item_id is None or row.state == "rated":
@@ -159,8 +151,8 @@ def excluded(connection: Connection, study: Round, rated: list[Row[Any]]) -> lis
     return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
 
 
-def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]]:
-    traits = traits_of_people(connection, study)
+def annotator_lines(study: LiveRound) -> list[dict[str, Any]]:
+    traits = traits_of_people(study)
     return [
         {
             "annotator_id": person.id,
@@ -173,11 +165,11 @@ def annotator_lines(connection: Connection, study: Round) -> list[dict[str, Any]
             "flags": [asdict(flag) for flag in person.flags],
             "differs_from_majority": asdict(person.disagreement),
         }
-        for person in sorted(people_states(connection, study), key=lambda person: person.id)
+        for person in sorted(people_states(study), key=lambda person: person.id)
     ]
 
 
-def about_study(connection: Connection, study: Round, design: Design, counts: Overview) -> dict[str, Any]:
+def about_study(study: LiveRound, design: Design, counts: Overview) -> dict[str, Any]:
     frozen = read_frozen(study.frozen, source="the database") if study.frozen else None
     return {
         "name": study.name,
@@ -186,16 +178,15 @@ def about_study(connection: Connection, study: Round, design: Design, counts: Ov
         "benchmark": study.benchmark,
         "design": without_codes(study.design),
         "frozen": study.frozen,
-        "departures": departed(connection, study, design, frozen) if frozen else None,
+        "departures": departed(study, design, frozen) if frozen else None,
         "amendments": [
-            {"why": amendment["why"], "changes": amendment["changes"]}
-            for _, amendment in amendments(connection, study.id)
+            {"why": amendment["why"], "changes": amendment["changes"]} for _, amendment in amendments(study)
         ],
         "exact": counts.exact,
         "conditions": [asdict(condition) for condition in counts.conditions],
         "stages": dict(sorted(counts.stages.items())),
         "median_seconds": counts.median_seconds,
-        "demographics": demographics(connection, study.id),
+        "demographics": demographics(study),
     }
 
 
@@ -205,14 +196,14 @@ def without_codes(design: Design) -> dict[str, Any]:
     return plain | {"recruiter": {"kind": design.recruiter.kind}, "benchmark": Path(design.benchmark).name}
 
 
-def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any]]:
+def timing_lines(study: LiveRound) -> Iterator[dict[str, Any]]:
     """How long each answered page took, in which order, and what of it was on the screen; never when."""
     query = (
         select(PAGE_TABLE)
         .where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.answered_at.is_not(None))
         .order_by(PAGE_TABLE.c.annotator_id, PAGE_TABLE.c.position)
     )
-    for row in connection.execute(query):
+    for row in study.execute(query):
         yield {
             "annotator_id": row.annotator_id,
             "order": row.position,
@@ -224,18 +215,18 @@ def timing_lines(connection: Connection, study: Round) -> Iterator[dict[str, Any
         }
 
 
-def departed(connection: Connection, study: Round, design: Design, frozen: Frozen) -> list[str]:
+def departed(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
     """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
-    ran = Promise(study.design, study.wording, shown_items(connection, study.id))
+    ran = Promise(study.design, study.wording, shown_items(study))
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     now = replace(ran, design=study.design.model_copy(update=analysis))
     return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
 
 
-def traits_of_people(connection: Connection, study: Round) -> dict[str, dict[str, str]]:
+def traits_of_people(study: LiveRound) -> dict[str, dict[str, str]]:
     """What each annotator said of themselves, of `analysis.groups` alone and where enough people said the same."""
     query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
-    demographics = {row.id: row.demographics or {} for row in connection.execute(query)}
+    demographics = {row.id: row.demographics or {} for row in study.execute(query)}
     groups = study.design.analysis.groups
     alike = Counter((name, answers[name]) for answers in demographics.values() for name in groups if name in answers)
     return {
@@ -244,13 +235,13 @@ def traits_of_people(connection: Connection, study: Round) -> dict[str, dict[str
     }
 
 
-def demographics(connection: Connection, study_id: str) -> dict[str, dict[str, int]]:
+def demographics(study: LiveRound) -> dict[str, dict[str, int]]:
     """How often each answer was given; never who gave it."""
     counts: dict[str, Counter[str]] = {}
     query = select(ANNOTATORS.c.demographics).where(
-        ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.demographics.is_not(None)
+        ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.demographics.is_not(None)
     )
-    for answers in connection.scalars(query):
+    for answers in study.scalars(query):
         for name, answer in (answers or {}).items():
             counts.setdefault(name, Counter())[answer] += 1
     return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}

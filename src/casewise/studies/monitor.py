@@ -25,7 +25,7 @@ from casewise.studies.design import Pay
 from casewise.studies.owner import Overview, PersonState, overview, people_states, purge
 from casewise.studies.people import Vault, people_needed, person_of, waiting_people
 from casewise.studies.recruiters import RecruiterIds, known_as
-from casewise.studies.rounds import Round, amendments, note, round_state
+from casewise.studies.rounds import LiveRound, Round, amendments, round_state
 
 # How a round goes: how fast, until when, what it costs, and where people are lost.
 
@@ -106,34 +106,34 @@ class Monitor:
         return plain | {"money": plain["money"] | {"total": self.money.total, "budget_share": self.money.budget_share}}
 
 
-def monitor(connection: Connection, study: Round, *, now: datetime) -> Monitor:
+def monitor(study: LiveRound) -> Monitor:
     """How the round goes; changes nothing."""
-    counts = overview(connection, study)
-    since = max(now - RECENT, study.created_at)
-    hours = max((now - since).total_seconds() / 3600, 1 / 60)
-    lately = valid_lately(connection, study.id, since=since, hour=now - timedelta(hours=1))
+    counts = overview(study)
+    since = max(study.now - RECENT, study.created_at)
+    hours = max((study.now - since).total_seconds() / 3600, 1 / 60)
+    lately = valid_lately(study, since=since, hour=study.now - timedelta(hours=1))
     pace, missing = lately.since / hours, counts.promised - counts.valid
-    going = round_state(connection, study.id) != "closed"
-    waiting = waiting_people(connection, study, now=now)
+    going = round_state(study) != "closed"
+    waiting = waiting_people(study)
     return Monitor(
         overview=counts,
         valid_last_hour=lately.in_hour,
         valid_per_hour=pace,
-        ends_at=now + timedelta(hours=missing / pace) if pace and missing and going else None,
+        ends_at=study.now + timedelta(hours=missing / pace) if pace and missing and going else None,
         last_valid_at=lately.last_at,
-        median_minutes_before=minutes_before(connection, study.id),
+        median_minutes_before=minutes_before(study),
         money=money_of(
             study.design.pay,
             counts,
-            under_way=waiting + rating_people(connection, study.id),
-            people=people_needed(connection, study, now=now) if going else 0,
-            besides=bonuses(connection, study.id) + cost_of_withdrawn(connection, study.id),
+            under_way=waiting + rating_people(study),
+            people=people_needed(study) if going else 0,
+            besides=bonuses(study) + cost_of_withdrawn(study),
         ),
-        funnel=funnel(connection, study, counts),
-        last_outcomes=last_outcomes(connection, study.id),
+        funnel=funnel(study, counts),
+        last_outcomes=last_outcomes(study),
         amendments=tuple(
             f"{at:%Y-%m-%d}: {'; '.join(amendment['changes'])} ({amendment['why']})"
-            for at, amendment in amendments(connection, study.id)
+            for at, amendment in amendments(study)
         ),
     )
 
@@ -146,29 +146,29 @@ class Lately(NamedTuple):
     in_hour: int
 
 
-def valid_lately(connection: Connection, study_id: str, *, since: datetime, hour: datetime) -> Lately:
+def valid_lately(study: LiveRound, *, since: datetime, hour: datetime) -> Lately:
     after = [func.coalesce(func.sum(case((PAGES.c.answered_at > moment, 1), else_=0)), 0) for moment in (since, hour)]
     query = select(func.max(PAGES.c.answered_at), *after).where(
-        PAGES.c.study_id == study_id, PAGES.c.state == "rated", PAGES.c.kind == "item"
+        PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item"
     )
-    last, *counts = connection.execute(query).one()
+    last, *counts = study.execute(query).one()
     return Lately(last, *map(int, counts))
 
 
-def minutes_before(connection: Connection, study_id: str) -> float | None:
+def minutes_before(study: LiveRound) -> float | None:
     query = (
         select(EVENTS.c.at, ANNOTATORS.c.consented_at)
         .join(ANNOTATORS, ANNOTATORS.c.id == EVENTS.c.annotator_id)
-        .where(EVENTS.c.study_id == study_id, EVENTS.c.kind == "assigned")
+        .where(EVENTS.c.study_id == study.id, EVENTS.c.kind == "assigned")
     )
-    minutes = [(row.at - row.consented_at).total_seconds() / 60 for row in connection.execute(query)]
+    minutes = [(row.at - row.consented_at).total_seconds() / 60 for row in study.execute(query)]
     return median(minutes) if minutes else None
 
 
-def rating_people(connection: Connection, study_id: str) -> int:
+def rating_people(study: LiveRound) -> int:
     """Those in a batch whose lease has not ended."""
-    conditions = (ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
-    return int(connection.scalars(select(func.count()).where(*conditions)).one())
+    conditions = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
+    return int(study.scalars(select(func.count()).where(*conditions)).one())
 
 
 def money_of(pay: Pay, counts: Overview, *, under_way: int, people: int, besides: float) -> Money:
@@ -187,15 +187,15 @@ def money_of(pay: Pay, counts: Overview, *, under_way: int, people: int, besides
     )
 
 
-def arrivals(connection: Connection, study_id: str) -> dict[str, int]:
+def arrivals(study: LiveRound) -> dict[str, int]:
     """How many opened the first page, and how many were not let in, as far as servers have written it down."""
     tallies = tables.tallies
-    query = select(tallies.c.kind, tallies.c.count).where(tallies.c.study_id == study_id)
-    return {row[0]: row[1] for row in connection.execute(query)}
+    query = select(tallies.c.kind, tallies.c.count).where(tallies.c.study_id == study.id)
+    return {row[0]: row[1] for row in study.execute(query)}
 
 
-def funnel(connection: Connection, study: Round, counts: Overview) -> Funnel:
-    counted = arrivals(connection, study.id)
+def funnel(study: LiveRound, counts: Overview) -> Funnel:
+    counted = arrivals(study)
     tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
         EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
     )
@@ -204,25 +204,25 @@ def funnel(connection: Connection, study: Round, counts: Overview) -> Funnel:
         .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded")))
         .group_by(ANNOTATORS.c.condition)
     )
-    finished_by: dict[str, int] = {row[0]: row[1] for row in connection.execute(finished)}
+    finished_by: dict[str, int] = {row[0]: row[1] for row in study.execute(finished)}
     return Funnel(
         arrived=counted.get("arrived", 0),
         turned_away=counted.get("turned away", 0),
         consented=sum(counts.stages.values()),
-        quiz=int(connection.scalars(tried).one()),
+        quiz=int(study.scalars(tried).one()),
         batch={condition.condition: condition.people for condition in counts.conditions},
         finished={name: finished_by.get(name, 0) for name in study.design.conditions},
     )
 
 
-def last_outcomes(connection: Connection, study_id: str) -> tuple[str, ...]:
+def last_outcomes(study: LiveRound) -> tuple[str, ...]:
     query = (
         select(ANNOTATORS.c.outcome)
-        .where(ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.finished_at.is_not(None))
+        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.finished_at.is_not(None))
         .order_by(ANNOTATORS.c.finished_at.desc())
         .limit(20)
     )
-    outcomes: Sequence[str] = connection.scalars(query).all()
+    outcomes: Sequence[str] = study.scalars(query).all()
     return tuple(outcomes)
 
 
@@ -265,14 +265,12 @@ class FoundPeople:
     offset: int
 
 
-def find_people(
-    connection: Connection, study: Round, filters: PeopleQuery, *, limit: int, offset: int = 0
-) -> FoundPeople:
+def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int, offset: int = 0) -> FoundPeople:
     """The people who fit `wanted`, `limit` of them from `offset` on; the last `limit` or fewer where that is beyond them."""
     search = "".join(filters.search.split()).lower()
     matches = [
         person
-        for person in people_states(connection, study)
+        for person in people_states(study)
         if person.id.startswith(search)
         and filters.condition in ("", person.condition)
         and (person.voided_at is not None if filters.status == "left out" else filters.status in ("", person.status))
@@ -283,15 +281,13 @@ def find_people(
     return FoundPeople(tuple(people), len(matches), offset)
 
 
-def look_up(
-    connection: Connection, study: Round, annotator_id: str, *, vault: Vault, by: str, now: datetime
-) -> RecruiterIds | None:
+def look_up(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> RecruiterIds | None:
     """The recruiter's ids of an annotator, and on record that somebody looked; None once they are deleted."""
-    note(connection, study.id, "looked up", at=now, by=by, annotator_id=annotator_id)
-    return person_of(connection, annotator_id, vault=vault)
+    study.note("looked up", by=by, annotator_id=annotator_id)
+    return person_of(study, annotator_id, vault=vault)
 
 
-def with_submission(connection: Connection, study: Round, submission: str, *, vault: Vault) -> str | None:
+def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
     """The annotator behind a submission, or a person, at the recruiter's, or None.
 
     Ids are sealed, so each is opened until it is found.
@@ -305,7 +301,7 @@ def with_submission(connection: Connection, study: Round, submission: str, *, va
         .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
         .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
     )
-    rows = connection.execute(query)
+    rows = study.execute(query)
     opened = ((row.id, vault.open(row.sealed, row.wrapped)) for row in rows)
     return next((annotator for annotator, ids in opened if ids.session == submission or ids.person == person), None)
 
@@ -316,10 +312,10 @@ def with_submission(connection: Connection, study: Round, submission: str, *, va
 TALLIES = tables.tallies
 
 
-def keep_up(connection: Connection, study: Round, *, now: datetime) -> None:
+def keep_up(study: LiveRound) -> None:
     """Re-open what expired leases hold, and delete what is due."""
-    lapse_and_void(connection, study, now=now)
-    purge(connection, study, now=now)
+    lapse_and_void(study)
+    purge(study)
 
 
 def add_tally(connection: Connection, study_id: str, kind: str, count: int) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, case, delete, func, select, update
+from sqlalchemy import Row, case, delete, func, select, update
 
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
@@ -22,11 +22,11 @@ from casewise.studies.people import Vault, count_stages, open_slots_by_query, pe
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import (
+    LiveRound,
     Round,
     StudyPlan,
     add_slots,
     all_made_at_recruiter,
-    note,
     round_state,
     shown_items,
 )
@@ -104,11 +104,11 @@ class PersonState:
         return self.outcome or self.stage
 
 
-def overview(connection: Connection, study: Round) -> Overview:
+def overview(study: LiveRound) -> Overview:
     """The state of a round now."""
-    slots = slot_counts(connection, study.id)
-    pages = page_counts(connection, study.id)
-    people = people_counts(connection, study.id)
+    slots = slot_counts(study)
+    pages = page_counts(study)
+    people = people_counts(study)
     return Overview(
         conditions=tuple(
             ConditionState(
@@ -120,35 +120,35 @@ def overview(connection: Connection, study: Round) -> Overview:
             )
             for name in study.design.conditions
         ),
-        stages=count_stages(connection, study.id),
-        median_seconds=median_seconds(connection, study.id),
+        stages=count_stages(study),
+        median_seconds=median_seconds(study),
     )
 
 
 PAGE_STATES = {"valid": "rated", "reserved": "waiting", "surplus": "surplus", "void": "void", "skipped": "skipped"}
 
 
-def slot_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
+def slot_counts(study: LiveRound) -> defaultdict[str, dict[str, int]]:
     is_open = case((SLOTS.c.holder_id.is_(None), 1), else_=0)
     query = (
         select(SLOTS.c.condition, func.count(), func.sum(is_open), func.count(SLOTS.c.item_id.distinct()))
-        .where(SLOTS.c.study_id == study_id)
+        .where(SLOTS.c.study_id == study.id)
         .group_by(SLOTS.c.condition)
     )
     by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for condition, promised, still_open, items in connection.execute(query):
+    for condition, promised, still_open, items in study.execute(query):
         by_item[condition] = {"promised": promised, "open": int(still_open), "items": items}
     return by_item
 
 
-def page_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[str, int]]:
+def page_counts(study: LiveRound) -> defaultdict[str, dict[str, int]]:
     query = (
         select(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict, func.count())
-        .where(PAGES.c.study_id == study_id, PAGES.c.kind == "item")
+        .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item")
         .group_by(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict)
     )
     by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for condition, state, verdict, count in connection.execute(query):
+    for condition, state, verdict, count in study.execute(query):
         counts = by_item[condition]
         counts[state] = counts.get(state, 0) + count
         if state == "rated" and verdict == "safe":
@@ -156,32 +156,32 @@ def page_counts(connection: Connection, study_id: str) -> defaultdict[str, dict[
     return by_item
 
 
-def people_counts(connection: Connection, study_id: str) -> dict[str, int]:
+def people_counts(study: LiveRound) -> dict[str, int]:
     query = (
         select(ANNOTATORS.c.condition, func.count())
-        .where(ANNOTATORS.c.study_id == study_id, ANNOTATORS.c.condition.is_not(None))
+        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.condition.is_not(None))
         .group_by(ANNOTATORS.c.condition)
     )
-    return {row[0]: row[1] for row in connection.execute(query)}
+    return {row[0]: row[1] for row in study.execute(query)}
 
 
-def median_seconds(connection: Connection, study_id: str) -> float | None:
-    timed = (PAGES.c.study_id == study_id, PAGES.c.kind == "item", PAGES.c.seconds.is_not(None))
-    count = connection.scalars(select(func.count()).select_from(PAGES).where(*timed)).one()
+def median_seconds(study: LiveRound) -> float | None:
+    timed = (PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.seconds.is_not(None))
+    count = study.scalars(select(func.count()).select_from(PAGES).where(*timed)).one()
     if not count:
         return None
     query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).offset(count // 2).limit(1)
-    median: float | None = connection.scalars(query).one()
+    median: float | None = study.scalars(query).one()
     return median
 
 
-def people_states(connection: Connection, study: Round) -> list[PersonState]:
+def people_states(study: LiveRound) -> list[PersonState]:
     """Everybody who consented, in the order of arrival, with what their answers raise."""
-    answers, votes = all_answers(connection, study)
-    skips = skips_of_people(connection, study.id)
+    answers, votes = all_answers(study)
+    skips = skips_of_people(study)
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id)
     people = []
-    for row in connection.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
+    for row in study.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
         rated = {answer.item_id: answer for answer in answers[row.id] if not answer.is_check}
         times = [answer.seconds for answer in rated.values() if answer.seconds is not None]
         own = {item: answer.verdict for item, answer in rated.items() if answer.verdict is not None}
@@ -218,37 +218,37 @@ class ItemState:
         return 0.0 if not self.valid or self.safe is None else 1 - abs(2 * self.safe / self.valid - 1)
 
 
-def item_states(connection: Connection, study: Round) -> list[ItemState]:
+def item_states(study: LiveRound) -> list[ItemState]:
     """Every item of the round, those first on which people disagree most, once it is closed."""
-    closed = round_state(connection, study.id) == "closed"
+    closed = round_state(study) == "closed"
     query = (
         select(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict, func.count())
         .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.state.in_(("rated", "skipped")))
         .group_by(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict)
     )
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for item_id, state, verdict, many in connection.execute(query):
+    for item_id, state, verdict, many in study.execute(query):
         counts[item_id].update({state: many, **({verdict: many} if state == "rated" else {})})
     states = [
         ItemState(item, count["rated"], count["skipped"], count["safe"] if closed else None)
-        for item in shown_items(connection, study.id)
+        for item in shown_items(study)
         for count in (counts[item.item_id],)
     ]
     return sorted(states, key=lambda state: (-state.split, state.item.item_id))
 
 
-def pages_in_order(connection: Connection, annotator_id: str) -> list[Row[Any]]:
+def pages_in_order(study: LiveRound, annotator_id: str) -> list[Row[Any]]:
     """One person's pages in the order in which they were shown."""
     query = select(PAGES, tables.items.c.shown).outerjoin(
         tables.items, (tables.items.c.study_id == PAGES.c.study_id) & (tables.items.c.item_id == PAGES.c.item_id)
     )
-    return list(connection.execute(query.where(PAGES.c.annotator_id == annotator_id).order_by(PAGES.c.position)))
+    return list(study.execute(query.where(PAGES.c.annotator_id == annotator_id).order_by(PAGES.c.position)))
 
 
 Votes = dict[str, Counter[Verdict]]
 
 
-def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
+def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]], Votes]:
     """Answers by annotator, and votes by item."""
     expected = {check.name: check.expected for check in study.wording.checks}
     answers: defaultdict[str, list[AnsweredPage]] = defaultdict(list)
@@ -259,21 +259,21 @@ def all_answers(connection: Connection, study: Round) -> tuple[defaultdict[str, 
         .where(PAGES.c.study_id == study.id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.annotator_id, PAGES.c.position)
     )
-    for row in connection.execute(query):
+    for row in study.execute(query):
         answers[row.annotator_id].append(as_answer(row, expected))
         if row.item_id is not None:
             votes[row.item_id][row.verdict] += 1
     return answers, votes
 
 
-def skips_of_people(connection: Connection, study_id: str) -> defaultdict[str, Skips]:
+def skips_of_people(study: LiveRound) -> defaultdict[str, Skips]:
     query = (
         select(PAGES.c.annotator_id, func.sum(case((PAGES.c.state == "skipped", 1), else_=0)), func.count())
-        .where(PAGES.c.study_id == study_id)
+        .where(PAGES.c.study_id == study.id)
         .group_by(PAGES.c.annotator_id)
     )
     skips: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
-    for annotator_id, skipped, pages in connection.execute(query):
+    for annotator_id, skipped, pages in study.execute(query):
         skips[annotator_id] = Skips(int(skipped), pages)
     return skips
 
@@ -307,9 +307,9 @@ class Standing:
     """Under way, and their lease has ended."""
 
 
-def standings(connection: Connection, study: Round, *, vault: Vault, now: datetime) -> list[Standing]:
+def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     """Everybody in a round whose recruiter's ids are still kept, in the order of their arrival."""
-    keys, since = tables.keys, now - timedelta(minutes=study.design.ratings.lease_minutes)
+    keys, since = tables.keys, study.now - timedelta(minutes=study.design.ratings.lease_minutes)
     rated = select(PAGES.c.annotator_id).where(
         PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.verdict.is_not(None)
     )
@@ -320,7 +320,7 @@ def standings(connection: Connection, study: Round, *, vault: Vault, now: dateti
         .order_by(ANNOTATORS.c.consented_at)
     )
     people = []
-    for row in connection.execute(query):
+    for row in study.execute(query):
         due = "under way" if row.outcome is None else DUE.get(row.outcome, "nothing")
         if row.outcome in {"completed", "stopped"} and not row.has_rated:
             due = "decide"
@@ -330,20 +330,18 @@ def standings(connection: Connection, study: Round, *, vault: Vault, now: dateti
     return people
 
 
-def known_here(
-    connection: Connection, study: Round, *, vault: Vault, now: datetime
-) -> tuple[list[str], list[Standing], dict[str, float], bool]:
+def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[str], list[Standing], dict[str, float], bool]:
     """What a reconciliation needs: the round's studies there, people, their bonuses, and whether nobody's ids are deleted."""
-    people = standings(connection, study, vault=vault, now=now)
+    people = standings(study, vault=vault)
     bonuses: defaultdict[str, float] = defaultdict(float)
-    for bonus in begun_bonuses(connection, study.id):
+    for bonus in begun_bonuses(study):
         bonuses[bonus.annotator_id] += bonus.amount
-    all_known = len(people) == sum(count_stages(connection, study.id).values())
-    names = [name for name in all_made_at_recruiter(connection, study.id, "study") if name]
+    all_known = len(people) == sum(count_stages(study).values())
+    names = [name for name in all_made_at_recruiter(study, "study") if name]
     return names, people, bonuses, all_known
 
 
-def forget(connection: Connection, study: Round, annotator_id: str, *, vault: Vault, by: str, now: datetime) -> bool:
+def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> bool:
     """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
 
     The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
@@ -352,7 +350,7 @@ def forget(connection: Connection, study: Round, annotator_id: str, *, vault: Va
     StudyError: nobody of that id is in this round.
     """
     fingerprint = vault.fingerprint(study.name, known_as(annotator_id, study.design.recruiter))
-    row = connection.execute(
+    row = study.execute(
         select(ANNOTATORS)
         .where(
             ANNOTATORS.c.study_id == study.id,
@@ -362,65 +360,59 @@ def forget(connection: Connection, study: Round, annotator_id: str, *, vault: Va
     ).first()
     if row is None:
         raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
-    withdraws = now.date() <= study.design.privacy.withdraw_until
+    withdraws = study.now.date() <= study.design.privacy.withdraw_until
     if withdraws:
-        if cost := cost_of(connection, study, row):
-            note(connection, study.id, WITHDRAWN, at=now, by=by, detail={"cost": cost})
-        withdraw(connection, study, row.id, fingerprint=row.fingerprint, now=now)
-    delete_personal(connection, row.id)
+        if cost := cost_of(study, row):
+            study.note(WITHDRAWN, by=by, detail={"cost": cost})
+        withdraw(study, row.id, fingerprint=row.fingerprint)
+    delete_personal(study, row.id)
     detail = {"ratings": "withdrawn" if withdraws else "kept"}
-    note(connection, study.id, "forgotten", at=now, by=by, annotator_id=row.id, detail=detail)
+    study.note("forgotten", by=by, annotator_id=row.id, detail=detail)
     return withdraws
 
 
-def withdraw(
-    connection: Connection, study: Round, annotator_id: str, *, fingerprint: str | None, now: datetime
-) -> None:
+def withdraw(study: LiveRound, annotator_id: str, *, fingerprint: str | None) -> None:
     gone = dict.fromkeys(("rated", "surplus", "void"), "withdrawn") | dict.fromkeys(("waiting", "lapsed"), "dropped")
-    release(connection, annotator_id, states=gone)
-    connection.execute(
+    release(study, annotator_id, states=gone)
+    study.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(withdrawn_at=now, stage="done", outcome="withdrawn", lease_until=None)
+        .values(withdrawn_at=study.now, stage="done", outcome="withdrawn", lease_until=None)
     )
     checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
     nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
-    connection.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
-    connection.execute(
-        update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False)
-    )
-    connection.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
+    study.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
+    study.execute(update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False))
+    study.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
     if fingerprint is not None:
         table = tables.fingerprints
-        connection.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))
+        study.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))
 
 
-def delete_personal(connection: Connection, annotator_id: str) -> None:
-    connection.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
-    connection.execute(
+def delete_personal(study: LiveRound, annotator_id: str) -> None:
+    study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
+    study.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
         .values(sealed=None, fingerprint=None, demographics=None, feedback=None)
     )
 
 
-def purge(connection: Connection, study: Round, *, now: datetime) -> int:
+def purge(study: LiveRound) -> int:
     """Delete what the consent page promised to delete by now; returns from how many people ids were deleted."""
     table, limits = tables.fingerprints, staff.rate_limits
-    connection.execute(delete(table).where(table.c.expires_on < now.date()))
-    old = (limits.c.key.startswith(ARRIVAL_LIMIT), limits.c.updated_at < now - timedelta(days=1))
-    connection.execute(delete(limits).where(*old))
-    if now.date() <= study.design.privacy.keep_ids_until:
+    study.execute(delete(table).where(table.c.expires_on < study.now.date()))
+    old = (limits.c.key.startswith(ARRIVAL_LIMIT), limits.c.updated_at < study.now - timedelta(days=1))
+    study.execute(delete(limits).where(*old))
+    if study.now.date() <= study.design.privacy.keep_ids_until:
         return 0
     query = select(ANNOTATORS.c.id).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
-    people: list[Any] = list(connection.scalars(query))
+    people: list[Any] = list(study.scalars(query))
     for annotator_id in people:
-        connection.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
-        connection.execute(
-            update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=None, fingerprint=None)
-        )
+        study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
+        study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=None, fingerprint=None))
     if people:
-        note(connection, study.id, "ids deleted", at=now, detail={"people": len(people)})
+        study.note("ids deleted", detail={"people": len(people)})
     return len(people)
 
 
@@ -470,31 +462,31 @@ class Amendment:
         return "ratings.per_item was {} and is {}".format(*self.per_item)
 
 
-def amendment_of(connection: Connection, study: Round, plan: StudyPlan, *, now: datetime) -> Amendment:
+def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
     """What it would mean for `study` to go on with the ratings an item that `plan` has now.
 
     Raises StudyError: the round is not paused, the ratings an item are not more than they were, or anything else differs.
     """
-    refuse_while_open(connection, study)
+    refuse_while_open(study)
     before, after = study.design.ratings.per_item, plan.design.ratings.per_item
-    items = shown_items(connection, study.id)
+    items = shown_items(study)
     refuse_what_cannot(study, plan, items)
-    free, stages = open_slots_by_query(connection, study), count_stages(connection, study.id)
+    free, stages = open_slots_by_query(study), count_stages(study)
 
     def to_come(per_item: int) -> ToCome:
-        people = people_needed(connection, study, free, now=now)
+        people = people_needed(study, free)
         return ToCome(len(items) * per_item, people, cost_of_more(study.design.pay, stages, people=people))
 
     as_promised = to_come(before)
     for item in items:
         free[item.condition, item.query_id] += after - before
-    power = tuple(power_changes(connection, study, (before, after), queries=len({item.query_id for item in items})))
+    power = tuple(power_changes(study, (before, after), queries=len({item.query_id for item in items})))
     return Amendment((before, after), as_promised, to_come(after), study.design.pay.currency, power)
 
 
-def refuse_while_open(connection: Connection, study: Round) -> None:
+def refuse_while_open(study: LiveRound) -> None:
     """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
-    if round_state(connection, study.id) != "paused":
+    if round_state(study) != "paused":
         raise StudyError(
             "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
         )
@@ -519,14 +511,12 @@ def refuse_what_cannot(study: Round, plan: StudyPlan, items: Sequence[StudyItem]
         raise StudyError(f"ratings.per_item can only be raised: {before} were promised, and study.toml has {after}")
 
 
-def power_changes(
-    connection: Connection, study: Round, per_item: tuple[int, int], *, queries: int
-) -> Iterator[PowerChange]:
+def power_changes(study: LiveRound, per_item: tuple[int, int], *, queries: int) -> Iterator[PowerChange]:
     pages = tables.pages
     query = select(pages.c.condition, pages.c.verdict, pages.c.query_id, pages.c.annotator_id).where(
         pages.c.study_id == study.id, pages.c.state == "rated", pages.c.kind == "item"
     )
-    rows = connection.execute(query).all()
+    rows = study.execute(query).all()
     for first, second in study.design.contrasts:
         chosen = [row for row in rows if row.condition in {first, second}]
         try:
@@ -555,18 +545,18 @@ def power_changes(
         yield PowerChange((first, second), contrast[0], contrast[1])
 
 
-def amend(connection: Connection, study: Round, amendment: Amendment, *, why: str, by: str, now: datetime) -> None:
+def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
     """Have the round go on as amended: the same link, the same people, and all that was rated.
 
     Raises StudyError: the round is not paused.
     """
-    refuse_while_open(connection, study)
+    refuse_while_open(study)
     before, after = amendment.per_item
     slots = tables.slots
-    last = int(connection.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
+    last = int(study.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
     numbers = range(last + 1, last + 1 + after - before)
-    add_slots(connection, study.id, shown_items(connection, study.id), numbers)
+    add_slots(study.connection, study.id, shown_items(study), numbers)
     ratings = study.design.ratings.model_copy(update={"per_item": after})
     design = study.design.model_copy(update={"ratings": ratings}).model_dump(mode="json")
-    connection.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
-    note(connection, study.id, "amended", at=now, by=by, detail={"why": why, "changes": [amendment.said]})
+    study.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
+    study.note("amended", by=by, detail={"why": why, "changes": [amendment.said]})

@@ -10,18 +10,18 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal
 
 from cryptography.fernet import Fernet, InvalidToken
-from sqlalchemy import Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import Row, Select, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import Round, note, round_state
+from casewise.studies.rounds import LiveRound, Round, round_state
 from casewise.studies.slots import assign
 
 # Recruiter ids, kept so that they can be forgotten: one key for each person, and a keyed hash against returners.
@@ -95,9 +95,9 @@ class Annotator:
     lapsed: bool
 
 
-def annotator(connection: Connection, annotator_id: str) -> Annotator | None:
+def annotator(study: LiveRound, annotator_id: str) -> Annotator | None:
     """The annotator with this id, or None."""
-    row = connection.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id)).first()
+    row = study.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id)).first()
     return None if row is None else as_annotator(row)
 
 
@@ -105,49 +105,45 @@ def as_annotator(row: Row[Any]) -> Annotator:
     return Annotator(row.id, row.study_id, row.stage, row.outcome, row.condition, row.quiz_attempts, row.lapsed)
 
 
-def find_returner(connection: Connection, study: Round, fingerprint: str) -> Annotator | None:
+def find_returner(study: LiveRound, fingerprint: str) -> Annotator | None:
     """Whoever arrived in this round with the same recruiter id before: they continue where they were."""
-    row = connection.execute(
+    row = study.execute(
         select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.fingerprint == fingerprint)
     ).first()
     return None if row is None else as_annotator(row)
 
 
-def pass_tutorial(connection: Connection, annotator_id: str) -> None:
+def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
     """On to the quiz; from anywhere else nothing happens."""
-    connection.execute(
+    study.execute(
         update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id, ANNOTATORS.c.stage == "tutorial").values(stage="quiz")
     )
 
 
-def answer_quiz(
-    connection: Connection, study: Round, annotator_id: str, chosen: Sequence[int | None], *, now: datetime
-) -> QuizResult:
+def answer_quiz(study: LiveRound, annotator_id: str, chosen: Sequence[int | None]) -> QuizResult:
     """Count an attempt: on to the rating, another attempt, or screened out."""
-    row = connection.execute(
-        select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
-    ).one()
+    row = study.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)).one()
     if row.stage != "quiz":
         return "passed" if row.stage == "rating" else "again"
     attempts = row.quiz_attempts + 1
     right = [question.right for question in study.wording.quiz]
     pairs = zip(chosen, right, strict=True)
     missed = [place for place, (answer, expected) in enumerate(pairs) if answer != expected]
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(quiz_attempts=attempts))
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(quiz_attempts=attempts))
     detail = {"attempt": attempts, "missed": len(missed), "wrong": missed}
-    note(connection, study.id, "quiz", at=now, by="annotator", annotator_id=annotator_id, detail=detail)
+    study.note("quiz", by="annotator", annotator_id=annotator_id, detail=detail)
     if len(missed) <= study.design.quiz.may_miss:
-        if assign(connection, study, annotator_id, now=now):
+        if assign(study, annotator_id):
             return "passed"
-        end(connection, study, annotator_id, outcome="no_room", now=now)
+        end(study, annotator_id, outcome="no_room")
         return "no_room"
     if attempts < study.design.quiz.attempts:
         return "again"
-    end(connection, study, annotator_id, outcome="screened_out", now=now)
+    end(study, annotator_id, outcome="screened_out")
     return "screened_out"
 
 
-def missed_before(connection: Connection, annotator_id: str) -> tuple[int, ...]:
+def missed_before(study: LiveRound, annotator_id: str) -> tuple[int, ...]:
     """Which questions the last attempt at the quiz missed; none before the first."""
     table = tables.events
     query = (
@@ -156,49 +152,51 @@ def missed_before(connection: Connection, annotator_id: str) -> tuple[int, ...]:
         .order_by(table.c.id.desc())
         .limit(1)
     )
-    detail = connection.scalars(query).first()
+    detail = study.scalars(query).first()
     return tuple((detail or {}).get("wrong", ()))
 
 
-def leave_before_batch(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
+def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
     """Somebody stops in the tutorial or the quiz: nothing was rated, and their time is paid as a screen-out's is."""
-    row = connection.execute(
+    row = study.execute(
         select(ANNOTATORS.c.stage).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
     ).one()
     if row.stage in {"tutorial", "quiz"}:
-        end(connection, study, annotator_id, outcome="left_early", now=now)
+        end(study, annotator_id, outcome="left_early")
 
 
-def halt(connection: Connection, study: Round, annotator: Annotator, *, now: datetime) -> bool:
+def halt(study: LiveRound, annotator: Annotator) -> bool:
     """Whether somebody without a batch has to wait, because the round is paused.
 
     In a closed round they never get one: they end here, and are paid as those who found no item left.
     """
-    state = round_state(connection, study.id)
+    state = round_state(study)
     if state == "closed":
-        end(connection, study, annotator.id, outcome="no_room", now=now)
+        end(study, annotator.id, outcome="no_room")
     return state == "paused"
 
 
-def end(connection: Connection, study: Round, annotator_id: str, *, outcome: str, now: datetime) -> None:
-    connection.execute(
-        update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(stage="done", outcome=outcome, finished_at=now)
+def end(study: LiveRound, annotator_id: str, *, outcome: str) -> None:
+    study.execute(
+        update(ANNOTATORS)
+        .where(ANNOTATORS.c.id == annotator_id)
+        .values(stage="done", outcome=outcome, finished_at=study.now)
     )
-    note(connection, study.id, outcome, at=now, annotator_id=annotator_id)
+    study.note(outcome, annotator_id=annotator_id)
 
 
-def keep_questions(connection: Connection, annotator_id: str, *, demographics: dict[str, str], feedback: str) -> None:
+def keep_questions(study: LiveRound, annotator_id: str, *, demographics: dict[str, str], feedback: str) -> None:
     """Keep what somebody chose to say about themselves, and their remarks."""
-    connection.execute(
+    study.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
         .values(demographics=demographics or None, feedback=feedback or None)
     )
 
 
-def person_of(connection: Connection, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
+def person_of(study: LiveRound, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
     """The recruiter's ids of an annotator; None once they are deleted."""
-    row = connection.execute(
+    row = study.execute(
         select(ANNOTATORS.c.sealed, KEYS.c.wrapped)
         .join(KEYS, KEYS.c.annotator_id == ANNOTATORS.c.id)
         .where(ANNOTATORS.c.id == annotator_id)
@@ -206,15 +204,15 @@ def person_of(connection: Connection, annotator_id: str, *, vault: Vault) -> Rec
     return None if row is None or row.sealed is None else vault.open(row.sealed, row.wrapped)
 
 
-def count_stages(connection: Connection, study_id: str) -> dict[str, int]:
+def count_stages(study: LiveRound) -> dict[str, int]:
     """How many people are at each stage, or ended with each outcome."""
     query = (
         select(ANNOTATORS.c.stage, ANNOTATORS.c.outcome, func.count())
-        .where(ANNOTATORS.c.study_id == study_id)
+        .where(ANNOTATORS.c.study_id == study.id)
         .group_by(ANNOTATORS.c.stage, ANNOTATORS.c.outcome)
     )
     counts: dict[str, int] = {}
-    for stage, outcome, count in connection.execute(query):
+    for stage, outcome, count in study.execute(query):
         counts[outcome or stage] = counts.get(outcome or stage, 0) + count
     return counts
 
@@ -229,25 +227,23 @@ NotLetIn = Literal["already", "closed", "paused", "full"]
 ITEMS, PAGES, SLOTS = tables.items, tables.pages, tables.slots
 
 
-def why_not_let_in(
-    connection: Connection, study: Round, fingerprint: str, *, now: datetime, lock: bool = False
-) -> NotLetIn | None:
+def why_not_let_in(study: LiveRound, fingerprint: str, *, lock: bool = False) -> NotLetIn | None:
     """Why nobody new with this fingerprint is let in now; None when they are.
 
     With `lock`, others who want in wait until this transaction ends, so that one place is not promised to two.
     """
     if lock:
         held = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
-        connection.execute(held.with_for_update(key_share=True))
-    if took_part(connection, study, fingerprint, now=now):
+        study.execute(held.with_for_update(key_share=True))
+    if took_part(study, fingerprint):
         return "already"
-    state = round_state(connection, study.id)
+    state = round_state(study)
     if state != "open":
         return state
-    return None if has_room(connection, study, now=now) else "full"
+    return None if has_room(study) else "full"
 
 
-def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
+def has_room(study: LiveRound) -> bool:
     """Whether an item is left for one more, when everybody who consented before has taken the most that they can.
 
     Near the end that is less than a whole batch each. Slots of those whose lease has ended count: the next batch that
@@ -255,12 +251,12 @@ def has_room(connection: Connection, study: Round, *, now: datetime) -> bool:
     to open to held, and people out of those who wait: only with the study held is the answer yes a promise.
     """
     batch_size = study.design.ratings.per_annotator
-    whole_batches = waiting_people(connection, study, now=now) * batch_size
+    whole_batches = waiting_people(study) * batch_size
     is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
-    if counted(connection, is_open, most=whole_batches + 1) > whole_batches:
+    if counted(study, is_open, most=whole_batches + 1) > whole_batches:
         return True
-    free = expired_slots(connection, study, now=now) + open_slots_by_query(connection, study)
-    waiting = waiting_people(connection, study, now=now)
+    free = expired_slots(study) + open_slots_by_query(study)
+    waiting = waiting_people(study)
     return free.total() > most_taken(by_condition(free), people=waiting, size=batch_size)
 
 
@@ -271,20 +267,18 @@ def by_condition(free: Mapping[tuple[str, str], int]) -> dict[str, list[int]]:
     return places
 
 
-def people_needed(
-    connection: Connection, study: Round, free: Mapping[tuple[str, str], int] | None = None, *, now: datetime
-) -> int:
+def people_needed(study: LiveRound, free: Mapping[tuple[str, str], int] | None = None) -> int:
     """How many people, beside those who wait for a batch, it takes to fill the open slots, or those of `free`.
 
     By condition and query: a batch each, and one item of a query each.
     """
     size = study.design.ratings.per_annotator
-    slots = by_condition(open_slots_by_query(connection, study) if free is None else free)
+    slots = by_condition(open_slots_by_query(study) if free is None else free)
     needed = sum(max(-(-sum(of_queries) // size), *of_queries) for of_queries in slots.values())
-    return max(0, needed - waiting_people(connection, study, now=now))
+    return max(0, needed - waiting_people(study))
 
 
-def open_slots_by_query(connection: Connection, study: Round) -> Counter[tuple[str, str]]:
+def open_slots_by_query(study: LiveRound) -> Counter[tuple[str, str]]:
     """Open slots of each query in each condition."""
     query = (
         select(SLOTS.c.condition, ITEMS.c.query_id, func.count())
@@ -292,10 +286,10 @@ def open_slots_by_query(connection: Connection, study: Round) -> Counter[tuple[s
         .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
         .group_by(SLOTS.c.condition, ITEMS.c.query_id)
     )
-    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
+    return Counter({(row[0], row[1]): row[2] for row in study.execute(query)})
 
 
-def expired_slots(connection: Connection, study: Round, *, now: datetime) -> Counter[tuple[str, str]]:
+def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
     """Slots of each query in each condition whose holders' lease has ended."""
     query = (
         select(PAGES.c.condition, PAGES.c.query_id, func.count())
@@ -304,39 +298,39 @@ def expired_slots(connection: Connection, study: Round, *, now: datetime) -> Cou
             ANNOTATORS.c.study_id == study.id,
             ANNOTATORS.c.stage == "rating",
             ANNOTATORS.c.lapsed.is_(False),
-            ANNOTATORS.c.lease_until < now,
+            ANNOTATORS.c.lease_until < study.now,
             PAGES.c.state == "waiting",
             PAGES.c.kind == "item",
         )
         .group_by(PAGES.c.condition, PAGES.c.query_id)
     )
-    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query)})
+    return Counter({(row[0], row[1]): row[2] for row in study.execute(query)})
 
 
-def waiting_people(connection: Connection, study: Round, *, now: datetime) -> int:
+def waiting_people(study: LiveRound) -> int:
     """Those who consented within the length of a lease and have no batch yet."""
-    since = now - timedelta(minutes=study.design.ratings.lease_minutes)
+    since = study.now - timedelta(minutes=study.design.ratings.lease_minutes)
     query = select(func.count()).where(
         ANNOTATORS.c.study_id == study.id,
         ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
         ANNOTATORS.c.consented_at > since,
     )
-    return int(connection.scalars(query).one())
+    return int(study.scalars(query).one())
 
 
-def counted(connection: Connection, rows: Select[tuple[int]], *, most: int) -> int:
+def counted(study: LiveRound, rows: Select[tuple[int]], *, most: int) -> int:
     """How many `rows` there are, counted up to `most`."""
-    return int(connection.scalars(select(func.count()).select_from(rows.limit(most).subquery())).one())
+    return int(study.scalars(select(func.count()).select_from(rows.limit(most).subquery())).one())
 
 
-def took_part(connection: Connection, study: Round, fingerprint: str, *, now: datetime) -> bool:
+def took_part(study: LiveRound, fingerprint: str) -> bool:
     """Whether this person took part in another round of the study, and is to be kept out."""
     table = FINGERPRINTS
-    row = connection.execute(
+    row = study.execute(
         select(table.c.study_id).where(
             table.c.study_name == excluded_under(study),
             table.c.fingerprint == fingerprint,
-            table.c.expires_on >= now.date(),
+            table.c.expires_on >= study.now.date(),
         )
     ).first()
     return row is not None and row.study_id != study.id
@@ -347,35 +341,33 @@ def excluded_under(study: Round) -> str:
     return study.name if study.phase in {"pilot", "main"} else f"{study.id} {study.phase}"
 
 
-def admit(
-    connection: Connection, study: Round, person: RecruiterIds, *, vault: Vault, now: datetime
-) -> Annotator | None:
+def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator | None:
     """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
 
     None when the person took part in another round of this study.
     """
     fingerprint = vault.fingerprint(study.name, person.person)
-    returner = find_returner(connection, study, fingerprint)
+    returner = find_returner(study, fingerprint)
     if returner is not None:
         return returner
-    if took_part(connection, study, fingerprint, now=now):
+    if took_part(study, fingerprint):
         return None
     annotator_id = f"a{secrets.token_hex(12)}"
     try:
-        with connection.begin_nested():
-            add(connection, study, annotator_id, fingerprint=fingerprint, now=now)
+        with study.connection.begin_nested():
+            add(study, annotator_id, fingerprint=fingerprint)
     except IntegrityError:  # the same person consented in another tab just now
-        return find_returner(connection, study, fingerprint)
+        return find_returner(study, fingerprint)
     wrapped = vault.new_key()
-    connection.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
+    study.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
     sealed = vault.seal(person, wrapped)
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
-    note(connection, study.id, "consented", at=now, by="annotator", annotator_id=annotator_id)
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
+    study.note("consented", by="annotator", annotator_id=annotator_id)
     return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
 
 
-def add(connection: Connection, study: Round, annotator_id: str, *, fingerprint: str, now: datetime) -> None:
-    connection.execute(
+def add(study: LiveRound, annotator_id: str, *, fingerprint: str) -> None:
+    study.execute(
         insert(ANNOTATORS).values(
             id=annotator_id,
             study_id=study.id,
@@ -383,12 +375,12 @@ def add(connection: Connection, study: Round, annotator_id: str, *, fingerprint:
             fingerprint=fingerprint,
             quiz_attempts=0,
             lapsed=False,
-            consented_at=now,
+            consented_at=study.now,
         )
     )
-    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < now.date())
-    connection.execute(delete(FINGERPRINTS).where(expired))
-    connection.execute(
+    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
+    study.execute(delete(FINGERPRINTS).where(expired))
+    study.execute(
         insert(FINGERPRINTS).values(
             study_name=excluded_under(study),
             fingerprint=fingerprint,

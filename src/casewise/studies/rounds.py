@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import tomllib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from math import floor, isfinite
@@ -14,8 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, CursorResult, Executable, Row, ScalarResult, insert, select, update
 
+from casewise.database import Database
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.records.base import problems
@@ -80,19 +82,17 @@ AT_RECRUITER = "at recruiter"
 """An event of no annotator: something is made there for the round."""
 
 
-def note_at_recruiter(
-    connection: Connection, study_id: str, kind: str, state: str, object_id: str = "", *, at: datetime
-) -> None:
+def note_at_recruiter(study: LiveRound, kind: str, state: str, object_id: str = "") -> None:
     """Put on record that `what` is begun there, refused, or made with the id `made`."""
-    note(connection, study_id, AT_RECRUITER, at=at, by="owner", detail={"what": kind, "state": state, "id": object_id})
+    study.note(AT_RECRUITER, by="owner", detail={"what": kind, "state": state, "id": object_id})
 
 
-def all_made_at_recruiter(connection: Connection, study_id: str, kind: str) -> list[str]:
+def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
     """The ids of every `what` made there, in order; empty for one that was begun and nothing said of what became of it."""
     table = tables.events
     ids: list[str] = []
-    query = select(table.c.detail).where(table.c.study_id == study_id, table.c.kind == AT_RECRUITER)
-    for detail in connection.scalars(query.order_by(table.c.id)):
+    query = select(table.c.detail).where(table.c.study_id == study.id, table.c.kind == AT_RECRUITER)
+    for detail in study.scalars(query.order_by(table.c.id)):
         if detail["what"] == kind:
             if detail["state"] != "begun":
                 ids.pop()
@@ -101,17 +101,17 @@ def all_made_at_recruiter(connection: Connection, study_id: str, kind: str) -> l
     return ids
 
 
-def made_at_recruiter(connection: Connection, study_id: str, kind: str) -> str | None:
+def made_at_recruiter(study: LiveRound, kind: str) -> str | None:
     """The id of the last `what` made there; empty where nothing was said of what became of it, None for none."""
-    return next(reversed(all_made_at_recruiter(connection, study_id, kind)), None)
+    return next(reversed(all_made_at_recruiter(study, kind)), None)
 
 
-def none_made(connection: Connection, study_id: str, kind: str, *, again: bool) -> None:
+def none_made(study: LiveRound, kind: str, *, again: bool) -> None:
     """Nothing, unless `what` was made there before, or begun.
 
     Raises StudyError: it was, and not `again`.
     """
-    before = made_at_recruiter(connection, study_id, kind)
+    before = made_at_recruiter(study, kind)
     if before is None or again:
         return
     if before:
@@ -122,31 +122,31 @@ def none_made(connection: Connection, study_id: str, kind: str, *, again: bool) 
     )
 
 
-def amendments(connection: Connection, study_id: str) -> list[tuple[datetime, dict[str, Any]]]:
+def amendments(study: LiveRound) -> list[tuple[datetime, dict[str, Any]]]:
     """When a round was changed while it ran, with `why` and the `changes`, a sentence each."""
     table = tables.events
-    query = select(table.c.at, table.c.detail).where(table.c.study_id == study_id, table.c.kind == "amended")
-    return [(row.at, row.detail) for row in connection.execute(query.order_by(table.c.id))]
+    query = select(table.c.at, table.c.detail).where(table.c.study_id == study.id, table.c.kind == "amended")
+    return [(row.at, row.detail) for row in study.execute(query.order_by(table.c.id))]
 
 
 READ_ANEW_S = 60.0
 """How often a server reads the rounds that it keeps in memory."""
 
 
-def seconds_to_wait(connection: Connection, study_id: str, *, now: datetime) -> float:
+def seconds_to_wait(study: LiveRound) -> float:
     """How long a round that was amended stays paused: until every server has read it, and a little longer."""
-    last = max((at for at, _ in amendments(connection, study_id)), default=None)
-    return 0.0 if last is None else max(0.0, READ_ANEW_S + 5 - (now - last).total_seconds())
+    last = max((at for at, _ in amendments(study)), default=None)
+    return 0.0 if last is None else max(0.0, READ_ANEW_S + 5 - (study.now - last).total_seconds())
 
 
-def read_events(connection: Connection, study_id: str) -> list[dict[str, Any]]:
+def read_events(study: LiveRound) -> list[dict[str, Any]]:
     """All events of a round, in their order, as JSON values that do not say when anybody worked.
 
     `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
     staff it was is not told.
     """
     table = tables.events
-    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.id)).all()
+    rows = study.execute(select(table).where(table.c.study_id == study.id).order_by(table.c.id)).all()
     began: dict[str, datetime] = {}
     return [
         {
@@ -173,7 +173,7 @@ WORDING = TypeAdapter(StudyWording)
 ROWS_AT_ONCE = 5000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Round:
     """A round as it was opened. Only an amendment changes it; whether it is paused is asked of the database."""
 
@@ -194,6 +194,44 @@ class Round:
     def speech(self) -> Speech:
         """Says things in the study's language."""
         return Speech(self.design.language)
+
+    def at(self, connection: Connection, now: datetime | None = None) -> LiveRound:
+        """Bind the round to a transaction and a time; by default the time is now."""
+        return LiveRound(**vars(self) | {"connection": connection, "now": now or datetime.now(UTC)})
+
+    @contextmanager
+    def read(self, database: Database, now: datetime | None = None) -> Iterator[LiveRound]:
+        """Yield the round bound to a transaction that changes nothing."""
+        with database.read() as connection:
+            yield self.at(connection, now)
+
+    @contextmanager
+    def write(self, database: Database, now: datetime | None = None) -> Iterator[LiveRound]:
+        """Yield the round bound to a transaction whose changes are made at its end, or none of them."""
+        with database.write() as connection:
+            yield self.at(connection, now)
+
+
+@dataclass(frozen=True)
+class LiveRound(Round):
+    """A round in one transaction, at one time. What is read or written goes through its connection."""
+
+    connection: Connection
+    now: datetime
+
+    def execute(self, statement: Executable, values: Any = None) -> CursorResult[*tuple[Any, ...]]:
+        """Run a statement in the transaction."""
+        return self.connection.execute(statement, values)
+
+    def scalars(self, statement: Executable, values: Any = None) -> ScalarResult[Any]:
+        """Return the first column of a statement's rows."""
+        return self.connection.scalars(statement, values)
+
+    def note(
+        self, kind: str, *, by: str = "system", annotator_id: str | None = None, detail: dict[str, Any] | None = None
+    ) -> None:
+        """Add an event. `by` is `system`, `annotator`, `owner` or a staff id."""
+        note(self.connection, self.id, kind, at=self.now, by=by, annotator_id=annotator_id, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,23 +355,23 @@ def as_round(row: Row[Any]) -> Round:
     )
 
 
-def shown_items(connection: Connection, study_id: str) -> tuple[StudyItem, ...]:
+def shown_items(study: LiveRound) -> tuple[StudyItem, ...]:
     """What the round shows, as it was put into the database when it was opened."""
     table = tables.items
-    rows = connection.execute(select(table).where(table.c.study_id == study_id).order_by(table.c.item_id))
+    rows = study.execute(select(table).where(table.c.study_id == study.id).order_by(table.c.item_id))
     return tuple(StudyItem(row.item_id, row.query_id, row.condition, row.shown) for row in rows)
 
 
-def round_state(connection: Connection, study_id: str) -> RoundState:
+def round_state(study: LiveRound) -> RoundState:
     """Whether people are let in now."""
-    state: RoundState = connection.scalars(select(tables.studies.c.state).where(tables.studies.c.id == study_id)).one()
+    state: RoundState = study.scalars(select(tables.studies.c.state).where(tables.studies.c.id == study.id)).one()
     return state
 
 
-def set_state(connection: Connection, study_id: str, state: RoundState, *, by: str, now: datetime) -> None:
+def set_state(study: LiveRound, state: RoundState, *, by: str) -> None:
     """Pause a round, let people in again, or close it. Whoever is in the middle of a batch may finish it."""
-    connection.execute(update(tables.studies).where(tables.studies.c.id == study_id).values(state=state))
-    note(connection, study_id, state, by=by, at=now)
+    study.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(state=state))
+    study.note(state, by=by)
 
 
 # A study as it stands on disk: `study.toml`, its texts, its benchmark, and what was frozen; and rounds made of

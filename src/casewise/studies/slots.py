@@ -14,43 +14,41 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Row, func, insert, select, update
 
 from casewise.database.tables import study as tables
 from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out
-from casewise.studies.rounds import Round, note
+from casewise.studies.rounds import LiveRound, Round
 
 SLOTS, PAGES, ANNOTATORS, ITEMS = tables.slots, tables.pages, tables.annotators, tables.items
 
 
-def assign(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> int:
+def assign(study: LiveRound, annotator_id: str) -> int:
     """Give an annotator a condition and a batch, once; returns the number of items, 0 when no slot is open."""
-    hold_study(connection, study)
-    lapse_expired(connection, study, now=now)
+    hold_study(study)
+    lapse_expired(study)
     rng = generator(study, annotator_id)
-    condition = choose_condition(open_slots(connection, study.id), rng)
+    condition = choose_condition(open_slots(study), rng)
     if condition is None:
         return 0
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(condition=condition))
-    open_items, candidates = open_in(connection, study.id, condition)
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(condition=condition))
+    open_items, candidates = open_in(study, condition)
     chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
-    taken = take(connection, [candidates[item] for item in chosen], annotator_id)
+    taken = take(study, [candidates[item] for item in chosen], annotator_id)
     if not taken:
         return 0
-    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, now)}
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
+    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, study.now)}
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
     batch = Batch(condition, taken, {item.item_id: item.query_id for item in open_items})
-    connection.execute(insert(PAGES), page_rows(study, annotator_id, batch, rng=rng))
+    study.execute(insert(PAGES), page_rows(study, annotator_id, batch, rng=rng))
     detail = {"condition": condition, "items": len(taken)}
-    note(connection, study.id, "assigned", at=now, annotator_id=annotator_id, detail=detail)
+    study.note("assigned", annotator_id=annotator_id, detail=detail)
     return len(taken)
 
 
-def hold_study(connection: Connection, study: Round) -> None:
+def hold_study(study: LiveRound) -> None:
     """Have whoever else gives out places in this round wait until this transaction ends."""
-    connection.execute(
-        select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True)
-    )
+    study.execute(select(tables.studies.c.id).where(tables.studies.c.id == study.id).with_for_update(key_share=True))
 
 
 def generator(study: Round, annotator_id: str) -> np.random.Generator:
@@ -63,19 +61,19 @@ def lease_end(study: Round, now: datetime) -> datetime:
     return now + timedelta(minutes=study.design.ratings.lease_minutes)
 
 
-def open_slots(connection: Connection, study_id: str) -> dict[str, int]:
+def open_slots(study: LiveRound) -> dict[str, int]:
     """Open slots of each condition that has any."""
     query = (
         select(SLOTS.c.condition, func.count())
-        .where(SLOTS.c.study_id == study_id, SLOTS.c.holder_id.is_(None))
+        .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
         .group_by(SLOTS.c.condition)
     )
-    return {row[0]: row[1] for row in connection.execute(query)}
+    return {row[0]: row[1] for row in study.execute(query)}
 
 
-def open_in(connection: Connection, study_id: str, condition: str) -> tuple[list[Open], dict[str, int]]:
+def open_in(study: LiveRound, condition: str) -> tuple[list[Open], dict[str, int]]:
     """The items of a condition with open slots, in a fixed order, and one open slot's id of each."""
-    is_open = (SLOTS.c.study_id == study_id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
+    is_open = (SLOTS.c.study_id == study.id, SLOTS.c.condition == condition, SLOTS.c.holder_id.is_(None))
     counts = (
         select(SLOTS.c.item_id, func.count().label("slots"), func.min(SLOTS.c.id).label("first"))
         .where(*is_open)
@@ -84,14 +82,14 @@ def open_in(connection: Connection, study_id: str, condition: str) -> tuple[list
     )
     query = (
         select(counts.c.item_id, ITEMS.c.query_id, counts.c.slots, counts.c.first)
-        .join(ITEMS, (ITEMS.c.item_id == counts.c.item_id) & (ITEMS.c.study_id == study_id))
+        .join(ITEMS, (ITEMS.c.item_id == counts.c.item_id) & (ITEMS.c.study_id == study.id))
         .order_by(counts.c.item_id)
     )
-    rows = connection.execute(query).all()
+    rows = study.execute(query).all()
     return [Open(row.item_id, row.query_id, row.slots) for row in rows], {row.item_id: row.first for row in rows}
 
 
-def take(connection: Connection, slot_ids: Sequence[int], annotator_id: str) -> dict[str, int]:
+def take(study: LiveRound, slot_ids: Sequence[int], annotator_id: str) -> dict[str, int]:
     """Hold those of the slots that are still open; item id to slot id."""
     query = (
         select(SLOTS.c.id, SLOTS.c.item_id)
@@ -99,13 +97,13 @@ def take(connection: Connection, slot_ids: Sequence[int], annotator_id: str) -> 
         .order_by(SLOTS.c.id)
         .with_for_update(skip_locked=True)
     )
-    taken = {row.item_id: row.id for row in connection.execute(query)}
+    taken = {row.item_id: row.id for row in study.execute(query)}
     if taken:
-        connection.execute(update(SLOTS).where(SLOTS.c.id.in_(taken.values())).values(holder_id=annotator_id))
+        study.execute(update(SLOTS).where(SLOTS.c.id.in_(taken.values())).values(holder_id=annotator_id))
     return taken
 
 
-def take_slot(connection: Connection, page: Row[Any]) -> int | None:
+def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
     """Hold one open slot of the page's item for its annotator; None when there is none."""
     query = (
         select(SLOTS.c.id)
@@ -118,9 +116,9 @@ def take_slot(connection: Connection, page: Row[Any]) -> int | None:
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    slot_id = connection.scalars(query).first()
+    slot_id = study.scalars(query).first()
     if slot_id is not None:
-        connection.execute(update(SLOTS).where(SLOTS.c.id == slot_id).values(holder_id=page.annotator_id))
+        study.execute(update(SLOTS).where(SLOTS.c.id == slot_id).values(holder_id=page.annotator_id))
     return slot_id
 
 
@@ -157,14 +155,14 @@ def page_rows(study: Round, annotator_id: str, batch: Batch, *, rng: np.random.G
     ]
 
 
-def release(connection: Connection, annotator_id: str, *, states: Mapping[str, str]) -> int:
+def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -> int:
     """Change the annotator's pages from each state to another, and re-open the slots that no page holds any more.
 
     Returns the number of slots that were re-opened.
     """
     for before, after in states.items():
         forget_answer = dict.fromkeys(("verdict", "seconds", "sight", "own")) if after == "withdrawn" else {}
-        connection.execute(
+        study.execute(
             update(PAGES)
             .where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == before)
             .values(state=after, slot_id=None, **forget_answer)
@@ -174,12 +172,12 @@ def release(connection: Connection, annotator_id: str, *, states: Mapping[str, s
         .where(PAGES.c.annotator_id == annotator_id, PAGES.c.slot_id.is_not(None))
         .scalar_subquery()
     )
-    return connection.execute(
+    return study.execute(
         update(SLOTS).where(SLOTS.c.holder_id == annotator_id, SLOTS.c.id.not_in(still_held)).values(holder_id=None)
     ).rowcount
 
 
-def lapse_expired(connection: Connection, study: Round, *, now: datetime) -> int:
+def lapse_expired(study: LiveRound) -> int:
     """Re-open what those hold whose lease ran out; returns how many people that were."""
     query = (
         select(ANNOTATORS.c.id)
@@ -187,56 +185,56 @@ def lapse_expired(connection: Connection, study: Round, *, now: datetime) -> int
             ANNOTATORS.c.study_id == study.id,
             ANNOTATORS.c.stage == "rating",
             ANNOTATORS.c.lapsed.is_(False),
-            ANNOTATORS.c.lease_until < now,
+            ANNOTATORS.c.lease_until < study.now,
         )
         .order_by(ANNOTATORS.c.id)
         .with_for_update(skip_locked=True, key_share=True)
     )
-    expired = connection.scalars(query).all()
+    expired = study.scalars(query).all()
     for annotator_id in expired:
-        lapse(connection, study, annotator_id, now=now)
+        lapse(study, annotator_id)
     return len(expired)
 
 
-def lapse(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> None:
+def lapse(study: LiveRound, annotator_id: str) -> None:
     """The lease ran out: pages without an answer lose their slots, until the annotator is back."""
-    reopened = release(connection, annotator_id, states={"waiting": "lapsed"})
-    connection.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(lapsed=True))
-    note(connection, study.id, "lapsed", at=now, annotator_id=annotator_id, detail={"reopened": reopened})
+    reopened = release(study, annotator_id, states={"waiting": "lapsed"})
+    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(lapsed=True))
+    study.note("lapsed", annotator_id=annotator_id, detail={"reopened": reopened})
 
 
-def resume(connection: Connection, study: Round, annotator_id: str, *, now: datetime) -> int:
+def resume(study: LiveRound, annotator_id: str) -> int:
     """The annotator is back: hold again what of the batch is still open; returns how many items that are."""
-    lapsed = connection.execute(
+    lapsed = study.execute(
         select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)
     ).all()
     again = 0
     for page in lapsed:
-        slot_id = take_slot(connection, page)
+        slot_id = take_slot(study, page)
         if slot_id is not None:
             again += 1
-            hold_again(connection, page, slot_id)
-    connection.execute(
+            hold_again(study, page, slot_id)
+    study.execute(
         update(ANNOTATORS)
         .where(ANNOTATORS.c.id == annotator_id)
-        .values(lapsed=False, lease_until=lease_end(study, now))
+        .values(lapsed=False, lease_until=lease_end(study, study.now))
     )
     if not again:
-        drop_checks_alone(connection, annotator_id)
-    note(connection, study.id, "resumed", at=now, annotator_id=annotator_id, detail={"items": again})
+        drop_checks_alone(study, annotator_id)
+    study.note("resumed", annotator_id=annotator_id, detail={"items": again})
     return again
 
 
-def drop_checks_alone(connection: Connection, annotator_id: str) -> None:
+def drop_checks_alone(study: LiveRound, annotator_id: str) -> None:
     """Attention checks check nothing where others took every item."""
     mine, item = PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item"
-    if connection.execute(select(PAGES.c.position).where(mine, item, PAGES.c.answered_at.is_not(None))).first() is None:
+    if study.execute(select(PAGES.c.position).where(mine, item, PAGES.c.answered_at.is_not(None))).first() is None:
         checks = update(PAGES).where(mine, PAGES.c.kind == "check", PAGES.c.state == "waiting")
-        connection.execute(checks.values(state="dropped"))
+        study.execute(checks.values(state="dropped"))
 
 
-def hold_again(connection: Connection, page: Row[Any], slot_id: int) -> None:
-    connection.execute(
+def hold_again(study: LiveRound, page: Row[Any], slot_id: int) -> None:
+    study.execute(
         update(PAGES)
         .where(PAGES.c.annotator_id == page.annotator_id, PAGES.c.position == page.position)
         .values(state="waiting", slot_id=slot_id)

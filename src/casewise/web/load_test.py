@@ -388,10 +388,10 @@ async def rehearse_to_the_end(
 
 def settled(database: Database, study: Round) -> Overview:
     later = datetime.now(UTC) + timedelta(minutes=study.design.ratings.lease_minutes)
-    with database.write() as connection:
-        lapse_and_void(connection, study, now=later)
-    with database.read() as connection:
-        return overview(connection, study)
+    with study.write(database, later) as live:
+        lapse_and_void(live)
+    with study.read(database) as live:
+        return overview(live)
 
 
 def add(total: RehearsalResult, wave: RehearsalResult) -> None:

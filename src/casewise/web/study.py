@@ -58,7 +58,7 @@ from casewise.studies.people import (
     why_not_let_in,
 )
 from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
-from casewise.studies.rounds import Round, load_round, read_sight
+from casewise.studies.rounds import LiveRound, Round, load_round, read_sight
 from casewise.studies.slots import resume
 from casewise.web.errors import check_request
 from casewise.web.pages import Elsewhere, Now, database_of, now, redirect, render
@@ -134,10 +134,10 @@ def remember(request: Request, response: Response, annotator: Annotator) -> None
     set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
 
 
-def visitor(request: Request, study: Round, connection: Connection) -> Annotator | None:
+def visitor(request: Request, study: LiveRound) -> Annotator | None:
     """Who continues in this browser, if anybody."""
     annotator_id = visitor_id(request, study)
-    return None if annotator_id is None else annotator(connection, annotator_id)
+    return None if annotator_id is None else annotator(study, annotator_id)
 
 
 def visitor_id(request: Request, study: Round) -> str | None:
@@ -189,10 +189,8 @@ def signature(request: Request, annotator_id: str, body: str) -> str:
     return mac[:32]
 
 
-def check_limit(
-    request: Request, connection: Connection, study: Round, *, annotator_id: str | None, now: datetime
-) -> None:
-    """Count an arrival (`who` is None) or an annotator's attempt; refuse when there were too many.
+def check_limit(request: Request, study: LiveRound, *, annotator_id: str | None) -> None:
+    """Count an arrival (`annotator_id` is None) or an annotator's attempt; refuse when there were too many.
 
     Arrivals are counted under a keyed hash of the address that changes every day; the address itself is not kept.
     Rehearsals come from one address and are not limited.
@@ -200,9 +198,9 @@ def check_limit(
     if study.phase in {"rehearsal", "preview"}:
         return
     host = request.client.host if request.client else "unknown"
-    hashed = request.app.state.signing.mac(f"{host}\0{now:%Y-%m-%d}", use="limit:arrival")
+    hashed = request.app.state.signing.mac(f"{host}\0{study.now:%Y-%m-%d}", use="limit:arrival")
     key = f"study:{annotator_id}" if annotator_id else f"{ARRIVAL_LIMIT}{hashed}"
-    if not take(connection, key, ATTEMPTS if annotator_id else ARRIVALS, now=now):
+    if not take(study.connection, key, ATTEMPTS if annotator_id else ARRIVALS, now=study.now):
         raise HTTPException(429, "There were too many attempts from here. Please wait a few minutes and try again.")
 
 
@@ -238,12 +236,12 @@ def to_stage(study: Round, annotator: Annotator) -> Response:
     return redirect(here(study, STAGE_PAGES[annotator.stage]))
 
 
-def standing_at(request: Request, study: Round, connection: Connection, *stages: Stage) -> Annotator:
+def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
     """Who continues in this browser, at one of `stages` (any, if none is named).
 
     Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
     """
-    annotator = visitor(request, study, connection)
+    annotator = visitor(request, study)
     if annotator is None:
         raise Elsewhere(here(study))
     if stages and annotator.stage not in stages:
@@ -268,9 +266,9 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     except StudyError:
         return no_link(request, study)
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
-    with database_of(request).read() as connection:
-        returner = find_returner(connection, study, fingerprint)
-        why = None if returner else why_not_let_in(connection, study, fingerprint, now=at)
+    with study.read(database_of(request), at) as live:
+        returner = find_returner(live, fingerprint)
+        why = None if returner else why_not_let_in(live, fingerprint)
     if returner is not None:
         response = to_stage(study, returner)
         remember(request, response, returner)
@@ -299,8 +297,8 @@ def arriving_person(request: Request, study: Round) -> RecruiterIds:
 
 def no_link(request: Request, study: Round) -> Response:
     """A link without ids: the same browser may have been here before."""
-    with database_of(request).read() as connection:
-        annotator = visitor(request, study, connection)
+    with study.read(database_of(request)) as live:
+        annotator = visitor(request, live)
     if annotator is not None and not request.query_params:
         return to_stage(study, annotator)
     return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
@@ -327,12 +325,12 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
         return show(request, study, "consent", status=400, text=text, problem=True)
     vault = vault_of(request)
     fingerprint = vault.fingerprint(study.name, person.person)
-    with database_of(request).write() as connection:
-        check_limit(request, connection, study, annotator_id=None, now=at)
-        annotator = find_returner(connection, study, fingerprint)
-        why = None if annotator else why_not_let_in(connection, study, fingerprint, now=at, lock=True)
+    with study.write(database_of(request), at) as live:
+        check_limit(request, live, annotator_id=None)
+        annotator = find_returner(live, fingerprint)
+        why = None if annotator else why_not_let_in(live, fingerprint, lock=True)
         if annotator is None and why is None:
-            annotator = admit(connection, study, person, vault=vault, now=at)
+            annotator = admit(live, person, vault=vault)
     if annotator is None:
         return not_let_in(request, study, why or "already", person)
     response = to_stage(study, annotator)
@@ -348,15 +346,15 @@ def declined(request: Request, study: Round, person: RecruiterIds | None) -> Res
 @arrival_router.get("/leave")
 def leave(request: Request, study: ThisRound) -> Response:
     """Not taking part after all, before anything was stored; who has consented finds their way out where they are."""
-    with database_of(request).read() as connection:
-        annotator = visitor(request, study, connection)
+    with study.read(database_of(request)) as live:
+        annotator = visitor(request, live)
     return declined(request, study, read_arrival(request, study)) if annotator is None else to_stage(study, annotator)
 
 
 @arrival_router.get("/tutorial")
 def tutorial_page(request: Request, study: ThisRound) -> Response:
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection)
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live)
     text = markdown(study.wording.tutorial)
     return show(request, study, "tutorial", text=text, categories=study.categories, who=annotator)
 
@@ -364,21 +362,21 @@ def tutorial_page(request: Request, study: ThisRound) -> Response:
 @arrival_router.post("/tutorial")
 def tutorial_read(request: Request, study: ThisRound, at: Now) -> Response:
     """On to the quiz, or to wherever the annotator is by now."""
-    with database_of(request).write() as connection:
-        annotator = standing_at(request, study, connection)
-        if annotator.stage == "tutorial" and halt(connection, study, annotator, now=at):
+    with study.write(database_of(request), at) as live:
+        annotator = standing_at(request, live)
+        if annotator.stage == "tutorial" and halt(live, annotator):
             return show(request, study, "closed", why="paused", finish=Finish())
-        pass_tutorial(connection, annotator.id)
-        annotator = standing_at(request, study, connection)
+        pass_tutorial(live, annotator.id)
+        annotator = standing_at(request, live)
     return to_stage(study, annotator)
 
 
 @arrival_router.get("/quiz")
 def quiz_page(request: Request, study: ThisRound) -> Response:
     """The questions; after an attempt with what it missed, and why."""
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection, "quiz")
-        missed = missed_before(connection, annotator.id)
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live, "quiz")
+        missed = missed_before(live, annotator.id)
     left = study.design.quiz.attempts - annotator.quiz_attempts
     return show(request, study, "quiz", questions=study.wording.quiz, missed=missed, left=left)
 
@@ -387,13 +385,13 @@ def quiz_page(request: Request, study: ThisRound) -> Response:
 def quiz(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Count an attempt, and go on to wherever it leads."""
     chosen = [whole_number(form.get(f"question-{index}")) for index in range(len(study.wording.quiz))]
-    with database_of(request).write() as connection:
-        annotator = standing_at(request, study, connection)
-        check_limit(request, connection, study, annotator_id=annotator.id, now=at)
-        if annotator.stage == "quiz" and halt(connection, study, annotator, now=at):
+    with study.write(database_of(request), at) as live:
+        annotator = standing_at(request, live)
+        check_limit(request, live, annotator_id=annotator.id)
+        if annotator.stage == "quiz" and halt(live, annotator):
             return show(request, study, "closed", why="paused", finish=Finish())
-        answer_quiz(connection, study, annotator.id, chosen, now=at)
-        annotator = standing_at(request, study, connection)
+        answer_quiz(live, annotator.id, chosen)
+        annotator = standing_at(request, live)
     return to_stage(study, annotator)
 
 
@@ -426,20 +424,20 @@ SCRIPT_HEADER = "X-Casewise-Script"
 @rating_router.get("/rate")
 def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
     """The next item. Somebody whose lease ran out gets back what is still open."""
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection, "rating")
+    with study.read(database_of(request), at) as live:
+        annotator = standing_at(request, live, "rating")
         if not annotator.lapsed:
-            return rating(request, study, annotator, connection, now=at)
-    with database_of(request).write() as connection:
-        resume(connection, study, annotator.id, now=at)
-        return rating(request, study, annotator, connection, now=at)
+            return rating(request, live, annotator)
+    with study.write(database_of(request), at) as live:
+        resume(live, annotator.id)
+        return rating(request, live, annotator)
 
 
-def rating(request: Request, study: Round, annotator: Annotator, connection: Connection, *, now: datetime) -> Response:
-    page = next_page(connection, study, annotator.id)
+def rating(request: Request, study: LiveRound, annotator: Annotator) -> Response:
+    page = next_page(study, annotator.id)
     if page is None:
         return redirect(here(study, "questions"))
-    return show_item(request, study, annotator.id, page, now=now)
+    return show_item(request, study, annotator.id, page, now=study.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,18 +519,18 @@ class SentAnswer:
 
     def taken(self, connection: Connection) -> Shown | Unfinished | None:
         """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on."""
-        study, annotator_id, answer = self.study, self.annotator_id, self.given
-        if answer is not None and (lacks := unfinished(connection, study, annotator_id, answer, self.token)):
+        study, annotator_id, answer = self.study.at(connection, self.at), self.annotator_id, self.given
+        if answer is not None and (lacks := unfinished(study, annotator_id, answer, self.token)):
             return lacks
-        taken = "again" if answer is None else take_answer(connection, study, annotator_id, answer, now=self.at)
-        return next_page(connection, study, annotator_id) if taken != "over" and self.by_script else None
+        taken = "again" if answer is None else take_answer(study, annotator_id, answer)
+        return next_page(study, annotator_id) if taken != "over" and self.by_script else None
 
 
-def unfinished(connection: Connection, study: Round, annotator_id: str, answer: Given, token: str) -> Unfinished | None:
+def unfinished(study: LiveRound, annotator_id: str, answer: Given, token: str) -> Unfinished | None:
     """The page that `given` is about, where an answer is still missing on it."""
     if answer.decision == "skip" or not study.design.questions:
         return None
-    page, own = next_page(connection, study, annotator_id), answer.own or {}
+    page, own = next_page(study, annotator_id), answer.own or {}
     if page is None or (page.position, page.revision) != (answer.position, answer.revision):
         return None
     missing = missing_answers(study.design.questions, own)
@@ -567,41 +565,41 @@ def given_answer(
 @rating_router.post("/undo")
 def undo_last(request: Request, study: ThisRound, at: Now) -> Response:
     """Show the last item again."""
-    with database_of(request).write() as connection:
-        annotator = standing_at(request, study, connection)
-        check_limit(request, connection, study, annotator_id=annotator.id, now=at)
-        undo(connection, study, annotator.id, now=at)
+    with study.write(database_of(request), at) as live:
+        annotator = standing_at(request, live)
+        check_limit(request, live, annotator_id=annotator.id)
+        undo(live, annotator.id)
     return redirect(here(study, "rate"))
 
 
 @rating_router.get("/pause")
 def pause_page(request: Request, study: ThisRound) -> Response:
     """A page without an item on it."""
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection, "rating")
-        nothing = not answered_items(connection, annotator.id)
-        return show(request, study, "pause", progress=progress(connection, annotator.id), nothing=nothing)
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live, "rating")
+        nothing = not answered_items(live, annotator.id)
+        return show(request, study, "pause", progress=progress(live, annotator.id), nothing=nothing)
 
 
 @rating_router.post("/stop")
 def stop(request: Request, study: ThisRound, at: Now) -> Response:
     """Stop for good; what was rated counts, the rest re-opens."""
-    with database_of(request).write() as connection:
-        annotator = standing_at(request, study, connection)
-        leave_before_batch(connection, study, annotator.id, now=at)
-        finish_batch(connection, study, annotator.id, outcome="stopped", now=at)
+    with study.write(database_of(request), at) as live:
+        annotator = standing_at(request, live)
+        leave_before_batch(live, annotator.id)
+        finish_batch(live, annotator.id, outcome="stopped")
     return redirect(here(study, "end"))
 
 
 @rating_router.get("/questions")
 def questions_page(request: Request, study: ThisRound) -> Response:
     """Nothing is left to answer: a few questions and the end."""
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection, "rating")
-        if annotator.lapsed or next_page(connection, study, annotator.id) is not None:
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live, "rating")
+        if annotator.lapsed or next_page(live, annotator.id) is not None:
             return redirect(here(study, "rate"))
-        lost = progress(connection, annotator.id).lost
-        nothing = not answered_items(connection, annotator.id)
+        lost = progress(live, annotator.id).lost
+        nothing = not answered_items(live, annotator.id)
     questions_asked = () if nothing else study.design.demographics
     remarks = study.phase in {"pilot", "preview"}
     return show(request, study, "questions", questions=questions_asked, remarks=remarks, lost=lost, nothing=nothing)
@@ -610,23 +608,23 @@ def questions_page(request: Request, study: ThisRound) -> Response:
 @rating_router.post("/questions")
 def questions(request: Request, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Keep what was chosen to be said, and end."""
-    with database_of(request).write() as connection:
-        annotator = standing_at(request, study, connection, "rating")
-        if next_page(connection, study, annotator.id) is not None:
+    with study.write(database_of(request), at) as live:
+        annotator = standing_at(request, live, "rating")
+        if next_page(live, annotator.id) is not None:
             return redirect(here(study, "rate"))
         remarks = form.get("remarks", "").strip()[:LONGEST_REMARK] if study.phase in {"pilot", "preview"} else ""
         about = chosen_demographics(study.design.demographics, form)
-        keep_questions(connection, annotator.id, demographics=about, feedback=remarks)
-        finish_batch(connection, study, annotator.id, now=at)
+        keep_questions(live, annotator.id, demographics=about, feedback=remarks)
+        finish_batch(live, annotator.id)
     return redirect(here(study, "end"))
 
 
 @rating_router.get("/end")
 def end_page(request: Request, study: ThisRound) -> Response:
     """Thanks, what it was about, and the way back to the recruiter."""
-    with database_of(request).read() as connection:
-        annotator = standing_at(request, study, connection, "done")
-        person = person_of(connection, annotator.id, vault=vault_of(request))
+    with study.read(database_of(request)) as live:
+        annotator = standing_at(request, live, "done")
+        person = person_of(live, annotator.id, vault=vault_of(request))
     # Who withdrew has no ids left to be sent back by, and who returned their submission has ended there.
     back = (
         None

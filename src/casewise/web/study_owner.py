@@ -39,7 +39,6 @@ from casewise.studies.rounds import (
     Round,
     RoundState,
     all_rounds,
-    note,
     round_state,
     seconds_to_wait,
     set_state,
@@ -77,8 +76,8 @@ def studies(request: Request, _owner: Owner) -> Response:
 @router.get("/{study_id}")
 def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
     """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
-    with database_of(request).read() as connection:
-        state, numbers = round_state(connection, study.id), monitor(connection, study, now=at)
+    with study.read(database_of(request), at) as live:
+        state, numbers = round_state(live), monitor(live)
     values: dict[str, Any] = {
         "study": study,
         "state": state,
@@ -95,9 +94,9 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
 @router.get("/{study_id}/status.json")
 def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """The same numbers for a script: what keeps the dashboard live."""
-    with database_of(request).read() as connection:
-        state, counts = round_state(connection, study.id), overview(connection, study)
-        arrived = arrivals(connection, study.id)
+    with study.read(database_of(request)) as live:
+        state, counts = round_state(live), overview(live)
+        arrived = arrivals(live)
     conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in counts.conditions]
     return JSONResponse(
         {
@@ -117,10 +116,10 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     new_state: Literal["open", "paused", "closed"] | None = next((s for s in STATES if s == form.get("state")), None)
     if new_state is None:
         raise HTTPException(400, f"A study can be {', '.join(STATES)}.")
-    with database_of(request).write() as connection:
-        if new_state == "open" and (wait_s := seconds_to_wait(connection, study.id, now=at)):
+    with study.write(database_of(request), at) as live:
+        if new_state == "open" and (wait_s := seconds_to_wait(live)):
             raise HTTPException(409, f"The study was just amended. Open it again in {wait_s:.0f} seconds.")
-        set_state(connection, study.id, new_state, by=owner.id, now=at)
+        set_state(live, new_state, by=owner.id)
     return redirect(f"/studies/{study.id}")
 
 
@@ -155,8 +154,8 @@ def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
 def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """Every item; once the round is closed those first on which people disagree most."""
     page = whole_number(request.query_params.get("page", "")[:9]) or 1
-    with database_of(request).read() as connection:
-        state, states = round_state(connection, study.id), item_states(connection, study)
+    with study.read(database_of(request)) as live:
+        state, states = round_state(live), item_states(live)
     pages = max(1, ceil(len(states) / ITEMS_A_PAGE))
     page = min(page, pages)
     items = states[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE]
@@ -167,8 +166,8 @@ def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
 @router.get("/{study_id}/items/{item_id}")
 def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -> Response:
     """The item's page as people see it; nothing on it can be sent."""
-    with database_of(request).read() as connection:
-        item = next((item for item in shown_items(connection, study.id) if item.item_id == item_id), None)
+    with study.read(database_of(request)) as live:
+        item = next((item for item in shown_items(live) if item.item_id == item_id), None)
     if item is None:
         raise HTTPException(404)
     pages = study.design.ratings.per_annotator + study.design.attention.checks_per_batch
@@ -189,8 +188,8 @@ def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
         benchmark = None
     with tempfile.TemporaryDirectory(prefix="casewise-export-") as place:
         folder = Path(place) / f"{study.name}-{study.phase}"
-        with database_of(request).read() as connection:
-            export(connection, study, benchmark=benchmark, design=study.design, folder=folder)
+        with study.read(database_of(request)) as live:
+            export(live, benchmark=benchmark, design=study.design, folder=folder)
         packed = Path(shutil.make_archive(str(folder), "zip", place, folder.name)).read_bytes()
     named = {"Content-Disposition": f'attachment; filename="{folder.name}.zip"'}
     return Response(packed, media_type="application/zip", headers=named)
@@ -221,15 +220,15 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
     problem = ""
 
     def ours() -> tuple[list[str], list[Standing], dict[str, float], bool]:
-        with database_of(request).read() as connection:
-            return known_here(connection, study, vault=vault_of(request), now=at)
+        with study.read(database_of(request), at) as live:
+            return known_here(live, vault=vault_of(request))
 
     def on_record(approvals: list[Approval], annotators: dict[str, str]) -> None:
-        with database_of(request).write() as connection:
+        with study.write(database_of(request), at) as live:
             for approval in approvals:
                 if approval.state == "approved":
                     annotator_id = annotators[approval.submission]
-                    note(connection, study.id, "approved", at=at, by=str(by), annotator_id=annotator_id)
+                    live.note("approved", by=str(by), annotator_id=annotator_id)
 
     try:
         async with client() as prolific:
@@ -317,10 +316,10 @@ def shown(
     request: Request, study: Round, listed: Listing, *, status: int = 200, problem: str = "", **typed: Any
 ) -> Response:
     """The page; where something could not be done, with the reason and with all that was `typed`."""
-    with database_of(request).read() as connection:
+    with study.read(database_of(request)) as live:
         offset = (listed.page - 1) * PEOPLE_A_PAGE
-        people = find_people(connection, study, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
-        stages = count_stages(connection, study.id)
+        people = find_people(live, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
+        stages = count_stages(live)
     values: dict[str, Any] = {
         "study": study,
         "found": people,
@@ -348,12 +347,12 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
         problem = SAY_WHY if action and chosen else TICK
         return shown(request, study, listed, status=400, problem=problem, why=why, ticked=chosen)
     slots = 0
-    with database_of(request).write() as connection:
+    with study.write(database_of(request), at) as live:
         for annotator_id in chosen:
-            person = annotator(connection, annotator_id)
+            person = annotator(live, annotator_id)
             if person is None or person.study_id != study.id:
                 raise HTTPException(404)
-            slots += action(connection, study, annotator_id, why=why, by=owner.id, now=at)
+            slots += action(live, annotator_id, why=why, by=owner.id)
     back = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
     return redirect(f"/studies/{study.id}/people?{listed.link}&{back}")
 
@@ -362,8 +361,8 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
 def find_submission(request: Request, _owner: Owner, study: ThisRound, form: SentForm, listed: Listed) -> Response:
     """From the recruiter's submission, or a person's id there, to the annotator. It is sent, so that no address holds it."""
     submission = form.get("submission", "").strip()[:LONGEST_WORD]
-    with database_of(request).read() as connection:
-        annotator_id = with_submission(connection, study, submission, vault=vault_of(request))
+    with study.read(database_of(request)) as live:
+        annotator_id = with_submission(live, submission, vault=vault_of(request))
     if annotator_id is None:
         return shown(request, study, listed, status=404, problem=UNKNOWN, submission=submission)
     return redirect(f"/studies/{study.id}/people?search={annotator_id}")
@@ -379,11 +378,11 @@ def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
 @people_router.get("/{annotator_id}")
 def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id: str, listed: Listed) -> Response:
     """One person's pages, in the order in which they were shown."""
-    with database_of(request).read() as connection:
-        person = annotator(connection, annotator_id)
+    with study.read(database_of(request)) as live:
+        person = annotator(live, annotator_id)
         if person is None or person.study_id != study.id:
             raise HTTPException(404)
-        pages = pages_in_order(connection, annotator_id)
+        pages = pages_in_order(live, annotator_id)
     values: dict[str, Any] = {
         "study": study,
         "who": person,
@@ -400,11 +399,11 @@ def recruiter_ids(
     request: Request, owner: Owner, study: ThisRound, annotator_id: str, listed: Listed, at: Now
 ) -> Response:
     """From the annotator to the recruiter's ids; that somebody looked is put on record."""
-    with database_of(request).write() as connection:
-        found_annotator = annotator(connection, annotator_id)
+    with study.write(database_of(request), at) as live:
+        found_annotator = annotator(live, annotator_id)
         if found_annotator is None or found_annotator.study_id != study.id:
             raise HTTPException(404)
-        person = look_up(connection, study, annotator_id, vault=vault_of(request), by=owner.id, now=at)
+        person = look_up(live, annotator_id, vault=vault_of(request), by=owner.id)
     submission = submission_page(study, person.session) if person else None
     link = f"{listed.link}&page={listed.page}"
     values: dict[str, Any] = {

@@ -95,6 +95,6 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
             with database.write() as connection:
                 study = load_round(connection, listed_database.id)
                 assert study is not None
-                keep_up(connection, study, now=now)
+                keep_up(study.at(connection, now))
         return True
     return False

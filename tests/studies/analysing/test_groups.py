@@ -32,9 +32,9 @@ def folder(store, tmp_path):
     for number, gender in enumerate(said):
         decision = "refuse" if gender == "Woman" and number % 3 else "respond"
         who = finished(store, study, f"p{number}", decision)
-        with store.write() as connection:
+        with study.write(store) as live:
             about = {"age": "18 to 24"} | ({"gender": gender} if gender else {})
-            keep_questions(connection, who, demographics=about, feedback="")
+            keep_questions(live, who, demographics=about, feedback="")
     exported(store, study, plan, tmp_path / "out")
     assert "Your gender" in study.wording.consent
     assert "at least five people gave the same answer" in study.wording.consent
@@ -85,8 +85,8 @@ def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
     freeze_plan(plan, at=START)
     study = opened_plan(store, read_plan(path))
     who = finished(store, study, "alice")
-    with store.write() as connection:
-        keep_questions(connection, who, demographics={"gender": "Woman"}, feedback="")
+    with study.write(store) as live:
+        keep_questions(live, who, demographics={"gender": "Woman"}, feedback="")
     exported(store, study, plan, tmp_path / "out")
     assert "Woman" not in (tmp_path / "out" / "annotators.jsonl").read_text()
     assert "never published for single persons" in study.wording.consent

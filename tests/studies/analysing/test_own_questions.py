@@ -44,15 +44,15 @@ def folder(store, tmp_path):
     assert study is not None
     for name in "abcdefghijkl":
         who = begun(store, study, name)
-        with store.write() as connection:
-            while (page := next_page(connection, study, who)) is not None:
+        with study.write(store, START) as live:
+            while (page := next_page(live, who)) is not None:
                 sure = 1 + page.text.count("e") % 3
                 own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
                 given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
-                take_answer(connection, study, who, given, now=START)
-            finish_batch(connection, study, who, now=START)
-    with store.read() as connection:
-        export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+                take_answer(live, who, given)
+            finish_batch(live, who)
+    with study.read(store) as live:
+        export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -22,26 +22,26 @@ def study(store):
 
 
 def room(store, study, *, now=START):
-    with store.read() as connection:
-        return has_room(connection, study, now=now)
+    with study.read(store, now) as live:
+        return has_room(live)
 
 
 def why(store, study, name, *, now=START):
-    with store.write() as connection:
-        return why_not_let_in(connection, study, VAULT.fingerprint(study.name, name), now=now, lock=True)
+    with study.write(store, now) as live:
+        return why_not_let_in(live, VAULT.fingerprint(study.name, name), lock=True)
 
 
 def consented(store, study, name, *, now=START):
-    with store.write() as connection:
-        who = admit(connection, study, RecruiterIds(name), vault=VAULT, now=now)
+    with study.write(store, now) as live:
+        who = admit(live, RecruiterIds(name), vault=VAULT)
     assert who is not None
     return who.id
 
 
 def quizzed(store, study, who, *, now=START):
-    with store.write() as connection:
-        pass_tutorial(connection, who)
-        return answer_quiz(connection, study, who, RIGHT, now=now)
+    with study.write(store, now) as live:
+        pass_tutorial(live, who)
+        return answer_quiz(live, who, RIGHT)
 
 
 def held(store, study, who):
@@ -58,8 +58,8 @@ def test_slots_of_people_who_left_are_room_again_without_anybody_looking_at_the_
     assert not room(store, study)
     assert room(store, study, now=START + LATER)
     newcomer = begun(store, study, "c", now=START + LATER)
-    with store.read() as connection:
-        found = annotator(connection, newcomer)
+    with study.read(store) as live:
+        found = annotator(live, newcomer)
     assert found is not None
     assert found.stage == "rating"
 
@@ -125,7 +125,7 @@ def test_whoever_stays_away_from_the_quiz_holds_a_place_no_longer_than_a_lease(s
 
 @pytest.mark.parametrize("state", ["paused", "closed"])
 def test_nobody_new_is_let_in_unless_the_round_is_open(store, study, state):
-    with store.write() as connection:
-        set_state(connection, study.id, state, by="owner", now=START)
+    with study.write(store, START) as live:
+        set_state(live, state, by="owner")
 
     assert why(store, study, "a") == state

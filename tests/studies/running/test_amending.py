@@ -53,8 +53,8 @@ def study(store, path):
 def amended(store, study, path):
     with store.write() as connection:
         plan = read_plan(path)
-        found = amendment_of(connection, study, plan, now=START)
-        amend(connection, study, found, why="too wide intervals", by="owner", now=START)
+        found = amendment_of(study.at(connection, START), plan)
+        amend(study.at(connection, START), found, why="too wide intervals", by="owner")
         return found, load_round(connection, study.id)
 
 
@@ -64,8 +64,8 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
         finished(store, study, name, decision)
     before = seen(store, study)
     changed(path, r"per_item = 2 ", "per_item = 3 ")
-    with store.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
+    with study.write(store, START) as live:
+        set_state(live, "paused", by="owner")
     found, after = amended(store, study, path)
 
     assert found.per_item == (2, 3)
@@ -79,8 +79,8 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
     assert seen(store, after).exact
 
     plan = read_plan(path)
-    with store.read() as connection:
-        export(connection, after, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    with after.read(store) as live:
+        export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
     notes = study_report(tmp_path / "out").notes
     assert "Amended while it ran: ratings.per_item was 2 and is 3 (too wide intervals)" in notes
     assert any("ratings.per_item: frozen as 2, now 3" in note for note in notes)
@@ -88,10 +88,10 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
 
 def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_rated(store, study, path):
     changed(path, r"per_item = 2 ", "per_item = 3 ")
-    with store.read() as connection, pytest.raises(StudyError, match="pause the round first"):
-        amendment_of(connection, study, read_plan(path), now=START)
-    with store.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
+    with study.read(store, START) as live, pytest.raises(StudyError, match="pause the round first"):
+        amendment_of(live, read_plan(path))
+    with study.write(store, START) as live:
+        set_state(live, "paused", by="owner")
     changed(path, r"per_item = 3 ", "per_item = 1 ")
     with pytest.raises(StudyError, match="only be raised"):
         amended(store, study, path)
@@ -112,8 +112,8 @@ def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_r
     ],
 )
 def test_whatever_else_is_changed_is_another_study(store, study, path, before, after, says):
-    with store.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
+    with study.write(store, START) as live:
+        set_state(live, "paused", by="owner")
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     changed(path, before, after)
     with pytest.raises(StudyError, match=says):
@@ -121,8 +121,8 @@ def test_whatever_else_is_changed_is_another_study(store, study, path, before, a
 
 
 def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_path):
-    with store.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
+    with study.write(store, START) as live:
+        set_state(live, "paused", by="owner")
     demo = load_benchmark("demo")
     some = {query.id for query in demo.queries[:6]}
     write_benchmark(demo.keeping(item for item in demo.items if item.query_id in some), tmp_path / "few")
@@ -139,11 +139,11 @@ def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_p
 
 def test_what_is_still_to_come_is_one_sum_for_status_and_amend(store, study, path):
     finished(store, study, "a")
-    with store.write() as connection:
-        assert admit(connection, study, RecruiterIds("in the tutorial"), vault=VAULT, now=START)
-        set_state(connection, study.id, "paused", by="owner", now=START)
-    with store.read() as connection:
-        money = monitor(connection, study, now=START).money
+    with study.write(store, START) as live:
+        assert admit(live, RecruiterIds("in the tutorial"), vault=VAULT)
+        set_state(live, "paused", by="owner")
+    with study.read(store, START) as live:
+        money = monitor(live).money
     assert money.promised == study.design.pay.per_batch
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     found, after = amended(store, study, path)
@@ -151,17 +151,17 @@ def test_what_is_still_to_come_is_one_sum_for_status_and_amend(store, study, pat
         money.to_come,
         6,
     )  # three for 63 slots, four for 88, one is there
-    with store.read() as connection:
-        assert found.after.cost == monitor(connection, after, now=START).money.to_come > money.to_come
+    with after.read(store, START) as live:
+        assert found.after.cost == monitor(live).money.to_come > money.to_come
 
 
 def test_a_round_waits_until_every_server_has_read_its_amendment(store, study, path):
-    with store.write() as connection:
-        set_state(connection, study.id, "paused", by="owner", now=START)
-        assert seconds_to_wait(connection, study.id, now=START) == 0
+    with study.write(store, START) as live:
+        set_state(live, "paused", by="owner")
+        assert seconds_to_wait(live) == 0
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     amended(store, study, path)
 
     with store.read() as connection:
-        waits = [seconds_to_wait(connection, study.id, now=START + timedelta(seconds=s)) for s in (0, 50, 65, 900)]
+        waits = [seconds_to_wait(study.at(connection, START + timedelta(seconds=s))) for s in (0, 50, 65, 900)]
     assert waits == [65, 15, 0, 0]

@@ -8,7 +8,7 @@ from casewise.studies.monitor import monitor
 from casewise.studies.owner import forget
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import note, read_events
+from casewise.studies.rounds import read_events
 
 NO_CHECKS = {"checks_per_batch": 0}
 
@@ -23,15 +23,15 @@ def test_what_was_spent_on_somebody_stays_spent_when_they_withdraw(store):
     answer(store, study, who)
     left = begun(store, study, "ben")
     begun(store, study, "cat")
-    with store.write() as connection:
+    with study.write(store, START) as live:
         for one in (who, left):
-            finish_batch(connection, study, one, outcome="stopped", now=START)
-        note(connection, study.id, "bonus begun", at=START, annotator_id=who, detail={"amount": 0.25, "for": "thanks"})
-        assert monitor(connection, study, now=START).money.spent == 3.0 + 0.25 + 0.5
+            finish_batch(live, one, outcome="stopped")
+        live.note("bonus begun", annotator_id=who, detail={"amount": 0.25, "for": "thanks"})
+        assert monitor(live).money.spent == 3.0 + 0.25 + 0.5
         for name in ("alice", "ben", "cat", who):
-            assert forget(connection, study, name, vault=VAULT, by="owner", now=START)
-        money = monitor(connection, study, now=START).money
-        log = read_events(connection, study.id)
+            assert forget(live, name, vault=VAULT, by="owner")
+        money = monitor(live).money
+        log = read_events(live)
     assert (money.spent, money.promised) == (3.75, 0.0)
     assert [event["annotator_id"] for event in log if event["kind"] == "cost of withdrawn"] == [None, None]
 
@@ -40,10 +40,10 @@ def test_what_is_to_come_is_for_the_people_whom_the_open_slots_take(store):
     pay = {"per_batch": 3.0, "screen_out": 0.0}
     study = opened(store, design(ratings={"per_item": 4, "per_annotator": 10}, attention=NO_CHECKS, pay=pay), queries=1)
     with store.write() as connection:
-        assert monitor(connection, study, now=START).money.to_come == 2 * 4 * 3.0  # nobody rates an item twice
-        admit(connection, study, RecruiterIds("alice"), vault=VAULT, now=START)
-        money = monitor(connection, study, now=START).money
-        left = monitor(connection, study, now=START + LATER).money
+        assert monitor(study.at(connection, START)).money.to_come == 2 * 4 * 3.0  # nobody rates an item twice
+        admit(study.at(connection, START), RecruiterIds("alice"), vault=VAULT)
+        money = monitor(study.at(connection, START)).money
+        left = monitor(study.at(connection, START + LATER)).money
     assert (money.promised, money.to_come) == (3.0, 7 * 3.0)
     assert (left.promised, left.to_come) == (0.0, 8 * 3.0)
 
@@ -52,7 +52,7 @@ def test_nothing_is_promised_to_who_left_in_the_middle_and_the_slots_are_to_be_p
     study = opened(store, plan(pay={"per_batch": 3.0, "screen_out": 0.0}), queries=3)
     begun(store, study, "alice")
     with store.write() as connection:
-        here = monitor(connection, study, now=START).money
-        lapse_and_void(connection, study, now=START + LATER)
-        left = monitor(connection, study, now=START + LATER).money
+        here = monitor(study.at(connection, START)).money
+        lapse_and_void(study.at(connection, START + LATER))
+        left = monitor(study.at(connection, START + LATER)).money
     assert [(money.promised, money.to_come) for money in (here, left)] == [(3.0, 3.0), (0.0, 6.0)]

@@ -87,8 +87,8 @@ def exported(plan, folder, *people):
         assert study is not None
         for name in people:
             finished(store, study, name)
-        with store.read() as connection:
-            export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=folder / "rated")
+        with study.read(store) as live:
+            export(live, benchmark=plan.benchmark, design=plan.design, folder=folder / "rated")
     return folder / "rated"
 
 

@@ -40,15 +40,15 @@ def opened_plan(store, plan, phase="main"):
 
 
 def exported(store, study, plan, folder):
-    with store.read() as connection:
-        return export(connection, study, benchmark=plan.benchmark, design=plan.design, folder=folder)
+    with study.read(store) as live:
+        return export(live, benchmark=plan.benchmark, design=plan.design, folder=folder)
 
 
 def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(store, plan, tmp_path):
     study = opened_plan(store, plan)
     kept, voided = finished(store, study, "alice"), finished(store, study, "bob", "refuse")
-    with store.write() as connection:
-        void(connection, study, voided, why="asked us to", by="owner", now=START)
+    with study.write(store, START) as live:
+        void(live, voided, why="asked us to", by="owner")
     done = exported(store, study, plan, tmp_path / "out")
 
     found = read_benchmark(tmp_path / "out")
@@ -94,8 +94,8 @@ def test_an_export_holds_no_completion_code(store, path, tmp_path):
 def test_whoever_withdraws_leaves_no_answer_and_no_event(store, plan, tmp_path):
     study = opened_plan(store, plan)
     gone, stays = finished(store, study, "alice"), finished(store, study, "bob")
-    with store.write() as connection:
-        forget(connection, study, gone, vault=VAULT, by="owner", now=START)
+    with study.write(store, START) as live:
+        forget(live, gone, vault=VAULT, by="owner")
     exported(store, study, plan, tmp_path / "out")
 
     lines = {
@@ -158,8 +158,8 @@ def test_a_text_that_was_changed_before_the_study_was_opened_is_a_departure_and_
 def test_another_benchmark_than_the_one_rated_is_refused(store, plan, tmp_path):
     study = opened_plan(store, plan)
     other = plan.benchmark.keeping(plan.benchmark.items[:4])
-    with pytest.raises(StudyError, match="was rated"), store.read() as connection:
-        export(connection, study, benchmark=other, design=plan.design, folder=tmp_path / "out")
+    with pytest.raises(StudyError, match="was rated"), study.read(store) as live:
+        export(live, benchmark=other, design=plan.design, folder=tmp_path / "out")
 
 
 def test_the_main_round_must_be_frozen_and_pay_enough(store, path):
