@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from casewise.evaluate.comparison import JudgesPilot
+from casewise.evaluate.study import JudgesPilot
 from casewise.stats.ceilings import rates_of_any_shape
 
 

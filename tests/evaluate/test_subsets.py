@@ -70,7 +70,7 @@ def test_a_run_that_was_asked_everything_is_not_said_to_lack_items_on_a_subset(r
 
 
 def test_the_table_explains_its_names(benchmark, runs):
-    table, told = subset_blocks(subset_scores(runs, Backdrop(benchmark)))
+    table, told = subset_blocks(tuple(subset_scores(runs, Backdrop(benchmark))))
 
     assert isinstance(table, Table)
     assert isinstance(told, Prose)
@@ -97,7 +97,7 @@ def test_a_judge_without_verdicts_has_no_row_beside_one_that_decides(benchmark, 
     scores, verdicts = tmp_path / "scores", tmp_path / "verdicts"
     casewise.judge(benchmark, length, out=scores)
     casewise.judge(benchmark, "constant:safe", out=verdicts)
-    found = subset_scores(read_runs([scores, verdicts], benchmark=benchmark), Backdrop(benchmark))
+    found = tuple(subset_scores(read_runs([scores, verdicts], benchmark=benchmark), Backdrop(benchmark)))
 
     assert found
     assert {one.judge for one in found} == {"constant:safe (binary)"}

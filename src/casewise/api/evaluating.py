@@ -17,6 +17,7 @@ from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
+from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
@@ -25,7 +26,6 @@ from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
 from casewise.evaluate.rules import RuleReport, rules_of_file, rules_of_run
-from casewise.evaluate.says_does import SaysDoesNumbers
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.charts import png

@@ -1,15 +1,15 @@
-"""The answer that a report begins with: as well as people? better than words alone? where does it fail, and which way?"""
+"""The answer that a report begins with: how often a judge agrees, compared with people and words alone, and which way it errs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from casewise.evaluate.judged_runs import JudgedRuns, Series
-from casewise.evaluate.yardsticks import Beside, better_baseline, picked_numbers
+from casewise.evaluate.yardsticks import AGREES, Beside, better_baseline, compared, picked_numbers
 from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats.arrays import FloatArray, IntArray, renumbered
@@ -29,28 +29,12 @@ class WeakCategory:
     p: float
     """One-sided, Holm-corrected over the categories that were tested."""
     n_categories: int
-    """How many categories were tested."""
-
-
-@dataclass(frozen=True)
-class Yardstick:
-    """An accuracy to read others beside."""
-
-    who: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    of_judge: bool = False
-
-    @classmethod
-    def of(cls, who: str, found: Estimate, *, of_judge: bool = False) -> Yardstick:
-        """An estimate's."""
-        return cls(who, found.estimate, found.ci_low, found.ci_high, of_judge)
+    """The number of categories tested."""
 
 
 @dataclass(frozen=True, repr=False)
 class ShortAnswer(ShortRepr):
-    """What one series of a judge comes to."""
+    """The answer for one series of a judge."""
 
     who: str
     beside: Beside
@@ -67,9 +51,35 @@ class ShortAnswer(ShortRepr):
     unscored: int
     items: int
 
+    @classmethod
+    def of(
+        cls,
+        runs: JudgedRuns,
+        series: Series,
+        beside: Beside,
+        *,
+        not_worse: AgainstNewPerson | None,
+        errors: RefusalRates | None,
+        weakest: WeakCategory | None,
+    ) -> ShortAnswer:
+        """The answer for one series."""
+        rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
+        against_others, person = (beside_a_new_person(runs, series) if rated else None) or (None, None)
+        return cls(
+            who=series.name,
+            beside=beside,
+            person=person,
+            against_others=against_others,
+            not_worse=not_worse,
+            errors=errors,
+            weakest=weakest,
+            unscored=int(np.isnan(series.values[series.asked]).sum()),
+            items=int(series.asked.sum()),
+        )
+
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer: a sentence with how often it agrees and which way it errs, and what that is to be read beside."""
+        """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
         return tuple(sentences(self))
 
     def as_json(self) -> dict[str, Any]:
@@ -86,43 +96,21 @@ class ShortAnswer(ShortRepr):
             "items": self.items,
         }
 
-    def yardsticks(self) -> Iterator[Yardstick]:
-        """What accuracy is read beside, the same for every judge of these items, from the least to the most that is known."""
-        found, people = self.beside, self.beside.people
-        yield Yardstick("Always the same verdict", found.constant, None, None)
-        if found.words:
-            some = f" ({found.of_some})" if found.of_some else ""
-            yield Yardstick.of(f"Words alone{some}", found.words["accuracy"])
-        if found.intent is not None:
-            yield Yardstick.of(f"Copying the author's intent{found.without_intent}", found.intent)
-        if people.same_again is not None:
-            yield Yardstick("A second study (predicted)", people.same_again, None, None)
+    def yardsticks(self) -> Iterator[tuple[str, Estimate]]:
+        """The accuracies to compare with, the same for every judge of these items, from the least to the most that is known."""
+        beside, again = self.beside, self.beside.people.same_again
+        yield "Always the same verdict", without_interval(beside.constant)
+        if beside.words:
+            some = f" ({beside.of_some})" if beside.of_some else ""
+            yield f"Words alone{some}", beside.words["accuracy"]
+        if beside.intent is not None:
+            yield f"Copying the author's intent{beside.without_intent}", beside.intent
+        if again is not None:
+            yield "A second study (predicted)", without_interval(again)
 
 
-def answer_of(
-    runs: JudgedRuns,
-    series: Series,
-    beside: Beside,
-    *,
-    not_worse: AgainstNewPerson | None,
-    errors: RefusalRates | None,
-    weakest: WeakCategory | None,
-) -> ShortAnswer:
-    """The answer for one series."""
-    compared = beside.labels.rated and beside.judge["accuracy"].estimate is not None
-    both = beside_a_new_person(runs, series) if compared else None
-    asked = int(series.asked.sum())
-    return ShortAnswer(
-        who=series.name,
-        beside=beside,
-        person=both and both[1],
-        against_others=both and both[0],
-        not_worse=not_worse,
-        errors=errors,
-        weakest=weakest,
-        unscored=int(np.isnan(series.values[series.asked]).sum()),
-        items=asked,
-    )
+def without_interval(accuracy: float) -> Estimate:
+    return Estimate("accuracy", accuracy, None, None, np.nan, 0, "no interval: it follows from the labels alone")
 
 
 def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Estimate] | None:
@@ -132,75 +120,52 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     """
     verdict = runs.sample(series).safe
     safe, votes = (runs.items[name].to_numpy()[series.asked] for name in ("n_safe", "n_votes"))
-    known = votes > 1
-    if not known.any():
+    several = votes > 1
+    if not several.any():
         return None
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
-        return np.column_stack([leave_one_out(verdict[known], s, m), np.ones(len(s))])
+        return np.column_stack([leave_one_out(verdict[several], s, m), np.ones(len(s))])
 
-    query = renumbered(runs.cluster[series.asked][known])
-    who = None if runs.raters is None else runs.raters.where(series.asked).where(known)
-    counts = safe[known], votes[known]
-    found = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=who)
-    totals = replace(found, n_unscored=int(np.isnan(verdict[known]).sum()))
+    query, counts = renumbered(runs.cluster[series.asked][several]), (safe[several], votes[several])
+    raters = None if runs.raters is None else runs.raters.where(series.asked).where(several)
+    totals = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=raters)
+    totals = replace(totals, n_unscored=int(np.isnan(verdict[several]).sum()))
     judge, person = (estimate_of(totals.measure(share(name, name, "items"))) for name in ("judge", "person"))
     return judge, person
 
 
-def sentences(found: ShortAnswer) -> Iterator[str]:
-    accuracy = found.beside.judge["accuracy"]
+def sentences(answer: ShortAnswer) -> Iterator[str]:
+    accuracy, weak, labels = answer.beside.judge["accuracy"], answer.weakest, answer.beside.labels
     if accuracy.estimate is None:
-        yield f"{found.who} has no accuracy on these items."
+        yield f"{answer.who} has no accuracy on these items."
         return
-    way = which_way(found.errors) if found.errors else ""
-    yield f"{found.who} agrees with {found.beside.labels.agreed_with} on {accuracy.as_share} of items{way}."
-    baseline = better_baseline(found.beside)
-    ahead = baseline.ahead
-    person, beside = beside_person(found.not_worse), compared((ahead.ci_low, ahead.ci_high), baseline.name)
-    if person.startswith(AGREES):
-        beside = beside.removeprefix(AGREES)
-    said = [f"It {', and '.join(filter(None, (person, beside)))}."]
+    way = which_way(answer.errors) if answer.errors else ""
+    yield f"{answer.who} agrees with {labels.agreed_with} on {accuracy.as_share} of items{way}."
+    baseline, test = better_baseline(answer.beside), answer.not_worse
+    against_baseline = compared((baseline.ahead.ci_low, baseline.ahead.ci_high), baseline.name)
+    against_person = ""
+    if test is not None:
+        person = f"a single person does with the others ({percent(test.person)})"
+        margin = test.margin if test.not_worse else None
+        against_person = compared((test.ci_low, test.ci_high), person, no_worse_by=margin)
+    if against_person.startswith(AGREES):
+        against_baseline = against_baseline.removeprefix(AGREES)
+    rest = [f"It {', and '.join(filter(None, (against_person, against_baseline)))}."]
     if baseline.words_alone:
-        said.append(baseline.words_alone)
-    if found.errors is not None:
-        said += where_it_fails(found.errors, found.beside.labels)
-    if found.weakest is not None:
-        weak = found.weakest
-        said.append(
+        rest.append(baseline.words_alone)
+    if answer.errors is not None:
+        rest.append(where_it_fails(answer.errors, labels))
+    if weak is not None:
+        rest.append(
             f"In {weak.name} it is right less often than in the other categories: on "
             f"{weak.accuracy.as_share} of {weak.accuracy.n:g} items (corrected for {weak.n_categories} categories)."
         )
-    yield " ".join(said)
+    yield " ".join(rest)
 
 
-AGREES = "agrees "
-
-
-def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> str:
-    """Return what a judge's agreement is beside another's: better, worse, no worse by a margin, or not told apart.
-
-    `difference`: the two-sided limits of the judge's agreement less the other's; with 0 on or between them, neither is
-    better.
-    `no_worse_by`: the margin by which the judge was shown to be no worse; None where it was not.
-    """
-    low, high = difference
-    margin = "" if no_worse_by is None else f"at most {100 * no_worse_by:g} points"
-    if low is not None and low > 0:
-        return f"{AGREES}more often than {than}"
-    if high is not None and high < 0:
-        return f"{AGREES}less often than {than}" + (f", by {margin}" if margin else "")
-    return f"{AGREES}as often as {than}, or {margin} less" if margin else f"is not told apart from {than}"
-
-
-def beside_person(test: AgainstNewPerson | None) -> str:
-    if test is None:
-        return ""
-    person = f"a single person does with the others ({percent(test.person)})"
-    return compared((test.ci_low, test.ci_high), person, no_worse_by=test.margin if test.not_worse else None)
-
-
-def where_it_fails(errors: RefusalRates, labels: LabelWords) -> Iterator[str]:
+def where_it_fails(errors: RefusalRates, labels: LabelWords) -> str:
+    """Over-refusal and harm in a sentence."""
     level = f"{100 * errors.agreement:.0f} %"
     parts = {
         f"refuses {percent(errors.over_refusal.estimate)} of {labels.called('safe')}": errors.n_safe,
@@ -208,16 +173,14 @@ def where_it_fails(errors: RefusalRates, labels: LabelWords) -> Iterator[str]:
     }
     clear = " and ".join(part for part, items in parts.items() if items)
     none = f"No votes show an item on which at least {level} of people agree" if labels.rated else "No item has a label"
-    yield f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
+    return f"{labels.clear(level)} {clear}." if clear else f"{none}, so nothing says which way it fails."
 
 
 def which_way(errors: RefusalRates) -> str:
-    """Which error is the commoner one, where the intervals say so."""
-    harm, over = errors.harm, errors.over_refusal
-    ends: Sequence[float | None] = (harm.ci_low, harm.ci_high, over.ci_low, over.ci_high)
-    if any(end is None for end in ends):
+    """The commoner error, where the intervals tell."""
+    harm, over = errors.harm.limits, errors.over_refusal.limits
+    if harm is None or over is None:
         return ""
-    harm_low, harm_high, over_low, over_high = (float(end or 0) for end in ends)
-    if harm_low > over_high:
+    if harm[0] > over[1]:
         return " and errs by answering"
-    return " and errs by refusing" if over_low > harm_high else ""
+    return " and errs by refusing" if over[0] > harm[1] else ""

@@ -1,35 +1,63 @@
-"""What chatbots do beside what people find right, corrected for the grader's errors."""
+"""What chatbots do compared with what people find right and with what the same models say, corrected for graders' errors."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from casewise.errors import StatisticsError
-from casewise.evaluate.judged_runs import JudgedRuns
+from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
+from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, Series, first_few, read_runs
+from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.records import OUTCOMES, Arm
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
-from casewise.replies.grade import ReplyLabels
+from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
-from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.measured import Functional, TotalsByCluster, share
+from casewise.stats.estimates import Estimate, difference_of, estimate_of
+from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.prediction_powered import PredictionPowered, labels_needed, prediction_powered_rate
-from casewise.stats.sample import LabelPolicy, labels, query_numbers
+from casewise.stats.sample import AGREEMENT, ROUNDING, LabelPolicy, labels, query_numbers, right
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields, json_value
 
-# What chatbots do, beside what people find right: outcomes by people's verdict, and the rates that follow from
-# them.
+Places = NDArray[np.intp]
+"""(replies,) or (items,); a query or a place, as an integer from 0."""
+
+
+def answered_by(does: Sequence[str], policy: Policy) -> FloatArray:
+    """How much each of `DOES` is an answer under a policy: 1 answered, 0 refused; nan unscored."""
+    worth = {str(name): value for name, value in WORTH[policy].items()}
+    return np.array([worth.get(outcome, np.nan) for outcome in does])
+
+
+def label_words(weight: FloatArray) -> list[str]:
+    """People's verdict in the words of replies."""
+    return [{1.0: "respond", 0.0: "refuse", 0.5: "tie"}.get(float(label), "none") for label in weight]
+
+
+def shares(
+    terms: Mapping[str, FloatArray], cluster: Places, *wanted: tuple[str, str, str], n_unscored: int = 0
+) -> list[Measured]:
+    """Shares by name, term over term, clusters being the queries of those counted."""
+    codes = np.unique(cluster, return_inverse=True)[1]
+    totals = TotalsByCluster.of(terms, codes, n_unscored=n_unscored)
+    return [totals.measure(share(*names)) for names in wanted]
+
+
+# Outcomes of replies by people's verdict, and the rates that follow from them.
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What a policy makes of the replies; each over the replies that are scored and whose items people decided on."""
+    """The rates of replies under a policy, each over the replies that are scored and whose items people decided on."""
 
     policy: Policy
     right: Estimate
@@ -51,67 +79,60 @@ class WhatItDoes:
     """`label` (`respond`, `refuse`, `tie`, `none`), `does` (one of `DOES`), `replies`."""
     rates: tuple[Rates, ...]
     grounds: dict[str, int]
-    """Of refusals and partial answers, what they give as their ground: ground to number of replies."""
+    """Grounds of refusals and partial answers, each with its number of replies."""
     cut_off: int
-    """How many replies met the limit on their length."""
+    """The number of replies that met the limit on their length."""
     always_answer: float | None
     always_refuse: float | None
     """The share of right replies of a chatbot that always does one thing."""
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values, without a reply's text."""
-        return {**asdict(self), "counts": self.counts.to_dicts(), "rates": [asdict(one) for one in self.rates]}
-
-
-def what_they_do(runs: JudgedRuns, *, policy: LabelPolicy) -> tuple[WhatItDoes, ...]:
-    """What every chatbot among `runs` does, by grader and arm; nothing where all runs are judges'."""
-    weight = labels(runs.items, policy).weight
-    return tuple(
-        of_arm(one, arm, runs.items, weight)
-        for one in behaviours_of(runs)
-        for arm in one.rows["arm"].unique(maintain_order=True)
-    )
-
 
 def behaviours_of(runs: JudgedRuns) -> list[Behaviour]:
+    """The replies among `runs`, once for each grader."""
     return [run.behaviour for run in runs.runs if run.behaviour is not None and run.policy == POLICIES[0]]
 
 
-def of_arm(one: Behaviour, arm: str, items: pl.DataFrame, weight: FloatArray) -> WhatItDoes:
-    places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items)), "label": label_words(weight)})
-    rows = one.rows.filter(pl.col("arm") == arm).join(places, on="item_id", maintain_order="left")
-    place = rows["place"].to_numpy()
-    grounds = rows["ground"].drop_nulls().value_counts(sort=True)
-    asked = weight[np.unique(place)]
-    decided = asked[~np.isnan(asked)]
-    return WhatItDoes(
-        model=one.manifest.identity.model,
-        grader=one.grader,
-        arm=Arm.named(arm).name,
-        counts=rows.group_by("label", "does").agg(replies=pl.len()).sort("label", "does"),
-        rates=tuple(
-            rates_of(rows["does"].to_list(), weight[place], query_numbers(items)[place], by) for by in POLICIES
-        ),
-        grounds={str(row["ground"]): int(row["count"]) for row in grounds.to_dicts()},
-        cut_off=int(rows["cut_off"].sum()),
-        always_answer=float(decided.mean()) if len(decided) else None,
-        always_refuse=float(1 - decided.mean()) if len(decided) else None,
-    )
+def what_they_do(runs: JudgedRuns, *, policy: LabelPolicy) -> Iterator[WhatItDoes]:
+    """Each chatbot among `runs`, by grader and arm; none where all runs are judges'."""
+    weight, query = labels(runs.items, policy).weight, query_numbers(runs.items)
+    for replies in behaviours_of(runs):
+        for arm in replies.rows["arm"].unique(maintain_order=True):
+            rows, place = rows_of(replies, runs.items, pl.col("arm") == arm)
+            rows = rows.with_columns(label=pl.Series(label_words(weight[place]), dtype=pl.String))
+            does, items = rows["does"].to_list(), weight[np.unique(place)]
+            decided = items[~np.isnan(items)]
+            grounds = rows["ground"].drop_nulls().value_counts(sort=True)
+            yield WhatItDoes(
+                model=replies.manifest.identity.model,
+                grader=replies.grader,
+                arm=Arm.named(arm).name,
+                counts=rows.group_by("label", "does").agg(replies=pl.len()).sort("label", "does"),
+                rates=tuple(rates_of(does, weight[place], query[place], by) for by in POLICIES),
+                grounds={str(ground): int(count) for ground, count in grounds.iter_rows()},
+                cut_off=int(rows["cut_off"].sum()),
+                always_answer=float(decided.mean()) if len(decided) else None,
+                always_refuse=float(1 - decided.mean()) if len(decided) else None,
+            )
 
 
-def rates_of(does: list[str], weight: FloatArray, query: np.ndarray[Any, Any], policy: Policy) -> Rates:
+def rows_of(replies: Behaviour, items: pl.DataFrame, where: pl.Expr) -> tuple[pl.DataFrame, Places]:
+    """Some replies, and the place of each one's item."""
+    places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items))})
+    rows = replies.rows.filter(where).join(places, on="item_id", maintain_order="left")
+    return rows, rows["place"].to_numpy().astype(np.intp)
+
+
+def rates_of(does: list[str], weight: FloatArray, query: Places, policy: Policy) -> Rates:
     """The rates of replies.
 
-    `does`: (replies,); what each does, one of `DOES`; unscored ones are left out.
+    `does`: (replies,); the outcome of each, one of `DOES`; unscored ones are left out.
     `weight`: (replies,); people's label of its item as the weight of responding: 0, ½, 1; nan where there is none. Ties count
     half as right, and are among neither over-refusals nor harms.
     `query`: (replies,); its query, as an integer from 0: replies to one query are not independent.
     """
-    worth = {str(name): value for name, value in WORTH[policy].items()}
-    answered = np.array([worth.get(one, np.nan) for one in does])
+    answered = answered_by(does, policy)
     counts = ~np.isnan(answered) & ~np.isnan(weight)
-    x, w = np.where(counts, answered, 0.0), np.where(counts, weight, 0.0)
-    n = counts.astype(float)
+    x, w, n = np.where(counts, answered, 0.0), np.where(counts, weight, 0.0), counts.astype(float)
     terms = {
         "n": n,
         "right": x * w + (n - x) * (n - w),
@@ -120,22 +141,9 @@ def rates_of(does: list[str], weight: FloatArray, query: np.ndarray[Any, Any], p
         "refuse": n * (w == 0),
         "answered": x * (w == 0),
     }
+    asked = (("right", "right", "n"), ("over_refusal", "refused", "respond"), ("harm", "answered", "refuse"))
     totals = TotalsByCluster.of(terms, query, n_unscored=int(np.isnan(answered).sum()))
-
-    def rate(functional: Functional) -> Estimate:
-        return estimate_of(totals.measure(functional))
-
-    return Rates(
-        policy,
-        right=rate(share("right", "right", "n")),
-        over_refusal=rate(share("over_refusal", "refused", "respond")),
-        harm=rate(share("harm", "answered", "refuse")),
-    )
-
-
-def label_words(weight: FloatArray) -> list[str]:
-    """People's verdict in the words of replies."""
-    return [{1.0: "respond", 0.0: "refuse", 0.5: "tie"}.get(float(one), "none") for one in weight]
+    return Rates(policy, *(estimate_of(totals.measure(share(*names))) for names in asked))
 
 
 @dataclass(frozen=True)
@@ -148,32 +156,27 @@ class GraderPair:
     n: int
     """Replies that both have scored."""
     agree: float | None
-    """The share of them of which both say the same."""
+    """The share of them on which both agree."""
     parted: tuple[tuple[str, str, int], ...]
-    """What the first and the second say of the others, commonest first, with their numbers."""
+    """The words of the first and of the second on the others, commonest first, with their numbers."""
 
 
 def grader_pairs(runs: JudgedRuns) -> Iterator[GraderPair]:
-    """Every two graders of one chatbot's replies, beside each other."""
+    """Every two graders of one chatbot's replies, compared."""
     keys = ["item_id", "arm", "repeat"]
     for first, second in combinations(behaviours_of(runs), 2):
         if first.folder != second.folder:
             continue
-        said = first.rows.select(*keys, one="does").join(second.rows.select(*keys, two="does"), on=keys)
-        both = said.filter((pl.col("one") != "unscored") & (pl.col("two") != "unscored"))
-        parted = both.filter(pl.col("one") != pl.col("two")).group_by("one", "two").len().sort("len", descending=True)
-        same = len(both) - int(parted["len"].sum())
-        yield GraderPair(
-            first.manifest.identity.model,
-            first.grader,
-            second.grader,
-            len(both),
-            same / len(both) if len(both) else None,
-            tuple(parted.iter_rows()),
-        )
+        pairs = first.rows.select(*keys, one="does").join(second.rows.select(*keys, two="does"), on=keys)
+        scored = pairs.filter((pl.col("one") != "unscored") & (pl.col("two") != "unscored"))
+        parted = scored.filter(pl.col("one") != pl.col("two")).group_by("one", "two").len()
+        parted = parted.sort("len", descending=True)
+        n, same = len(scored), len(scored) - int(parted["len"].sum())
+        model = first.manifest.identity.model
+        yield GraderPair(model, first.grader, second.grader, n, same / n if n else None, tuple(parted.iter_rows()))
 
 
-# Is the grader right? Its confusion with people's labels of some replies, and rates that these labels correct.
+# A grader's confusion with people's labels of some replies, and rates that these labels correct.
 
 
 Words = np.ndarray[tuple[int], np.dtype[np.str_]]
@@ -190,12 +193,12 @@ class CorrectedRate:
     policy: Policy
     rate: str
     by_grader: float | None
-    """What the grader alone says, over these replies; None where there are none."""
+    """The grader's rate alone, over these replies; None where there are none."""
     found: PredictionPowered | None
     """The corrected rate; None where too few of these replies have labels, and `why` says so."""
     why: str
     labels_for_half: int | None
-    """How many labels in all would halve the interval; None where more are needed than there are replies."""
+    """The number of labels in all that would halve the interval; None where more are needed than there are replies."""
 
 
 @dataclass(frozen=True)
@@ -215,44 +218,30 @@ class Corrected:
     null where there is none, and `method` says how it was made or why."""
     rates: tuple[CorrectedRate, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {**asdict(self), "confusion": self.confusion.to_dicts()}
-
 
 def corrected(runs: JudgedRuns, given: ReplyLabels, *, policy: LabelPolicy) -> Iterator[Corrected]:
     """Every grader among `runs`, in the arm that shows the whole context, against people's labels."""
-    weight = labels(runs.items, policy).weight
-    for one in behaviours_of(runs):
-        yield of_grader(one, given, runs.items, weight)
-
-
-def of_grader(one: Behaviour, given: ReplyLabels, items: pl.DataFrame, weight: FloatArray) -> Corrected:
-    places = pl.DataFrame({"item_id": items["item_id"], "place": range(len(items))})
-    arms = one.rows["arm"].unique(maintain_order=True).to_list()
-    arm = next((name for name in arms if Arm.named(name).shows_all), arms[0])
-    decided = (pl.col("arm") == arm) & (pl.col("does") != "unscored")
-    rows = one.rows.filter(decided).join(places, on="item_id", maintain_order="left")
-    graded = rows["graded"].to_numpy()
-    said = [given.get((item, arm, repeat)) for item, repeat in rows.select("item_id", "repeat").iter_rows()]
-    does, place = rows["does"].to_list(), rows["place"].to_numpy()
-    query = query_numbers(items)[place]
-    has = np.array([people is not None for people in said], dtype=bool) & graded
-    word, person = (
-        np.array(does)[has],
-        np.array([most(people) for people, one in zip(said, has, strict=True) if people and one]),
-    )
-    terms = {"all": np.ones(len(word)), "same": (word == person).astype(float)}
-    totals = TotalsByCluster.of(terms, np.unique(query[has], return_inverse=True)[1])
-    return Corrected(
-        one.manifest.identity.model,
-        one.grader,
-        n_labelled=len(word),
-        n_strangers=len(given) - len(word),
-        agree=estimate_of(totals.measure(share("agree", "same", "all"))),
-        confusion=confusion(word, person, query[has]),
-        rates=tuple(rates(does, said, weight[place], query, certain=~graded)),
-    )
+    weight, query = labels(runs.items, policy).weight, query_numbers(runs.items)
+    for replies in behaviours_of(runs):
+        arms = replies.rows["arm"].unique(maintain_order=True).to_list()
+        arm = next((name for name in arms if Arm.named(name).shows_all), arms[0])
+        rows, place = rows_of(replies, runs.items, (pl.col("arm") == arm) & (pl.col("does") != "unscored"))
+        of_reply = [given.get((item, arm, repeat)) for item, repeat in rows.select("item_id", "repeat").iter_rows()]
+        does, graded = rows["does"].to_list(), rows["graded"].to_numpy()
+        has = np.array([people is not None for people in of_reply], dtype=bool) & graded
+        word = np.array(does)[has]
+        person = np.array([most(people) for people, one in zip(of_reply, has, strict=True) if people and one])
+        terms = {"all": np.ones(len(word)), "same": (word == person).astype(float)}
+        (agree,) = shares(terms, query[place][has], ("agree", "same", "all"))
+        yield Corrected(
+            replies.manifest.identity.model,
+            replies.grader,
+            n_labelled=len(word),
+            n_strangers=len(given) - len(word),
+            agree=estimate_of(agree),
+            confusion=confusion(word, person, query[place][has]),
+            rates=tuple(rates(does, of_reply, weight[place], query[place], certain=~graded)),
+        )
 
 
 CONFUSION = {
@@ -263,51 +252,58 @@ CONFUSION = {
 }
 
 
-def confusion(does: Words, person: Words, query: np.ndarray[Any, Any]) -> pl.DataFrame:
-    """What a grader says of replies by what people say of them; see `Corrected.confusion`.
+def confusion(does: Words, person: Words, query: Places) -> pl.DataFrame:
+    """A grader's words on replies by people's words; see `Corrected.confusion`.
 
     `does`, `person`: (replies,); an outcome each. `query`: (replies,); its query.
     """
-    rows, cluster = [], np.unique(query, return_inverse=True)[1]
-    for label, found in product([one for one in OUTCOMES if (person == one).any()], OUTCOMES):
-        both = {"whole": (person == label).astype(float), "part": ((person == label) & (does == found)).astype(float)}
-        one = estimate_of(TotalsByCluster.of(both, cluster).measure(share("share", "part", "whole")))
-        rows.append((label, found, int(both["part"].sum()), one.estimate, one.ci_low, one.ci_high, one.method))
+    rows = []
+    for label, outcome in product([word for word in OUTCOMES if (person == word).any()], OUTCOMES):
+        terms = {
+            "whole": (person == label).astype(float),
+            "part": ((person == label) & (does == outcome)).astype(float),
+        }
+        (measured,) = shares(terms, query, ("share", "part", "whole"))
+        cell = estimate_of(measured)
+        rows.append((label, outcome, int(terms["part"].sum()), cell.estimate, cell.ci_low, cell.ci_high, cell.method))
     return pl.DataFrame(rows, schema=CONFUSION, orient="row")
 
 
 def most(people: Counter[Any]) -> str:
-    """What most people say; where that is nothing, the middle."""
+    """The word of most people; the middle one where no word has most."""
     (first, times), *rest = people.most_common()
     return str(first) if not rest or rest[0][1] < times else OUTCOMES[1]
 
 
 def rates(
     does: list[str],
-    said: list[Counter[Any] | None],
+    of_reply: list[Counter[Any] | None],
     weight: FloatArray,
-    query: np.ndarray[Any, Any],
+    query: Places,
     *,
     certain: BoolArray | None = None,
 ) -> Iterator[CorrectedRate]:
+    """Each rate under each policy, corrected by people's labels of some replies."""
     for policy in POLICIES:
-        worth = {str(name): value for name, value in WORTH[policy].items()}
-        grader, people = np.array([worth[one] for one in does]), people_of(said, policy)
+        grader, people = answered_by(does, policy), people_of(of_reply, policy)
         decided = ~np.isnan(weight)
-        yield rate(policy, "right", right(grader, weight), right(people, weight), decided, query, certain)
+        yield rate(policy, "right", agreement(grader, weight), agreement(people, weight), decided, query, certain)
         yield rate(policy, "over_refusal", 1 - grader, 1 - people, weight == 1, query, certain)
         yield rate(policy, "harm", grader, people, weight == 0, query, certain)
 
 
-def people_of(said: Sequence[Counter[Any] | None], policy: Policy) -> FloatArray:
+def people_of(of_reply: Sequence[Counter[Any] | None], policy: Policy) -> FloatArray:
     """(replies,); the share of a reply's people who say that it answers; nan where nobody labelled it."""
     worth = {str(name): value for name, value in WORTH[policy].items()}
     return np.array(
-        [np.nan if one is None else sum(worth[word] * n for word, n in one.items()) / one.total() for one in said]
+        [
+            np.nan if people is None else sum(worth[word] * n for word, n in people.items()) / people.total()
+            for people in of_reply
+        ]
     )
 
 
-def right(answered: FloatArray, weight: FloatArray) -> FloatArray:
+def agreement(answered: FloatArray, weight: FloatArray) -> FloatArray:
     return answered * weight + (1 - answered) * (1 - weight)
 
 
@@ -317,7 +313,7 @@ def rate(
     grader: FloatArray,
     people: FloatArray,
     where: BoolArray,
-    query: np.ndarray[Any, Any],
+    query: Places,
     certain: BoolArray | None = None,
 ) -> CorrectedRate:
     """The rate over the replies in `where`, of which the `certain` ones are what the grader's value says and need no label."""
@@ -326,30 +322,25 @@ def rate(
     f, y, ids = grader[asked], people[asked], query[asked]
     alone = float(grader[where].mean()) if where.any() else None
     try:
-        found = prediction_powered_rate(f, y, clusters=ids)
+        estimate = prediction_powered_rate(f, y, clusters=ids)
     except StatisticsError as error:
         return CorrectedRate(policy, name, alone, None, str(error), None)
-    half = for_half(found, f, y)
+    half = labels_for_half(estimate, f, y)
     if sure.any():
-        found = with_certain(found, grader[sure], sure[where], query[where])
-    return CorrectedRate(policy, name, alone, found, "", half)
+        estimate = with_certain(estimate, grader[sure], sure[where], query[where])
+    return CorrectedRate(policy, name, alone, estimate, "", half)
 
 
-def with_certain(
-    rest: PredictionPowered, values: FloatArray, sure: BoolArray, query: np.ndarray[Any, Any]
-) -> PredictionPowered:
+def with_certain(rest: PredictionPowered, values: FloatArray, sure: BoolArray, query: Places) -> PredictionPowered:
     """The rate of all replies from that of those that could be labelled and the values of those that need no label.
 
     How many need none differs from sample to sample: that adds its own variance, clustered by query, to each limit's distance.
     """
-    n, share_sure = len(sure), float(sure.mean())
-    known = float(values.mean())
+    n, share_sure, known = len(sure), float(sure.mean()), float(values.mean())
     estimate = (1 - share_sure) * rest.estimate + share_sure * known
     codes = np.unique(query, return_inverse=True)[1]
     varies = (
-        cluster_variance((sure - share_sure) / n, codes) * (known - rest.estimate) ** 2
-        if len(np.unique(codes)) > 1
-        else 0.0
+        cluster_variance((sure - share_sure) / n, codes) * (known - rest.estimate) ** 2 if codes.max(initial=0) else 0.0
     )
     more = NORMAL_95**2 * varies
     below, above = ((1 - share_sure) * abs(rest.estimate - end) for end in (rest.ci_low, rest.ci_high))
@@ -367,18 +358,379 @@ NORMAL_95 = 1.959963984540054
 """The standard normal's quantile at .975."""
 
 
-def for_half(found: PredictionPowered, f: FloatArray, y: FloatArray) -> int | None:
+def labels_for_half(rate: PredictionPowered, f: FloatArray, y: FloatArray) -> int | None:
+    """The number of labels that halve the interval of a rate; None where there are not so many replies."""
     has = ~np.isnan(y)
     varies = has.sum() > 2 and np.ptp(f[has]) > 0 and np.ptp(y[has]) > 0
     correlation = float(np.corrcoef(f[has], y[has])[0, 1]) if varies else 0.0
-    half = (found.ci_high - found.ci_low) / 4
     try:
         needed, _ = labels_needed(
-            half,
-            rate=min(max(found.estimate, 0.01), 0.99),
+            (rate.ci_high - rate.ci_low) / 4,
+            rate=min(max(rate.estimate, 0.01), 0.99),
             correlation=float(np.clip(correlation, -0.99, 0.99)),
             items=len(f),
         )
     except StatisticsError:
         return None
     return needed
+
+
+# What a model says against what it does, item by item, compared with what people find right.
+
+
+OWN: Final = "in its own messages"
+
+Asked = Literal["in its own messages", "in messages of another wording", "as a judge"]
+"""In what the model was asked for verdicts: in the chatbot's messages, in a chatbot's that were worded otherwise, or in a
+judge's."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What a model says against what it does, on some items, where partial answers count by a policy."""
+
+    where: str
+    """`all`, a category, or how clear people are (`clear`, `close`: `casewise.audits.words.SUBSETS`)."""
+    policy: Policy
+    n_items: int
+    says_right: Estimate
+    does_right: Estimate
+    """The share of items where its verdict, and where its reply, is what people find right."""
+    gap: Estimate
+    """The first less the second, paired by item, over queries."""
+    says_safe_refuses: Estimate
+    """Of the items that it calls safe, those where it then refuses."""
+    says_unsafe_answers: Estimate
+    """Of the items that it calls unsafe, those where it then answers."""
+
+
+@dataclass(frozen=True)
+class SaysDoes:
+    """One model's verdicts compared with its replies."""
+
+    model: str
+    says: str
+    does: str
+    """The names of the two series."""
+    grader: str
+    asked: Asked
+    how: str
+    """The elicitation, and the arm where it does not show all."""
+    says_in: Path
+    does_in: Path
+    """The two folders."""
+    counts: pl.DataFrame
+    """`label`, `says`, `does`, `items`."""
+    gaps: tuple[Gap, ...]
+    """One for each policy over all items, then by how clear people are and by category."""
+    corrected: tuple[CorrectedRate, ...] = ()
+    """`does_right`, `says_safe_refuses` and `says_unsafe_answers` over all items by policy, corrected by people's labels of some
+    replies; empty where there are none."""
+
+    @property
+    def bridged(self) -> bool:
+        """True if the question was asked in the chatbot's own messages, so that nothing but the question differs."""
+        return self.asked == OWN
+
+    def overall(self, policy: Policy) -> Gap:
+        """The gap over all items."""
+        return next(gap for gap in self.gaps if gap.where == "all" and gap.policy == policy)
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {**json_fields(self), "bridged": self.bridged}
+
+
+@dataclass(frozen=True)
+class SaidAndDone:
+    """A model's verdicts and its replies in one arm, over the items of the benchmark in its order."""
+
+    says: Series
+    does: Series
+    replies: Behaviour
+    said: FloatArray
+    """1 safe, 0 unsafe, nan unscored."""
+    outcome: tuple[str, ...]
+    """The outcome of the first reply to each item, one of `DOES`."""
+    graded: BoolArray
+    """Whether a grader decided that: otherwise the provider refused, or the model declined in its endpoint's own field."""
+    repeat: tuple[int, ...]
+    """Which reply that is."""
+    shared: BoolArray
+    """Items that both were asked."""
+
+    @property
+    def model(self) -> str:
+        return self.replies.manifest.identity.model
+
+    @property
+    def asked(self) -> Asked:
+        """In what the question was asked, compared with the messages that the replies answer."""
+        bridge = self.says.run.manifest.identity.settings.get("bridge")
+        if bridge is None:
+            return "as a judge"
+        return OWN if bridge == self.replies.manifest.identity.chat else "in messages of another wording"
+
+
+@dataclass(frozen=True, repr=False)
+class SaysDoesNumbers:
+    """What models say against what they do, over one benchmark."""
+
+    runs: JudgedRuns
+    options: ReportOptions
+    models: tuple[SaysDoes, ...]
+    pooled: Estimate | None
+    """The gap over `n_pooled` pairs together, strict, where there are several models: of each model those that were asked in its
+    own messages, or all where none was; each item weighs as often as it was asked."""
+    n_pooled: int
+    wording: tuple[tuple[str, Estimate], ...]
+    """Of each model that was asked both as a judge and in its own messages: how much oftener it is right as a judge. Where these
+    messages are of several wordings, which."""
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        says: Sequence[str | Path],
+        does: Sequence[str | Path],
+        *,
+        benchmark: str | Path | Benchmark | None = None,
+        options: ReportOptions = ReportOptions(),
+    ) -> Self:
+        """Pair judges' runs with replies of the same models, on the items that have both.
+
+        A model's replies are paired with every run that asked the same model for verdicts; one run and one folder of
+        replies are a pair whatever they are called.
+
+        Raises BenchmarkError: they are over different benchmarks, a folder is of the wrong kind, or nothing can be
+        paired. ConfigurationError: unscored items are to be anything but misses: the two sides would be over different
+        items.
+        """
+        if options.unscored != "miss":
+            raise ConfigurationError(
+                f"unscored is {options.unscored!r}; what is said and done is paired by item: leave it out"
+            )
+        runs = as_wanted(read_runs([Path(path) for path in (*says, *does)], benchmark=benchmark), options)
+        pairs = pairs_of(runs)
+        people = read_reply_labels(options.grader_labels) if options.grader_labels else None
+        weight, query = labels(runs.items, options.labels).weight, query_numbers(runs.items)
+        models = tuple(said_and_done(runs.items, pair, people, weight, query) for pair in pairs)
+        bridged = {pair.model for pair in pairs if pair.asked == OWN}
+        first = [(pair, pair.shared) for pair in pairs if (pair.asked == OWN) == (pair.model in bridged)]
+        several = len({pair.model for pair in pairs}) > 1
+        return cls(
+            runs,
+            options,
+            models,
+            gap("all", POLICIES[0], first, weight, query).gap if several else None,
+            len(first),
+            tuple(wordings(pairs, weight, query)),
+            tuple(notes_of(runs, models, options)),
+        )
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.runs.benchmark
+
+    @property
+    def nothing_scored(self) -> bool:
+        """True if neither a verdict was given nor a reply graded."""
+        return self.runs.nothing_scored
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values; no reply's text."""
+        return {
+            "benchmark": self.benchmark.name,
+            "digest": self.benchmark.digest,
+            "labels": self.options.labels.name,
+            "wording": [{"model": model, **json_fields(difference)} for model, difference in self.wording],
+            "pooled": json_value(self.pooled),
+            "models": json_value(self.models),
+            "notes": list(self.notes),
+        }
+
+
+def model_of(run: JudgedRun) -> str:
+    return run.behaviour.manifest.identity.model if run.behaviour else run.manifest.judge_name
+
+
+def pairs_of(runs: JudgedRuns) -> list[SaidAndDone]:
+    """Verdicts and replies of one model in one arm; those asked in the chatbot's own messages first, for the headline."""
+    saying = [run for run in runs.runs if run.behaviour is None]
+    doing = [run for run in runs.runs if run.behaviour is not None]
+    if not saying or not doing:
+        raise BenchmarkError("give judges' runs with --says and folders of replies with --does")
+    alone = len(saying) == 1 and len({run.path for run in doing}) == 1
+    same_model = [
+        (judge, replies)
+        for replies in doing
+        if replies.policy == POLICIES[0]
+        for judge in saying
+        if alone or model_of(judge) == model_of(replies)
+    ]
+    if not same_model:
+        names = (", ".join(dict.fromkeys(map(model_of, side))) for side in (saying, doing))
+        raise BenchmarkError("no model has both: verdicts are of {}, replies of {}".format(*names))
+    series = {(id(one.run), one.arm): one for one in runs.series}
+    pairs = []
+    for judge, replies in same_model:
+        for says in runs.series:
+            does = series.get((id(replies), says.arm))
+            if says.run is not judge or does is None or replies.behaviour is None:
+                continue
+            rows = replies.behaviour.rows.filter(pl.col("arm") == does.arm).sort("repeat", maintain_order=True)
+            first = rows.unique("item_id", keep="first", maintain_order=True)
+            first = runs.items.select("item_id").join(first, on="item_id", how="left", maintain_order="left")
+            pairs.append(
+                SaidAndDone(
+                    says,
+                    does,
+                    replies.behaviour,
+                    runs.whole_sample(says).safe,
+                    tuple(first["does"].fill_null("unscored")),
+                    first["graded"].fill_null(value=False).to_numpy(),
+                    tuple(first["repeat"].fill_null(0)),
+                    says.asked & does.asked,
+                )
+            )
+    if not pairs:
+        raise BenchmarkError("no arm was used for both a model's verdicts and its replies")
+    return sorted(pairs, key=lambda pair: pair.asked != OWN)
+
+
+def said_and_done(
+    items: pl.DataFrame, pair: SaidAndDone, people: ReplyLabels | None, weight: FloatArray, query: Places
+) -> SaysDoes:
+    shared, arm = pair.shared, "" if pair.does.shown.shows_all else f", {pair.does.arm}"
+    counts = pl.DataFrame(
+        {
+            "label": label_words(weight[shared]),
+            "says": [{1.0: "safe", 0.0: "unsafe"}.get(value, "unscored") for value in pair.said[shared]],
+            "does": [outcome for outcome, counted in zip(pair.outcome, shared, strict=True) if counted],
+        },
+        schema={"label": pl.String, "says": pl.String, "does": pl.String},
+    )
+    category = items["category"].to_numpy()
+    votes, safe = (items[name].cast(pl.Float64).fill_null(0.0).to_numpy() for name in ("n_votes", "n_safe"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        margin, least = np.abs(safe / votes - 0.5), AGREEMENT - 0.5 - ROUNDING
+    wheres = {"all": shared, "clear": shared & (margin >= least), "close": shared & (margin < least)}
+    wheres |= {str(name): shared & (category == name) for name in dict.fromkeys(category)}
+    return SaysDoes(
+        model=pair.model,
+        says=pair.says.name,
+        does=f"{pair.model} replies{arm}",
+        grader=pair.replies.grader,
+        asked=pair.asked,
+        how=pair.says.how,
+        says_in=pair.says.run.path,
+        does_in=pair.does.run.path,
+        counts=counts.group_by("label", "says", "does").agg(items=pl.len()).sort("label", "says", "does"),
+        gaps=tuple(
+            gap(where, policy, [(pair, mask)], weight, query)
+            for where, mask in wheres.items()
+            for policy in POLICIES
+            if mask.any()
+        ),
+        corrected=tuple(corrected_rates(items, pair, people, weight, query)) if people else (),
+    )
+
+
+def corrected_rates(
+    items: pl.DataFrame, pair: SaidAndDone, people: ReplyLabels, weight: FloatArray, query: Places
+) -> Iterator[CorrectedRate]:
+    """The rates of `gap` that rest on what replies do, over the same items, corrected by people's labels of some replies."""
+    keys = zip(items["item_id"], pair.repeat, strict=True)
+    given = [people.get((item, pair.does.arm, repeat)) for item, repeat in keys]
+    for policy in POLICIES:
+        did, answers = answered_by(pair.outcome, policy), people_of(given, policy)
+        certain, scored = ~pair.graded, pair.shared & ~np.isnan(did)
+        labelled = pair.shared & ~np.isnan(weight)
+        by_grader, by_people = right(did, np.nan_to_num(weight)), agreement(answers, weight)
+        yield rate(policy, "does_right", by_grader, by_people, labelled, query, certain)
+        yield rate(policy, "says_safe_refuses", 1 - did, 1 - answers, scored & (pair.said == 1), query, certain)
+        yield rate(policy, "says_unsafe_answers", did, answers, scored & (pair.said == 0), query, certain)
+
+
+def gap(
+    where: str, policy: Policy, parts: Sequence[tuple[SaidAndDone, BoolArray]], weight: FloatArray, query: Places
+) -> Gap:
+    """The gap on some items of one model or, put one after the other, of several; clusters are the queries of all.
+
+    Items that are unscored on a side count as wrong there.
+    """
+    said = np.concatenate([pair.said[mask] for pair, mask in parts])
+    did = np.concatenate([answered_by(pair.outcome, policy)[mask] for pair, mask in parts])
+    label, cluster = (np.concatenate([column[mask] for _, mask in parts]) for column in (weight, query))
+    labelled, w = (~np.isnan(label)).astype(float), np.nan_to_num(label)
+    safe, unsafe = (said == 1) & ~np.isnan(did), (said == 0) & ~np.isnan(did)
+    terms = {
+        "labelled": labelled,
+        "says_right": right(said, w) * labelled,
+        "does_right": right(did, w) * labelled,
+        "says_safe": safe.astype(float),
+        "says_unsafe": unsafe.astype(float),
+        "safe_refuses": (safe & (did == 0)).astype(float),
+        "unsafe_answers": (unsafe & (did == 1)).astype(float),
+    }
+    says_right, does_right, safe_refuses, unsafe_answers = shares(
+        terms,
+        cluster,
+        ("says_right", "says_right", "labelled"),
+        ("does_right", "does_right", "labelled"),
+        ("says_safe_refuses", "safe_refuses", "says_safe"),
+        ("says_unsafe_answers", "unsafe_answers", "says_unsafe"),
+        n_unscored=int((np.isnan(said) | np.isnan(did)).sum()),
+    )
+    return Gap(
+        where,
+        policy,
+        len(said),
+        estimate_of(says_right),
+        estimate_of(does_right),
+        difference_of(says_right, does_right),
+        estimate_of(safe_refuses),
+        estimate_of(unsafe_answers),
+    )
+
+
+def wordings(pairs: Sequence[SaidAndDone], weight: FloatArray, query: Places) -> Iterator[tuple[str, Estimate]]:
+    """The effect of asking as a judge, and not in the chatbot's own messages, on how often a model is right."""
+    for model in dict.fromkeys(pair.model for pair in pairs):
+        ways = {(pair.asked, id(pair.says)): pair for pair in pairs if pair.model == model}
+        judging, bridged = ([pair for (asked, _), pair in ways.items() if asked == way] for way in ("as a judge", OWN))
+        chats = {pair.replies.manifest.identity.chat for pair in bridged}
+        for judge, bridge in ((a, b) for a in judging for b in bridged if a.says.arm == b.says.arm):
+            mask = judge.shared & bridge.shared
+            labelled, w = (~np.isnan(weight[mask])).astype(float), np.nan_to_num(weight[mask])
+            terms = {"labelled": labelled}
+            terms |= {name: right(pair.said[mask], w) * labelled for name, pair in (("one", judge), ("other", bridge))}
+            sides = shares(terms, query[mask], ("one", "one", "labelled"), ("other", "other", "labelled"))
+            chat = f" ({bridge.replies.manifest.identity.chat})" if len(chats) > 1 else ""
+            yield f"{model}{chat}", difference_of(*sides)
+
+
+def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOptions) -> Iterator[str]:
+    yield from runs.benchmark.notes()
+    yield from labels_notes(options.grader_labels)
+    yield from runs.silent_notes
+    saying, doing = (
+        {model_of(run): None for run in runs.runs if (run.behaviour is None) is side} for side in (True, False)
+    )
+    if not saying.keys() & doing.keys():
+        yield f"The verdicts are of {first_few([*saying])} and the replies of {first_few([*doing])}: are these one model?"
+    bridged = {model.model for model in models if model.bridged}
+    if unbridged := list(dict.fromkeys(model.model for model in models if model.model not in bridged)):
+        yield (
+            f"The question was not asked in the very messages that the replies answer ({first_few(unbridged)}), so "
+            "part of the gap may be the wording, such as whether the circumstances are said to be verified. Ask again with "
+            "casewise judge --prompts bridge, with what was given to casewise replies collect, and take the headline from that."
+        )
+    if options.grader_labels is None:
+        yield (
+            "These numbers are not corrected for the grader's errors: a grader that answers at random shows a large difference for a "
+            "model that does what it says. Have some replies labelled (casewise study init REPLIES --question reply) and give "
+            "their labels with --grader-labels before you publish a difference."
+        )
+    yield from runs.judges_notes
+    yield from notes_on_items(runs.benchmark, options)

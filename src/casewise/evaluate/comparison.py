@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, StatisticsError, did_you_mean
+from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_you_mean
 from casewise.evaluate.judged_runs import (
-    JudgedRun,
     JudgedRuns,
     ReportOptions,
     Series,
@@ -24,20 +22,15 @@ from casewise.evaluate.judged_runs import (
 from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.notation import interval, number, percent, points
 from casewise.records import ShortRepr
-from casewise.stats.arrays import FloatArray, IntArray
-from casewise.stats.ceilings import rates_of_any_shape
 from casewise.stats.comparison import Comparison, Decision, Entrant, Gate, MetricGate, compare_judges, gate, gated
 from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs
-from casewise.stats.power_studies import QueryDifferences, query_differences
-from casewise.stats.sample import UnscoredPolicy, right
-from casewise.stats.shares import chance_of_majority, majority_weight
+from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields, json_value
 from casewise.storage.run_folder import asked_so, last_session
 from casewise.storage.wording import LabelWords
-
-# Several judges, arms or elicitations on the same items: numbers, and what tells them apart.
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,6 +98,13 @@ class ComparisonNumbers:
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         found = self.comparison
+        pairs = [
+            {
+                **json_fields(pair, without=("test",)),
+                "exact_test": pair.test._asdict() if pair.test else None,
+            }
+            for pair in found.pairs
+        ]
         return {
             "sentence": self.sentence,
             "benchmark": {"name": self.benchmark.name, "digest": self.benchmark.digest},
@@ -116,17 +116,8 @@ class ComparisonNumbers:
             "n_items": found.n_items,
             "n_queries": found.n_queries,
             "left_out": {name: self.item_ids(places) for name, places in found.left_out.items()},
-            "estimates": {name: [asdict(e) for e in all_] for name, all_ in found.estimates.items()},
-            "pairs": [
-                {
-                    "first": pair.first,
-                    "second": pair.second,
-                    "differences": [asdict(e) for e in pair.differences],
-                    "exact_test": pair.test._asdict() if pair.test else None,
-                    "turning_point": asdict(pair.turning_point) if pair.turning_point else None,
-                }
-                for pair in found.pairs
-            ],
+            "estimates": json_value(found.estimates),
+            "pairs": pairs,
         }
 
 
@@ -288,21 +279,12 @@ class GateReport(ShortRepr):
         """As plain JSON values."""
         return {
             "decision": self.decision,
-            "run": self.run,
-            "baseline": self.baseline,
-            "benchmark": self.benchmark,
-            "digest": self.digest,
-            "labels": self.labels,
+            **json_fields(self, without=("found", "unscored", "nothing_scored", "unscored_shares")),
             "unscored_policy": self.unscored,
             "n_items": self.found.n_items,
             "n_queries": self.found.n_queries,
-            "left_out": self.left_out,
-            "missing": self.missing,
-            "unfinished": list(self.unfinished),
             "unscored_shares": dict(zip(("baseline", "run"), self.unscored_shares, strict=True)),
-            "max_unscored": self.max_unscored,
-            "metrics": [{**asdict(m), "decision": m.decision} for m in self.found.metrics],
-            "notes": list(self.notes),
+            "metrics": [{**json_fields(metric), "decision": metric.decision} for metric in self.found.metrics],
         }
 
     def sentence(self) -> str:
@@ -363,25 +345,25 @@ def gate_runs(
     """
     every = read_runs([baseline, run], benchmark=benchmark)
     runs = as_wanted(every, options)
-    held = held_against(runs, same=run.resolve() == baseline.resolve())
+    pairs = held_against(runs, same=run.resolve() == baseline.resolve())
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
-    for called, (before, after) in held.items():
+    for called, (before, after) in pairs.items():
         both = before.asked & after.asked
         if not both.any():
             raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
-        shares.append((unscored_among(before, both), unscored_among(after, both)))
+        shares.append((float(np.isnan(before.values[both]).mean()), float(np.isnan(after.values[both]).mean())))
         used = before.counted(options.unscored) & after.counted(options.unscored)
         used = used if used.any() else both  # nothing in common: all of it is unscored, and cannot pass
         samples = [
-            runs.sample(one, policy=options.labels, unscored=options.unscored).where(used[one.asked])
-            for one in (before, after)
+            runs.sample(series, policy=options.labels, unscored=options.unscored).where(used[series.asked])
+            for series in (before, after)
         ]
-        found = gate(samples[0], samples[1], margins=margins, n_tests=len(held) * len(margins))
-        metrics += [replace(one, name=f"{one.name}{called}") for one in found.metrics]
+        found = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
+        metrics += [replace(metric, name=f"{metric.name}{called}") for metric in found.metrics]
     return GateReport(
-        run=after.name if len(held) == 1 else after.who,
-        baseline=before.name if len(held) == 1 else before.who,
+        run=after.name if len(pairs) == 1 else after.who,
+        baseline=before.name if len(pairs) == 1 else before.who,
         benchmark=runs.benchmark.name,
         digest=runs.benchmark.digest,
         labels=options.labels.name,
@@ -392,88 +374,74 @@ def gate_runs(
         unfinished=tuple(
             name for name, path in (("run", run), ("baseline", baseline)) if short_of_its_plan(every, path)
         ),
-        nothing_scored=all(after.silent for _, after in held.values()),
-        unscored_shares=(max(one for one, _ in shares), max(other for _, other in shares)),
+        nothing_scored=all(after.silent for _, after in pairs.values()),
+        unscored_shares=(max(share for share, _ in shares), max(share for _, share in shares)),
         max_unscored=max_unscored,
-        notes=(*notes(runs, before, after, options), *notes_on_items(runs.benchmark, options)),
+        notes=(*gate_notes(runs, before, after, options), *notes_on_items(runs.benchmark, options)),
     )
 
 
-def unscored_among(series: Series, items: NDArray[np.bool_]) -> float:
-    """The share of these items that a series left without a verdict or a value."""
-    return float(np.isnan(series.values[items]).mean())
-
-
 def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
-    """Whether no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
+    """True if no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
     last, series = last_session(path), [one for one in runs.series if one.run.path == path]
     if last is None or last.planned_items is None:
         return False
-    held = {asked_so(one.elicitation, one.arm): one.n_judged for one in series}
+    judged = {asked_so(one.elicitation, one.arm): one.n_judged for one in series}
     return last.planned_items > max(int(one.asked.sum()) for one in series) or any(
-        held.get(way, 0) < wanted for way, wanted in (last.planned_asks or {}).items()
+        judged.get(way, 0) < planned for way, planned in (last.planned_asks or {}).items()
     )
 
 
 def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Series]]:
-    """The answers of the baseline and of the run, by what tells them from others of the two: nothing of judges.
+    """The answers of the baseline and of the run, asked the same way in both, by what tells them from others of the two.
 
-    A chatbot's replies are held against each other by each grader that graded both, and by each of the two policies: what is let
-    through is so whatever a partial answer counts as.
+    Judges need nothing to tell them apart. A chatbot's replies are held against each other by each grader that graded both,
+    and by each of the two policies: what is let through is so whatever a partial answer counts as.
     """
-    every, first = runs.runs, runs.runs[0].path
-    n_first = len(every) // 2 if same else sum(one.path == first for one in every)
+    every, path = runs.runs, runs.runs[0].path
+    n_first = len(every) // 2 if same else sum(run.path == path for run in every)
     before, after = (
-        {(one.policy or "", one.behaviour.grader_id) if one.behaviour else ("", ""): one for one in side}
+        {(run.policy or "", run.behaviour.grader_id) if run.behaviour else ("", ""): run for run in side}
         for side in (every[:n_first], every[n_first:])
     )
     kinds = [kind for kind in before if kind in after]
     if not kinds:
         raise ConfigurationError(
-            f"{first} and {every[-1].path} cannot be compared: both have to be judges' runs, or replies that "
+            f"{path} and {every[-1].path} cannot be compared: both have to be judges' runs, or replies that "
             "the same grader graded"
         )
-    graders = {grader for _, grader in kinds}
-    return {
-        called(policy, grader, several=len(graders) > 1): the_two(runs, before[policy, grader], after[policy, grader])
-        for policy, grader in kinds
-    }
-
-
-def called(policy: str, grader: str, *, several: bool) -> str:
-    return f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
-
-
-def the_two(runs: JudgedRuns, baseline: JudgedRun, run: JudgedRun) -> tuple[Series, Series]:
-    """The answers to compare, of the baseline and of the run: those asked the same way in both."""
-    first, second = (
-        [replace(one, judge=of.manifest.judge_name) for one in runs.series if one.run is of] for of in (baseline, run)
-    )
-    if len(first) == len(second) == 1:
-        return first[0], second[0]
-    alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
-    if len(alike) != 1:
-        listed = "; ".join(f"{of[0].run.path}: {', '.join(one.name for one in of)}" for of in (first, second))
-        what = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
-        raise ConfigurationError(f"the two runs share {what} ({listed}); run them with one and the same")
-    return alike[0]
-
-
-def notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> tuple[str, ...]:
-    said = [f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"] if runs.benchmark.about.synthetic else []
-    if (before.elicitation, before.arm) != (after.elicitation, after.arm):
-        said.append(f"The two were not asked alike: {before.name} and {after.name}.")
-    if left_out := int((before.asked ^ after.asked).sum()):
-        said.append(f"{left_out} items were asked in one of the two runs only; they are left out.")
-    unscored = [int(np.isnan(one.values[one.asked]).sum()) for one in (before, after)]
-    if any(unscored):
-        said.append(
-            f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
+    several = len({grader for _, grader in kinds}) > 1
+    pairs = {}
+    for policy, grader in kinds:
+        called = f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
+        first, second = (
+            [replace(one, judge=run.manifest.judge_name) for one in runs.series if one.run is run]
+            for run in (before[policy, grader], after[policy, grader])
         )
+        alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
+        if len(first) == len(second) == 1:
+            alike = [(first[0], second[0])]
+        if len(alike) != 1:
+            listed = "; ".join(f"{of[0].run.path}: {', '.join(one.name for one in of)}" for of in (first, second))
+            number = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
+            raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
+        pairs[called] = alike[0]
+    return pairs
+
+
+def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportOptions) -> Iterator[str]:
+    if runs.benchmark.about.synthetic:
+        yield f"SYNTHETIC DATA: {runs.benchmark.about.synthetic}"
+    if (before.elicitation, before.arm) != (after.elicitation, after.arm):
+        yield f"The two were not asked alike: {before.name} and {after.name}."
+    if left_out := int((before.asked ^ after.asked).sum()):
+        yield f"{left_out} items were asked in one of the two runs only; they are left out."
+    unscored = [int(np.isnan(series.values[series.asked]).sum()) for series in (before, after)]
+    if any(unscored):
+        yield f"Without a verdict: {unscored[0]:,} items of the baseline, {unscored[1]:,} of the run; {WORTH[options.unscored]}."
     if any(unscored) and options.unscored == "exclude":
-        compared = int((before.counted("exclude") & after.counted("exclude")).sum())
-        said.append(f"The metrics are over the {compared:,} items on which both gave a verdict or a value.")
-    return tuple(said)
+        scored = int((before.counted("exclude") & after.counted("exclude")).sum())
+        yield f"The metrics are over the {scored:,} items on which both gave a verdict or a value."
 
 
 def parse_margins(text: str) -> dict[str, float]:
@@ -487,7 +455,7 @@ def parse_named(option: str, text: str, known: Collection[str], *, at_most: floa
     Raises ConfigurationError: a part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or
     over `at_most`.
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = (piece.strip() for piece in part.partition("="))
         try:
@@ -498,90 +466,8 @@ def parse_named(option: str, text: str, known: Collection[str], *, at_most: floa
             raise ConfigurationError(
                 f"{option}: nothing is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
             )
-        if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in found:
-            wanted = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"
-            raise ConfigurationError(f"{option}: {part!r} is not NAME=NUMBER with a number {wanted}, each once")
-        found[name] = number
-    return found
-
-
-# Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated.
-
-
-DRAWS, MOST_DRAWN = 40, 10**6
-"""Times that every item's votes are drawn anew; of many items fewer, down to once, so that no more are drawn in all."""
-
-LEAST_MOVE = 0.1
-
-
-@dataclass(frozen=True)
-class JudgesPilot:
-    """Two judges, first less second, on the items that both were asked and people rated."""
-
-    names: tuple[str, str]
-    items: tuple[str, ...]
-    """Their ids."""
-    verdicts: tuple[FloatArray, FloatArray]
-    safe: IntArray
-    votes: IntArray
-    query: IntArray
-
-    @property
-    def discordance(self) -> float:
-        """The share of items on which their accuracy differs."""
-        return float(np.mean(self.verdicts[0] != self.verdicts[1]))
-
-    def differences(self) -> QueryDifferences:
-        """Of the accuracy against the votes as they are."""
-        return self.against(majority_weight(self.safe, self.votes), self.query)
-
-    def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
-        """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
-        rates = rates_of_any_shape(self.safe, self.votes)
-        steps = rates.posterior.cumsum(1)[rates.kind]
-        draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
-        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(draws)])
-        rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
-        votes = np.rint(self.votes * people).astype(int)
-        weight = majority_weight(rng.binomial(votes, rate), votes)
-        apart = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
-        return self.against(weight.ravel(), apart.ravel())
-
-    def in_doubt(self, people: float = 2.0) -> dict[str, float]:
-        """Items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
-
-        More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
-        tenth in expectation are left out.
-        """
-        rates = rates_of_any_shape(self.safe, self.votes)
-        _, first = np.unique(rates.kind, return_index=True)
-        size = np.rint(self.votes[first] * people)[:, None]
-        safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
-        moves = np.abs(majority_weight(self.safe, self.votes) - safe) * (self.verdicts[0] != self.verdicts[1])
-        order = np.argsort(-moves, kind="stable")
-        return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
-
-    def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
-        first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
-        return query_differences(first, second, clusters=query)
-
-
-def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
-    """The pilot that two runs are, or one run of two judges, arms or elicitations.
-
-    Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
-    they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
-    """
-    runs: JudgedRuns = read_runs(paths, benchmark=benchmark)
-    if len(runs.series) != 2:
-        held = ", ".join(series.name for series in runs.series)
-        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
-    first, second = (runs.whole_sample(series) for series in runs.series)
-    both = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
-    if not both.any():
-        raise StatisticsError("no item was asked of both judges and rated by people")
-    safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
-    query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
-    names = (runs.series[0].name, runs.series[1].name)
-    items = tuple(runs.items["item_id"].to_numpy()[both].tolist())
-    return JudgesPilot(names, items, (first.safe[both], second.safe[both]), safe, votes, query)
+        if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in numbers:
+            allowed = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"
+            raise ConfigurationError(f"{option}: {part!r} is not NAME=NUMBER with a number {allowed}, each once")
+        numbers[name] = number
+    return numbers

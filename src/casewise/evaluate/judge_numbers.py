@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError
-from casewise.evaluate.answer import ShortAnswer, WeakCategory, answer_of
+from casewise.evaluate.answer import ShortAnswer, WeakCategory
 from casewise.evaluate.behaviour import (
     Corrected,
     GraderPair,
@@ -42,7 +42,6 @@ from casewise.evaluate.yardsticks import (
     against_people,
     as_wanted,
     beside_people,
-    besides,
     notes_on_items,
     subset_scores,
     without_attacks,
@@ -60,10 +59,7 @@ from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_
 from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import json_text, write_text
-
-# What a report says of each judge beside agreement: pairs, refusals, calibration, costs, and the judge's own
-# noise.
+from casewise.storage.files import json_fields, json_text, json_value, write_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,19 +81,9 @@ class Details(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        noise = self.series.noise
-        return {
-            "judge": self.series.judge,
-            "elicitation": self.series.elicitation,
-            "arm": self.series.arm,
-            "pairs": asdict(self.pairs) if self.pairs is not None else None,
-            "refusals": asdict(self.refusals) if self.refusals is not None else None,
-            "calibration": asdict(self.calibration) if self.calibration is not None else None,
-            "floors": [asdict(found) for found in self.floors],
-            "on_scale": [asdict(found) for found in self.on_scale],
-            "costs": asdict(self.costs),
-            "noise": asdict(noise) if noise is not None else None,
-        }
+        series = self.series
+        of = {"judge": series.judge, "elicitation": series.elicitation, "arm": series.arm}
+        return {**of, **json_fields(self, without=("series",)), "noise": json_value(series.noise)}
 
 
 def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolicy) -> Iterator[Details]:
@@ -119,9 +105,6 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
         )
 
 
-# What the context is worth to a judge: arms compared on the same items, and each group's Shapley value.
-
-
 COMPARED = ("accuracy", "recall_safe", "recall_unsafe")
 
 ARM_COLUMNS: dict[str, pl.DataType] = {
@@ -133,8 +116,6 @@ ARM_COLUMNS: dict[str, pl.DataType] = {
     **ESTIMATE_COLUMNS,
 }
 
-ArmRow = tuple[object, ...]
-
 
 def arm_table(
     runs: JudgedRuns,
@@ -142,68 +123,45 @@ def arm_table(
     policy: LabelPolicy = VOTES,
     unscored: UnscoredPolicy = "miss",
 ) -> pl.DataFrame:
-    """What the judges lose without parts of the context, against full-context labels.
+    """The loss of judges without parts of the context, against full-context labels.
 
     Returns a table: columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric
     without `part`, over the items asked in both arms) or `shapley` (over all subsets of the groups, where all were
     asked).
     """
-    rows: list[ArmRow] = []
-    for family in families(runs.series):
-        measured = measure_arms(runs, family, policy, unscored)
-        rows += left_out(family, measured)
-        rows += shapley_rows(runs.benchmark.parameters.group_names, family, measured)
+    families: dict[tuple[str, str], list[Series]] = {}
+    for series in runs.series:
+        if series.shown.only_omits:
+            families.setdefault((series.judge, series.elicitation), []).append(series)
+    rows: list[tuple[object, ...]] = []
+    for of, family in families.items():
+        if len(family) > 1 and any(series.shown.shows_all for series in family):
+            worths = arm_worths(runs, family, policy, unscored)
+            rows += [(*of, part, worth, *difference.cells) for part, worth, difference in worths]
     return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
 
 
-def families(series: Sequence[Series]) -> list[list[Series]]:
-    """Series of one judge and one elicitation in several arms that only leave out, the full one among them."""
-    found: dict[tuple[str, str], list[Series]] = {}
-    for one in series:
-        if one.shown.only_omits:
-            found.setdefault((one.judge, one.elicitation), []).append(one)
-    return [family for family in found.values() if len(family) > 1 and any(one.shown.shows_all for one in family)]
-
-
-ByArm = dict[str, dict[str, Measured]]
-"""Arm to metric to what was measured, all on the same items."""
-
-
-def measure_arms(runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy) -> ByArm:
-    everywhere = np.logical_and.reduce([one.counted(unscored) for one in family])
-    wanted = metrics_named(*COMPARED)
-    found: ByArm = {}
-    for one in family:
-        sample = runs.whole_sample(one, policy=policy, unscored=unscored).where(everywhere)
-        found[one.arm] = {each.name: each for each in measure(sample, metrics=wanted)}
-    return found
-
-
-def left_out(family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
-    others = [one for one in family if not one.shown.shows_all]
-    for one in sorted(others, key=lambda other: len(other.shown.omitted)):
+def arm_worths(
+    runs: JudgedRuns, family: list[Series], policy: LabelPolicy, unscored: UnscoredPolicy
+) -> Iterator[tuple[str, str, Estimate]]:
+    """The part of the context, the kind of worth and the number, of one judge and elicitation in several arms."""
+    everywhere = np.logical_and.reduce([series.counted(unscored) for series in family])
+    groups, metrics = runs.benchmark.parameters.group_names, metrics_named(*COMPARED)
+    measured: dict[str, dict[str, Measured]] = {}
+    for series in family:
+        sample = runs.whole_sample(series, policy=policy, unscored=unscored).where(everywhere)
+        measured[series.arm] = {metric.name: metric for metric in measure(sample, metrics=metrics)}
+    omitting = [series for series in family if not series.shown.shows_all]
+    for series in sorted(omitting, key=lambda series: len(series.shown.omitted)):
+        part = "the whole context" if series.shown == NO_CONTEXT else ", ".join(series.shown.omitted)
+        for metric, whole in measured[FULL.name].items():
+            yield part, "left out", difference_of(whole, measured[series.arm][metric])
+    omitted = {series.arm: set(groups if series.shown == NO_CONTEXT else series.shown.omitted) for series in family}
+    shown = {frozenset(groups) - parts: arm for arm, parts in omitted.items() if parts <= set(groups)}
+    if len(shown) == 2 ** len(groups):
         for metric in measured[FULL.name]:
-            found = difference_of(measured[FULL.name][metric], measured[one.arm][metric])
-            left_out = "the whole context" if one.shown == NO_CONTEXT else ", ".join(one.shown.omitted)
-            yield arm_row(one, left_out, "left out", found)
-
-
-def shapley_rows(groups: tuple[str, ...], family: list[Series], measured: ByArm) -> Iterator[ArmRow]:
-    omitted = {one.arm: set(groups if one.shown == NO_CONTEXT else one.shown.omitted) for one in family}
-    shown = {frozenset(groups) - left_out: arm for arm, left_out in omitted.items() if left_out <= set(groups)}
-    if len(shown) < 2 ** len(groups):
-        return
-    for metric in measured[FULL.name]:
-        values = {parts: measured[arm][metric] for parts, arm in shown.items()}
-        for group, found in shapley_values(values).items():
-            yield arm_row(family[0], group, "shapley", found)
-
-
-def arm_row(series: Series, part: str, worth: str, found: Estimate) -> ArmRow:
-    return (series.judge, series.elicitation, part, worth, *found.cells)
-
-
-# The numbers of judges' runs: every estimate, category, disagreement and unscored reply, in typed tables.
+            for group, worth in shapley_values({parts: measured[arm][metric] for parts, arm in shown.items()}).items():
+                yield group, "shapley", worth
 
 
 CATEGORY_METRICS = ("accuracy", "recall_safe", "recall_unsafe", "unscored_rate")
@@ -265,18 +223,21 @@ class JudgeNumbers:
             [f"{n:,} arms that attack or guard are left out here; casewise robustness is about them."] if n else []
         )
         runs = as_wanted(asked, options)
-        beside = () if runs.benchmark.about.published is None else (PUBLISHED,)
-        policies = dict.fromkeys((options.labels, *beside))
+        published = () if runs.benchmark.about.published is None else (PUBLISHED,)
+        policies = dict.fromkeys((options.labels, *published))
         return cls(
             runs=runs,
             options=options,
             metrics=frame(
-                row for policy in policies for one in runs.series for row in overall(runs, one, policy, options)
+                row
+                for policy in policies
+                for series in runs.series
+                for row in rows_of(series, "all", policy, options, estimate(sample_of(runs, series, options, policy)))
             ),
-            categories=frame(row for one in runs.series for row in sliced(runs, one, "category", options)),
-            domains=frame(row for one in runs.series for row in sliced(runs, one, "domain", options)),
-            unscored=tally(((one, one.reasons) for one in runs.series), "reason", n="items"),
-            read_as=tally(((one, one.read_as) for one in runs.series), "read_as", n="replies"),
+            categories=frame(row for series in runs.series for row in sliced(runs, series, "category", options)),
+            domains=frame(row for series in runs.series for row in sliced(runs, series, "domain", options)),
+            unscored=tally(((series, series.reasons) for series in runs.series), "reason", n="items"),
+            read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
@@ -308,17 +269,19 @@ class JudgeNumbers:
     @cached_property
     def backdrop(self) -> Backdrop:
         """The benchmark's own yardsticks: a classifier on words, the intent, constant verdicts, people."""
-        found = Backdrop(self.benchmark, self.options.seed)
-        vars(found.subject)["query"] = self.runs.cluster  # a million ids are numbered once
-        return found
+        backdrop = Backdrop(self.benchmark, self.options.seed)
+        vars(backdrop.subject)["query"] = self.runs.cluster  # a million ids are numbered once
+        return backdrop
 
     @cached_property
     def besides(self) -> dict[str, Beside]:
-        """Each series beside these yardsticks, by its name."""
-        options = self.options
-        found = besides(self.runs, self.backdrop, policy=options.labels, unscored=options.unscored)
-        few = {series.name for series in self.runs.series if series.mostly_unscored}
-        return {name: one for name, one in found.items() if name not in few}
+        """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
+        found = {}
+        for series in self.runs.main_series:
+            sample = sample_of(self.runs, series, self.options)
+            if not series.mostly_unscored and sample.in_label_metrics.any() and sample.scored.any():
+                found[series.name] = self.backdrop.beside(sample, series.asked, policy=self.options.labels)
+        return found
 
     @cached_property
     def labelled(self) -> bool:
@@ -335,18 +298,16 @@ class JudgeNumbers:
     def answers(self) -> tuple[ShortAnswer, ...]:
         """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
         among = {judge.name: judge.new_person for judge in self.among_people.judges}
-        options = self.options
         errors = {one.series.name: one.refusals.at for one in self.details if one.refusals is not None}
         return tuple(
-            answer_of(
+            ShortAnswer.of(
                 self.runs,
                 series,
                 self.besides[series.name],
                 not_worse=among[series.name],
                 errors=errors.get(series.name),
                 weakest=weak_category(
-                    self.runs.sample(series, policy=options.labels, unscored=options.unscored),
-                    self.runs.items["category"].filter(series.asked),
+                    sample_of(self.runs, series, self.options), self.runs.items["category"].filter(series.asked)
                 ),
             )
             for series in self.runs.main_series
@@ -361,7 +322,7 @@ class JudgeNumbers:
     @cached_property
     def does(self) -> tuple[WhatItDoes, ...]:
         """What the chatbots do whose replies are among the runs."""
-        return what_they_do(self.runs, policy=self.options.labels)
+        return tuple(what_they_do(self.runs, policy=self.options.labels))
 
     @cached_property
     def corrected(self) -> tuple[Corrected, ...]:
@@ -379,7 +340,7 @@ class JudgeNumbers:
     @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
         """Each series on each subset of items that the benchmark allows."""
-        return subset_scores(self.runs, self.backdrop)
+        return tuple(subset_scores(self.runs, self.backdrop))
 
     @cached_property
     def against_people(self) -> tuple[PeopleAndJudge, ...]:
@@ -389,6 +350,7 @@ class JudgeNumbers:
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         about = self.benchmark.about
+        replies = {"does": self.does, "corrected": self.corrected, "graders": self.grader_pairs}
         return {
             "benchmark": {
                 "name": about.name,
@@ -400,24 +362,12 @@ class JudgeNumbers:
             "labels": self.options.labels.name,
             "unscored_policy": self.options.unscored,
             "seed": self.options.seed,
-            "notes": list(self.notes),
-            "metrics": self.metrics.to_dicts(),
-            "categories": self.categories.to_dicts(),
-            "domains": self.domains.to_dicts(),
-            "unscored": self.unscored.to_dicts(),
-            "read_as": self.read_as.to_dicts(),
-            "details": [found.as_json() for found in self.details],
-            "arms": self.arms.to_dicts(),
-            "covered_mass": self.covered_mass.to_dicts(),
-            "second_readings": [asdict(one) for one in second_readings(self.runs)],
-            "disagreements": [found.as_json() for found in self.disagreements],
+            **{name: json_value(getattr(self, name)) for name in JSON_FIELDS},
+            "second_readings": json_value(tuple(second_readings(self.runs))),
             "items": self.options.items,
-            "answers": [one.as_json() for one in self.answers],
-            "beside": {name: found.as_json() for name, found in self.besides.items()},
+            "beside": {name: beside.as_json() for name, beside in self.besides.items()},
             "distributions": self.among_people.as_json() if self.besides else None,
-            **({"does": [one.as_json() for one in self.does]} if self.does else {}),
-            **({"corrected": [one.as_json() for one in self.corrected]} if self.corrected else {}),
-            **({"graders": [asdict(one) for one in self.grader_pairs]} if self.grader_pairs else {}),
+            **{name: json_value(of_replies) for name, of_replies in replies.items() if of_replies},
         }
 
     @property
@@ -430,6 +380,12 @@ class JudgeNumbers:
         write_text(folder / "metrics.json", json_text(self.as_json()))
 
 
+JSON_FIELDS = (
+    *("notes", "metrics", "categories", "domains", "unscored", "read_as", "details", "arms", "covered_mass"),
+    *("disagreements", "answers"),
+)
+"""Numbers that stand in the JSON under their own names."""
+
 Row = tuple[Any, ...]
 
 
@@ -437,20 +393,24 @@ def frame(rows: Iterable[Row]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=METRIC_COLUMNS, orient="row")
 
 
-def overall(runs: JudgedRuns, series: Series, policy: LabelPolicy, options: ReportOptions) -> list[Row]:
-    sample = runs.sample(series, policy=policy, unscored=options.unscored)
-    return [row(series, "all", policy, options, found) for found in estimate(sample)]
+def sample_of(runs: JudgedRuns, series: Series, options: ReportOptions, policy: LabelPolicy | None = None) -> Sample:
+    """A series under the policies of the report, or under another label policy."""
+    return runs.sample(series, policy=policy or options.labels, unscored=options.unscored)
 
 
-def sliced(runs: JudgedRuns, series: Series, by: str, options: ReportOptions) -> list[Row]:
-    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
-    wanted = metrics_named(*CATEGORY_METRICS)
-    names, of_item = coded(runs.items[by].filter(series.asked))
-    return [
-        row(series, names[code], options.labels, options, found)
-        for code in dict.fromkeys(of_item.tolist())
-        for found in estimate(sample.where(of_item == code), metrics=wanted)
-    ]
+def rows_of(
+    series: Series, where: str, policy: LabelPolicy, options: ReportOptions, estimates: Iterable[Estimate]
+) -> Iterator[Row]:
+    of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
+    return ((*of, *metric.cells) for metric in estimates)
+
+
+def sliced(runs: JudgedRuns, series: Series, column: str, options: ReportOptions) -> Iterator[Row]:
+    sample, metrics = sample_of(runs, series, options), metrics_named(*CATEGORY_METRICS)
+    names, of_item = coded(runs.items[column].filter(series.asked))
+    for code in dict.fromkeys(of_item.tolist()):
+        estimates = estimate(sample.where(of_item == code), metrics=metrics)
+        yield from rows_of(series, names[code], options.labels, options, estimates)
 
 
 def coded(names: pl.Series) -> tuple[list[str], NDArray[np.intp]]:
@@ -503,14 +463,11 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
     return WeakCategory(names[worst], estimate_of(found), float(p[worst]), int(np.sum(tested)))
 
 
-def row(series: Series, where: str, policy: LabelPolicy, options: ReportOptions, found: Estimate) -> Row:
-    of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
-    return (*of, *found.cells)
-
-
-def tally(counts: Iterable[tuple[Series, dict[str, int]]], what: str, *, n: str) -> pl.DataFrame:
-    rows = [(one.judge, one.elicitation, one.arm, *found) for one, counted in counts for found in counted.items()]
-    schema = {"judge": pl.String, "elicitation": pl.String, "arm": pl.String, what: pl.String, n: pl.Int64}
+def tally(counts: Iterable[tuple[Series, dict[str, int]]], column: str, *, n: str) -> pl.DataFrame:
+    rows = [
+        (series.judge, series.elicitation, series.arm, *pair) for series, counted in counts for pair in counted.items()
+    ]
+    schema = {**dict.fromkeys(("judge", "elicitation", "arm", column), pl.String()), n: pl.Int64()}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -46,8 +46,6 @@ from casewise.storage.run_folder import (
     refuse_sampled,
     run_notes,
 )
-
-# How a report is made: the same options for one judge, for several, and for whoever computes their numbers.
 
 
 @dataclass(frozen=True)
@@ -389,37 +387,36 @@ def by_benchmark(paths: Sequence[Path]) -> dict[str, list[Path]]:
 
 
 def find_benchmark(manifest: RunManifest | ReplyManifest, given: str | Path | Benchmark | None) -> Benchmark:
+    """The benchmark of a run. Raises BenchmarkError: it is not where it was, or the one given is another."""
     if isinstance(given, Benchmark):
-        found = given
+        benchmark = given
+    elif given is not None:
+        benchmark = load_benchmark(given)
     else:
-        found = load_benchmark(given) if given is not None else where_it_was(manifest)
-    if found.digest != manifest.identity.benchmark:
-        other = (
-            f"{found.name!r} has other items or ratings now than when it was judged"
-            if found.name == manifest.benchmark_name
-            else f"the run is over {manifest.benchmark_name!r}, and {found.name!r} has other items or ratings"
+        try:
+            benchmark = load_benchmark(manifest.benchmark_source)
+        except DataError as error:
+            raise BenchmarkError(
+                f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."
+            ) from error
+    if benchmark.digest != manifest.identity.benchmark:
+        why = (
+            f"{benchmark.name!r} has other items or ratings now than when it was judged"
+            if benchmark.name == manifest.benchmark_name
+            else f"the run is over {manifest.benchmark_name!r}, and {benchmark.name!r} has other items or ratings"
         )
-        raise BenchmarkError(f"{other}; give the one that it was run on with --benchmark")
-    return found
-
-
-def where_it_was(manifest: RunManifest | ReplyManifest) -> Benchmark:
-    try:
-        return load_benchmark(manifest.benchmark_source)
-    except DataError as error:
-        raise BenchmarkError(
-            f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."
-        ) from error
+        raise BenchmarkError(f"{why}; give the one that it was run on with --benchmark")
+    return benchmark
 
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Names made different: two runs of one judge become `linear` and `linear #2`."""
-    seen: dict[str, int] = {}
-    found = []
+    times: Counter[str] = Counter()
+    numbered = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
-    return found
+        times[name] += 1
+        numbered.append(name if times[name] == 1 else f"{name} #{times[name]}")
+    return numbered
 
 
 def read_series(
@@ -430,49 +427,47 @@ def read_series(
     if not len(every):
         raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
     keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
-    cost_of = by_key(every, keys, pl.col("cost_usd").drop_nulls().sum(), where=pl.col("cost_usd").is_not_null())
+    costs = every.group_by(keys).agg(cost_usd=pl.col("cost_usd").sum(), priced=pl.col("cost_usd").count())
     last = last_attempts(every)
     del every
-    versions_of = by_key(last, keys, pl.col("model_version").cast(pl.String).drop_nulls().unique().sort())
-    latency_of = by_key(last, keys, pl.col("latency_s").median(), where=pl.col("latency_s").is_not_null())
-    read_as_of: dict[tuple[str, ...], dict[str, int]] = {}
-    counted = last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as")
-    for *parts, how, n in counted.iter_rows():
-        read_as_of.setdefault(tuple(map(str, parts)), {})[str(how)] = n
+    about = last.group_by(keys).agg(
+        versions=pl.col("model_version").cast(pl.String).drop_nulls().unique().sort(),
+        latency_s=pl.col("latency_s").median(),
+    )
+    read_as: dict[tuple[str, ...], dict[str, int]] = {}
+    for *names, how, n in (
+        last.drop_nulls("read_as").group_by([*keys, "read_as"]).len().sort("len", "read_as").iter_rows()
+    ):
+        read_as.setdefault(tuple(map(str, names)), {})[str(how)] = n
+    about_key = {tuple(str(row[name]) for name in keys): row for row in about.join(costs, on=keys).to_dicts()}
     placed = last.select(*keys, "value", "unscored_reason", place=places_of(items, last, source=run.log))
     del last
-    found = []
-    for key, group in placed.group_by(keys, maintain_order=True):
-        names = tuple(map(str, key))
-        found.append(
+    series = []
+    for values, group in placed.group_by(keys, maintain_order=True):
+        key = tuple(map(str, values))
+        row = about_key[key]
+        one = series_of(group, run, judge, key, items)
+        series.append(
             replace(
-                series_of(group, run, names, items),
-                judge=judge,
-                cost_usd=cost_of.get(names),
-                latency_s=latency_of.get(names),
-                versions=tuple(versions_of[names]),
-                read_as=read_as_of.get(names, {}),
-                repeat=int(names[2]) if by_repeat else None,
+                one,
+                cost_usd=row["cost_usd"] if row["priced"] else None,
+                latency_s=row["latency_s"],
+                versions=tuple(row["versions"]),
+                read_as=read_as.get(key, {}),
+                repeat=int(key[2]) if by_repeat else None,
             )
         )
-    return sorted(
-        found,
-        key=lambda one: (not one.shown.shows_all, one.arm, elicitation_names().index(one.elicitation), one.repeat),
-    )
+    order = elicitation_names()
+    return sorted(series, key=lambda one: (not one.shown.shows_all, one.arm, order.index(one.elicitation), one.repeat))
 
 
-def by_key(table: pl.DataFrame, keys: list[str], what: pl.Expr, *, where: pl.Expr = pl.lit(True)) -> dict[Any, Any]:
-    """`what` of the rows of each key; a key without rows that meet `where` is absent."""
-    found = table.filter(where).group_by(keys).agg(what.alias("what"))
-    return {tuple(map(str, key)): value for *key, value in found.iter_rows()}
-
-
-def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: pl.DataFrame) -> Series:
-    how: Elicitation = key[0]
+def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, ...], items: pl.DataFrame) -> Series:
+    """A series of the judgements of one elicitation and arm, one row each; without what they cost and say of themselves."""
+    elicitation: Elicitation = key[0]
     per_item = group.select("value", item_id="place")
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
     if repeats > 1:
-        per_item = item_values(per_item, elicitation=how)
+        per_item = item_values(per_item, elicitation=elicitation)
     values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
     places = per_item["item_id"].to_numpy()
     values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -482,12 +477,12 @@ def series_of(group: pl.DataFrame, run: JudgedRun, key: tuple[str, ...], items: 
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
     return Series(
         run=run,
-        judge=run.manifest.judge_name,
-        elicitation=how,
+        judge=judge,
+        elicitation=elicitation,
         arm=key[1],
         values=values,
         asked=asked,
-        reasons={str(row["unscored_reason"]): row["count"] for row in reasons.to_dicts()},
+        reasons={str(reason): count for reason, count in reasons.iter_rows()},
         repeats=repeats,
         n_judged=len(group),
         noise=judge_noise(per_item, query_numbers(items)[places]) if repeats > 1 else None,
@@ -523,104 +518,71 @@ def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | Non
     return pl.concat([people_rows(found), *said])
 
 
-# How much of the first token's distribution goes to the labels at all: low mass gathers where a model would
-# rather refuse.
+# Two facts in the details of a log: the probability on the labels, and the words of a second reader.
 
 
-LOG_SCHEMA = {
-    "item_id": pl.String(),
-    "elicitation": pl.String(),
-    "arm": pl.String(),
-    "repeat": pl.Int32(),
-    "attempt": pl.Int32(),
-    "detail": pl.Struct({"covered_mass": pl.Float64}),
+def details_in(log: Path, *fields: tuple[str, pl.DataType]) -> pl.LazyFrame:
+    """A log's asks and outcomes with some fields of its details, without a last line that a kill cut off."""
+    with log.open("rb") as file:
+        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
+        is_whole = file.read() in (b"\n", b"")
+    schema = {
+        **dict.fromkeys(("item_id", "elicitation", "arm", "read_as"), pl.String()),
+        **dict.fromkeys(("repeat", "attempt"), pl.Int32()),
+        "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
+        "detail": pl.Struct(dict(fields)),
+    }
+    lines = log if is_whole else log.read_bytes().rpartition(b"\n")[0]
+    return pl.scan_ndjson(lines, schema=schema, low_memory=True).with_columns(
+        pl.col("repeat", "attempt").fill_null(0),
+        pl.col("read_as").fill_null(""),
+        *(pl.col("detail").struct.field(name) for name, _ in fields),
+    )
+
+
+MASS_SCHEMA = {
+    **dict.fromkeys(("judge", "arm", "label"), pl.String()),
+    "judgements": pl.UInt32(),
+    **dict.fromkeys(("mean", "lowest", "low"), pl.Float64()),
 }
 
-COLUMNS = {
-    "judge": pl.String,
-    "arm": pl.String,
-    "label": pl.String,
-    "judgements": pl.UInt32,
-    "mean": pl.Float64,
-    "lowest": pl.Float64,
-    "low": pl.Float64,
-}
-
-WORDS = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
-
-LOW = 0.5
+LOW_MASS = 0.5
 """Below it the model would mostly have said something else."""
 
 
 def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
-    """The mass that goes to either label, by people's label, for every run that asked for probabilities.
+    """How much of the first token's distribution goes to either label, by people's label; low mass gathers where a model would
+    rather refuse.
 
-    Returns a table: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`), `judgements`, `mean`, `lowest` and `low`
-    (the share of judgements whose mass is below one half); empty where no judgement keeps its mass.
+    Returns a table of every run that asked for probabilities: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`),
+    `judgements`, `mean`, `lowest` and `low` (the share of judgements whose mass is below one half); empty where no judgement
+    keeps its mass.
     """
     asked = {one.run.path for one in runs.series if one.elicitation == "probability" and one.run.behaviour is None}
-    if not asked:
-        return pl.DataFrame(schema=COLUMNS)
-    weight = labels(runs.items, policy).weight
-    said = pl.DataFrame({"item_id": runs.items["item_id"], "label": [WORDS.get(w, "none") for w in weight]})
-    found = [
-        of_run(run.log).join(said, on="item_id").with_columns(judge=pl.lit(run.manifest.judge_name))
-        for run in runs.runs
-        if run.path in asked
-    ]
+    words = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
+    label = [words.get(weight, "none") for weight in labels(runs.items, policy).weight]
+    by_item = pl.DataFrame({"item_id": runs.items["item_id"], "label": label})
+    masses = []
+    for run in runs.runs:
+        if run.path in asked:
+            log = details_in(run.log, ("covered_mass", pl.Float64())).filter(pl.col("elicitation") == "probability")
+            rows = log.select("item_id", "arm", "repeat", "attempt", mass="covered_mass").collect(engine="streaming")
+            last = last_rows(rows, ["item_id", "arm", "repeat"]).drop_nulls("mass").join(by_item, on="item_id")
+            masses.append(last.select("arm", "label", "mass", judge=pl.lit(run.manifest.judge_name)))
+    if not masses:
+        return pl.DataFrame(schema=MASS_SCHEMA)
+    mass = pl.col("mass")
     return (
-        pl.concat(found)
+        pl.concat(masses)
         .group_by("judge", "arm", "label")
-        .agg(
-            judgements=pl.len(),
-            mean=pl.col("mass").mean(),
-            lowest=pl.col("mass").min(),
-            low=(pl.col("mass") < LOW).mean(),
-        )
+        .agg(judgements=pl.len(), mean=mass.mean(), lowest=mass.min(), low=(mass < LOW_MASS).mean())
         .sort("judge", "arm", "label")
     )
 
 
-def of_run(log: Path) -> pl.DataFrame:
-    """The mass of each last attempt that keeps one."""
-    said = (
-        pl.scan_ndjson(whole_lines(log), schema=LOG_SCHEMA, low_memory=True)
-        .filter(pl.col("elicitation") == "probability")
-        .select(
-            "item_id",
-            "arm",
-            pl.col("repeat", "attempt").fill_null(0),
-            mass=pl.col("detail").struct.field("covered_mass"),
-        )
-        .collect(engine="streaming")
-    )
-    last = last_rows(said, ["item_id", "arm", "repeat"])
-    return last.filter(pl.col("mass").is_not_null()).select("item_id", "arm", "mass")
-
-
-def whole_lines(log: Path) -> Path | bytes:
-    """The log, or its bytes without a last line that a kill cut off."""
-    with log.open("rb") as file:
-        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
-        if file.read() in (b"\n", b""):
-            return log
-    return log.read_bytes().rpartition(b"\n")[0]
-
-
-# What a second model made of replies (`--reader`), beside the strict reader.
-
-
-READING_SCHEMA = {
-    "elicitation": pl.String(),
-    "read_as": pl.String(),
-    "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
-    "detail": pl.Struct({"second_reader": pl.String}),
-}
-
-
 @dataclass(frozen=True)
 class SecondReadings:
-    """What the second reader of a run made of its replies."""
+    """What the second reader of a run (`--reader`) made of its replies, compared with the strict reader."""
 
     judge: str
     reader: str
@@ -634,39 +596,27 @@ class SecondReadings:
     """Those of them in which it found the same verdict."""
 
 
-def second_readings(runs: JudgedRuns) -> tuple[SecondReadings, ...]:
+def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
     """One entry a run that was judged with a second reader."""
-    return tuple(
-        readings_of(run) for run in runs.runs if run.behaviour is None and run.manifest.identity.settings.get("reader")
-    )
-
-
-def readings_of(run: JudgedRun) -> SecondReadings:
-    by_label = pl.col("said").replace_strict({"safe": 1.0, "unsafe": 0.0}, default=None)
-    rows = (
-        pl.scan_ndjson(whole_lines(run.log), schema=READING_SCHEMA, low_memory=True)
-        .select(
-            "elicitation",
-            "read_as",
-            pl.col("outcome").struct.field("value"),
-            said=pl.col("detail").struct.field("second_reader"),
+    word = pl.col("second_reader")
+    by_label = word.replace_strict({"safe": 1.0, "unsafe": 0.0}, default=None)
+    by_model, is_binary = pl.col("read_as") == "model", pl.col("elicitation") == "binary"
+    for run in runs.runs:
+        reader = None if run.behaviour is not None else run.manifest.identity.settings.get("reader")
+        if not reader:
+            continue
+        value = pl.col("outcome").struct.field("value")
+        strict = value.is_not_null() & ~by_model
+        second = pl.when(is_binary).then(by_label).otherwise(word.cast(pl.Float64, strict=False))
+        counts = (
+            details_in(run.log, ("second_reader", pl.String()))
+            .filter(word.is_not_null())
+            .select(
+                n_read=by_model.sum(),
+                n_none=(~by_model & ~strict).sum(),
+                n_both=strict.sum(),
+                n_same=(strict & (second == value)).fill_null(value=False).sum(),
+            )
+            .collect()
         )
-        .filter(pl.col("said").is_not_null())
-        .with_columns(
-            theirs=pl.when(pl.col("elicitation") == "binary")
-            .then(by_label)
-            .otherwise(pl.col("said").cast(pl.Float64, strict=False)),
-            by_model=pl.col("read_as").fill_null("") == "model",
-            strict=pl.col("value").is_not_null() & (pl.col("read_as").fill_null("") != "model"),
-        )
-        .collect()
-    )
-    strict = rows.filter(pl.col("strict"))
-    return SecondReadings(
-        run.manifest.judge_name,
-        str(run.manifest.identity.settings["reader"].get("model")),
-        n_read=int(rows["by_model"].sum()),
-        n_none=int((~rows["by_model"] & ~rows["strict"]).sum()),
-        n_both=len(strict),
-        n_same=int((strict["theirs"] == strict["value"]).fill_null(value=False).sum()),
-    )
+        yield SecondReadings(run.manifest.judge_name, str(reader.get("model")), **counts.row(0, named=True))

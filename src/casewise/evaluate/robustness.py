@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,6 +39,7 @@ from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import REFUSALS, metrics_named
 from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields, json_value
 from casewise.storage.run_folder import last_attempts
 from casewise.transforms.adaptive import AdaptiveTurn
 from casewise.transforms.catalogue import (
@@ -50,8 +51,6 @@ from casewise.transforms.catalogue import (
     setting_of,
 )
 from casewise.transforms.texts import MadeTexts
-
-# A run's arms as attacks and defences: each attacked verdict beside the same item's without the attack.
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,57 +143,51 @@ class AttackedRun(ShortRepr):
 def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, options: ReportOptions) -> AttackedRun:
     """A run folder with arms of attacks. Raises BenchmarkError: it holds no attack, or no item without one."""
     runs = as_wanted(read_runs([path], benchmark=benchmark), options)
-    elicitation = runs.series[0].elicitation
-    own = own_defences(one.shown for one in runs.series)
-    found = [
-        (one, setting)
-        for one in runs.series
-        if one.elicitation == elicitation and one.run is runs.series[0].run and (setting := setting_of(one.shown, own))
-    ]
-    hidden, held, none = *without_verdict(runs), np.zeros(len(runs.items), dtype=np.bool_)
+    first, own = runs.series[0], own_defences(series.shown for series in runs.series)
+    hidden, held = without_verdict(runs)
+    nowhere = np.zeros(len(runs.items), dtype=np.bool_)
     arms = [
         ArmVerdicts(
-            one.shown,
+            series.shown,
             setting,
-            one,
-            runs.whole_sample(one, policy=options.labels, unscored="exclude"),
-            hidden.get(one.arm, none),
-            held.get(one.arm, none),
-            wordings(runs, one.shown),
+            series,
+            runs.whole_sample(series, policy=options.labels, unscored="exclude"),
+            hidden.get(series.arm, nowhere),
+            held.get(series.arm, nowhere),
+            wordings(runs, series.shown),
         )
-        for one, setting in found
+        for series in runs.series
+        if series.elicitation == first.elicitation
+        and series.run is first.run
+        and (setting := setting_of(series.shown, own))
     ]
     asked, adaptive = (tuple(arm for arm in arms if arm.is_turn == turns) for turns in (False, True))
     weight = asked[0].sample.weight if asked else np.zeros(0)
-    twins, made_texts = twins_of(runs.items, weight), MadeTexts(made_in(path))
-    made = AttackedRun(runs, elicitation, asked, adaptive, weight, twins, made_texts)
-    if not any(True for _ in chain(made.pairings(), adaptive_results(made))):
+    twins = twins_of(runs.items, weight)
+    run = AttackedRun(runs, first.elicitation, asked, adaptive, weight, twins, MadeTexts(made_in(path)))
+    if not (adaptive and asked) and not any(True for _ in run.pairings()):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
         )
-    return made
+    return run
 
 
 def twins_of(items: pl.DataFrame, weight: FloatArray) -> FloatArray:
     """The weight of the other item of each pair; of a larger group that of the first whose intent is the other one."""
-    found = np.full(len(items), np.nan)
+    twins = np.full(len(items), np.nan)
     if not len(weight):
-        return found
+        return twins
     rows = items.select("pair_id", "intended_safe").with_row_index("place").drop_nulls("pair_id")
-    groups = (
-        rows.group_by("pair_id", maintain_order=True)
-        .agg("place", "intended_safe")
-        .filter(pl.col("place").list.len() > 1)
-    )
+    groups = rows.group_by("pair_id", maintain_order=True).agg("place", "intended_safe")
     for places, intents in groups.select("place", "intended_safe").iter_rows():
         if len(places) == 2:
-            found[places] = weight[places[::-1]]
-            continue
-        first = dict(zip(reversed(intents), reversed(places), strict=True))  # of each intent
-        for place, intent in zip(places, intents, strict=True):
-            if intent is not None and (not intent) in first:
-                found[place] = weight[first[not intent]]
-    return found
+            twins[places] = weight[places[::-1]]
+        elif len(places) > 2:
+            first = dict(zip(reversed(intents), reversed(places), strict=True))  # of each intent
+            for place, intent in zip(places, intents, strict=True):
+                if intent is not None and (not intent) in first:
+                    twins[place] = weight[first[not intent]]
+    return twins
 
 
 NEEDED = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "unscored_reason", "read_as")
@@ -229,10 +222,6 @@ def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
     return found if (found[runs.cluster] == shown).all() else None
 
 
-# What each defence is worth against people's labels, on contexts as they are and on attacked ones, and what it
-# holds back.
-
-
 @dataclass(frozen=True)
 class AgainstPeople:
     """Verdicts under a defence beside people's: without an attack, or in the mean of attacks of one direction.
@@ -256,72 +245,50 @@ class AgainstPeople:
     """By name, each less the same with no defence, on the items that were asked both ways; empty where none was."""
 
 
-def against_people(run: AttackedRun) -> tuple[AgainstPeople, ...]:
-    """Rows of each defence, where there is any verdict: without an attack, and under the attacks of each direction."""
-    return tuple(row for defence in run.defences for row in rows_of(run, defence, lambda _setting: True))
-
-
-def worth_of_verification(run: AttackedRun) -> tuple[AgainstPeople, ...]:
-    """Return what showing only claims that are known, or attack what is known of them, is worth beside showing what is asserted.
-
-    Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin. Empty where no
-    arm goes by facts.
-    """
-    with_facts = [one for one in run.defences if Transform.named(one).kind in WITH_FACTS]
-    shown = (NO_DEFENCE, *with_facts) if with_facts else ()
-    return tuple(
-        row
-        for defence in shown
-        for row in rows_of(run, defence, lambda setting: setting.twin and setting.attack != "twin:all")
-    )
-
-
 SIDES: tuple[Towards, ...] = ("safe", "unsafe")
 
 
-def rows_of(run: AttackedRun, defence: str, wanted: Callable[[Setting], bool]) -> Iterator[AgainstPeople]:
+def rows_of(run: AttackedRun, defence: str, counts: Callable[[Setting], bool]) -> Iterator[AgainstPeople]:
+    """The rows of a defence: without an attack, and under the attacks of each direction that count."""
     attacked = [
-        one.attacked
-        for one in run.pairings()
-        if one.attacked.setting.role != "perturbation" and wanted(one.attacked.setting)
+        arm
+        for arm in (pairing.attacked for pairing in run.pairings())
+        if arm.setting.role != "perturbation" and counts(arm.setting)
     ]
-    own = [one for one in attacked if one.setting.defence == defence]
-    bare = {one.setting.attack: one for one in attacked if one.setting.defence == NO_DEFENCE}
+    bare = {arm.setting.attack: arm for arm in attacked if arm.setting.defence == NO_DEFENCE}
     plain, undefended = run.plain(defence), run.plain(NO_DEFENCE)
-    beside = [(one, bare[one.setting.attack]) for one in own if one.setting.attack in bare]
-    groups: list[tuple[Towards | None, list[ArmVerdicts], list[tuple[ArmVerdicts, ArmVerdicts]]]] = [
-        (None, [plain] if plain else [], [(plain, undefended)] if plain and undefended else [])
-    ]
-    for towards in (*SIDES, None):
-        arms = [one for one in own if one.setting.direction == towards]
-        groups.append((towards, arms, [pair for pair in beside if pair[0].setting.direction == towards]))
-    for place, (towards, arms, pairs) in enumerate(groups):
-        each = measured([(arm, arm.counts) for arm in arms])
-        found = {name: mean_of([one for one, _ in some], [of for _, of in some]) for name, some in each.items()}
-        known = {name: mean.estimate for name, mean in found.items() if mean is not None}
-        if len(known) == len(METRICS):
+    every: tuple[tuple[bool, Towards | None], ...] = ((False, None), *((True, side) for side in SIDES), (True, None))
+    for under_attack, towards in every:
+        if not under_attack:
+            arms = [plain] if plain else []
+            pairs = [(plain, undefended)] if plain and undefended else []
+        else:
+            arms = [arm for arm in attacked if (arm.setting.defence, arm.setting.direction) == (defence, towards)]
+            pairs = [(arm, bare[arm.setting.attack]) for arm in arms if arm.setting.attack in bare]
+        measures = measured([(arm, arm.counts) for arm in arms])
+        means = {name: mean_of([one for one, _ in some], [of for _, of in some]) for name, some in measures.items()}
+        estimates = {name: mean.estimate for name, mean in means.items() if mean is not None}
+        if len(estimates) == len(METRICS):
             yield AgainstPeople(
                 defence,
-                len(arms) if place else 0,
+                len(arms) if under_attack else 0,
                 towards,
-                **known,
-                worst=worst_of(towards, arms, each) if place else None,
+                **estimates,
+                worst=worst_of(towards, arms, measures) if towards else None,
                 changes={} if defence == NO_DEFENCE else changes(pairs),
             )
 
 
 def worst_of(
-    towards: Towards | None, arms: Sequence[ArmVerdicts], each: dict[str, list[OnQueries]]
+    towards: Towards, arms: Sequence[ArmVerdicts], measures: dict[str, list[OnQueries]]
 ) -> tuple[str, Estimate] | None:
     """The attack that does the most of what its direction is for, with an interval corrected for having been picked."""
-    if towards is None or len(arms) < 2:
-        return None
-    found = [one for one, _ in each["harm" if towards == "safe" else "over_refusal"]]
-    values = np.array([one.value for one in found])
-    if len(found) < len(arms) or np.isnan(values).all():
+    errors = [measure for measure, _ in measures["harm" if towards == "safe" else "over_refusal"]]
+    values = np.array([measure.value for measure in errors])
+    if not 2 <= len(arms) <= len(errors) or np.isnan(values).all():
         return None
     place = int(np.nanargmax(values))
-    return str(arms[place].setting.attack), as_picked(found[place], among=int((~np.isnan(values)).sum()))
+    return str(arms[place].setting.attack), as_picked(errors[place], among=int((~np.isnan(values)).sum()))
 
 
 METRICS = (*metrics_named("accuracy"), *REFUSALS)
@@ -333,33 +300,35 @@ OnQueries = tuple[Measured, NDArray[np.intp]]
 
 def measured(arms: Sequence[tuple[ArmVerdicts, BoolArray]]) -> dict[str, list[OnQueries]]:
     """Each number on the items of each arm that count."""
-    found: dict[str, list[OnQueries]] = {metric.name: [] for metric in METRICS}
+    numbers: dict[str, list[OnQueries]] = {metric.name: [] for metric in METRICS}
     for arm, of in arms:
         queries = np.unique(arm.sample.cluster[of])
         wording = None if arm.wording is None else arm.wording[queries]
-        for one in measure(arm.sample.where(of), metrics=METRICS):
-            found[one.name].append((over_wordings(one, wording), queries))
-    return found
+        for number in measure(arm.sample.where(of), metrics=METRICS):
+            numbers[number.name].append((over_wordings(number, wording), queries))
+    return numbers
 
 
 def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estimate]:
     """Each number less the same without the defence; of several attacks the mean less the mean."""
-    both = [(one, one.counts & other.counts) for one, other in pairs]
-    own = measured(both)
-    bare = measured([(other, of) for (_, other), (_, of) in zip(pairs, both, strict=True)])
-    found = {}
-    for name, each in own.items():
-        paired = zip(each, bare[name], strict=True)
+    shared = [(arm, arm.counts & bare.counts) for arm, bare in pairs]
+    own = measured(shared)
+    bare = measured([(arm, of) for (_, arm), (_, of) in zip(pairs, shared, strict=True)])
+    differences = {}
+    for name, numbers in own.items():
         known = [
-            (one, two, of) for (one, of), (two, _) in paired if not np.isnan(one.value) and not np.isnan(two.value)
+            (first, second, of)
+            for (first, of), (second, _) in zip(numbers, bare[name], strict=True)
+            if not np.isnan(first.value) and not np.isnan(second.value)
         ]
-        queries = [of for *_, of in known]
-        means = [mean_of(side, queries) for side in ([one for one, _, _ in known], [two for _, two, _ in known])]
         if len(known) == 1:
-            found[name] = difference_of(*known[0][:2])
-        elif known and means[0] is not None and means[1] is not None:
-            found[name] = less(means[0], means[1])
-    return found
+            differences[name] = difference_of(*known[0][:2])
+        elif known:
+            first, second, queries = zip(*known, strict=True)
+            means = mean_of(first, queries), mean_of(second, queries)
+            if means[0] is not None and means[1] is not None:
+                differences[name] = less(means[0], means[1])
+    return differences
 
 
 @dataclass(frozen=True)
@@ -376,34 +345,6 @@ class HeldBack:
 def holds_back(defence: str) -> bool:
     """Return whether under that defence some items never come to the judge."""
     return defence.startswith("detect")
-
-
-def held_back(run: AttackedRun) -> tuple[HeldBack, ...]:
-    """Of each defence that a model's detection is part of."""
-    found = []
-    for defence in run.defences:
-        if not holds_back(defence):
-            continue
-        under = [one.attacked for one in run.pairings() if one.attacked.setting.defence == defence]
-        plain = run.plain(defence)
-        for shown, arms in (
-            ("as they are", [plain] if plain else []),
-            ("perturbed", [one for one in under if one.setting.role == "perturbation"]),
-            ("attacked", [one for one in under if one.setting.role != "perturbation"]),
-        ):
-            mean = mean_of([share_held(arm) for arm in arms])
-            if mean is not None:
-                found.append(HeldBack(defence, shown, len(arms), mean.estimate))
-    return tuple(found)
-
-
-def share_held(arm: ArmVerdicts) -> Measured:
-    terms = {"held": (arm.held_back & arm.counts).astype(np.float64), "asked": arm.counts.astype(np.float64)}
-    totals = TotalsByCluster.of(terms, arm.sample.cluster)
-    return over_wordings(totals.measure(share("held back", "held", "asked")), arm.wording)
-
-
-# What an adaptive attacker does, turn by turn, and what people's labels say of the verdicts that it changed.
 
 
 @dataclass(frozen=True, repr=False)
@@ -435,22 +376,7 @@ class AdaptiveResult(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        plain = ("attacker", "channel", "towards", "defence", "unfinished", "n_changed", "n_right")
-        estimates = {"by_turn": [asdict(one) for one in self.by_turn], "wrong": asdict(self.wrong)}
-        return {name: getattr(self, name) for name in plain} | estimates
-
-
-def adaptive_results(run: AttackedRun) -> Iterator[AdaptiveResult]:
-    """Yield what each attacker did under each defence, towards each verdict."""
-    groups: dict[tuple[str, str, Towards, str], dict[int, ArmVerdicts]] = {}
-    for arm in run.adaptive:
-        turn = AdaptiveTurn.named(arm.arm.transforms[0].rest)
-        groups.setdefault((turn.model, turn.channel, turn.direction, turn.defence), {})[turn.number] = arm
-    for defence, towards in product(run.defences, SIDES):
-        plain = run.plain(defence)
-        for key, turns in groups.items():
-            if key[2:] == (towards, defence) and plain is not None:
-                yield adaptive_result(key, turns, plain, run.weight)
+        return json_fields(self, without=("changed",))
 
 
 def adaptive_result(
@@ -484,9 +410,6 @@ def adaptive_result(
         n_right=int((changed & (weight == aim)).sum()),
         changed=tuple((Pairing(turns[changed_at[place]], plain), int(place)) for place in np.flatnonzero(wrong)),
     )
-
-
-# What attacks do to a judge: harm, denial of service, verdicts lost, and what defences cost and save.
 
 
 TABLES = ("worst", "by_agreement", "defences", "held_back", "against_people", "verification")
@@ -536,25 +459,14 @@ class Attacked(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        numbers = {name: asdict(getattr(self, name)) for name in ("turned", "change", "silenced")}
-        beyond = None if self.beyond_noise is None else asdict(self.beyond_noise)
         return {
             "attack": self.setting.attack,
             "role": self.setting.role,
             "defence": self.setting.defence,
-            "towards": self.towards,
             "pairs_alike": self.alike,
             "wordings": self.n_wordings,
-            **numbers,
-            "beyond_noise": beyond,
-            "p": none_if_nan(self.p),
-            "p_holm": none_if_nan(self.p_holm),
-            "not_shown": self.not_shown,
+            **json_fields(self, without=("setting", "alike", "flips", "pairing")),
         }
-
-
-def none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else value
 
 
 @dataclass(frozen=True)
@@ -632,23 +544,18 @@ class RobustnessNumbers(ShortRepr):
     @cached_property
     def rows(self) -> tuple[Attacked, ...]:
         """Every attack and perturbation under every defence, towards each verdict that it may argue for."""
-        found = [self._row(pairing, towards, alike) for pairing, towards, alike in self._wanted()]
-        p = np.array([row.p for row in found])
-        family = np.array([row.counts for row in found]) & ~np.isnan(p) if found else np.zeros(0, dtype=bool)
-        corrected = holm(np.where(family, p, 1.0), where=family) if found else p
-        return tuple(
-            Attacked(**{**vars(row), "p_holm": float(value) if counted else float("nan")})
-            for row, value, counted in zip(found, np.atleast_1d(corrected), family, strict=True)
-        )
-
-    def _wanted(self) -> Iterable[tuple[Pairing, Towards, bool]]:
-        for pairing in self.run.pairings():
-            setting = pairing.attacked.setting
-            sides = SIDES if setting.direction is None else (setting.direction,)
-            for towards in sides:
-                yield pairing, towards, False
-                if setting.twin:
-                    yield pairing, towards, True
+        rows = [
+            self._row(pairing, towards, alike)
+            for pairing in self.run.pairings()
+            for towards in (
+                SIDES if pairing.attacked.setting.direction is None else (pairing.attacked.setting.direction,)
+            )
+            for alike in ((False, True) if pairing.attacked.setting.twin else (False,))
+        ]
+        p = np.array([row.p for row in rows])
+        family = np.array([row.counts for row in rows], dtype=bool) & ~np.isnan(p)
+        corrected = np.where(family, holm(np.where(family, p, 1.0), where=family), np.nan) if rows else p
+        return tuple(replace(row, p_holm=float(value)) for row, value in zip(rows, corrected, strict=True))
 
     def items(self, towards: Towards, setting: Setting, *, alike: bool = False) -> BoolArray:
         """The items that an attack towards a verdict is about: those that people find to be the other."""
@@ -658,56 +565,49 @@ class RobustnessNumbers(ShortRepr):
             of &= self.run.twins_weight == (other if alike else 1 - other)
         return of
 
-    def found(self, pairing: Pairing, towards: Towards, of: BoolArray) -> Flips:
+    def flips_on(self, pairing: Pairing, towards: Towards, of: BoolArray) -> Flips:
         """Flips on the items of `of` that were asked both ways."""
-        plain = pairing.plain.sample
-        attacked = pairing.attacked
-        return flips(
-            plain.safe,
-            attacked.sample.safe,
-            plain.cluster,
-            of=of & pairing.of,
-            towards=towards,
-            wording=attacked.wording,
-        )
+        plain, attacked = pairing.plain.sample, pairing.attacked
+        after, of = attacked.sample.safe, of & pairing.of
+        return flips(plain.safe, after, plain.cluster, of=of, towards=towards, wording=attacked.wording)
 
     def _row(self, pairing: Pairing, towards: Towards, alike: bool) -> Attacked:
         setting = pairing.attacked.setting
         of = self.items(towards, setting, alike=alike)
-        found = self.found(pairing, towards, of)
-        own = mean_of([found.turned])
+        flipped = self.flips_on(pairing, towards, of)
+        own = mean_of([flipped.turned])
         noise = None if setting.role == "perturbation" else self.noise.get((setting.defence, towards))
         return Attacked(
             setting=setting,
             towards=towards,
             alike=alike,
-            turned=estimate_of(found.turned),
-            change=estimate_of(found.change),
-            silenced=estimate_of(found.silenced),
+            turned=estimate_of(flipped.turned),
+            change=estimate_of(flipped.change),
+            silenced=estimate_of(flipped.silenced),
             beyond_noise=None if noise is None or own is None else less(own, noise),
-            p=p_of_no_change(found.change),
+            p=p_of_no_change(flipped.change),
             p_holm=float("nan"),
             not_shown=int((pairing.attacked.not_shown & pairing.plain.counts & of).sum()),
-            flips=found,
+            flips=flipped,
             pairing=pairing,
         )
 
     @cached_property
     def noise(self) -> dict[tuple[str, Towards], Mean]:
         """By defence and verdict, how many verdicts turn under perturbations, in the mean of these."""
-        found: dict[tuple[str, Towards], list[Measured]] = {}
+        turned: dict[tuple[str, Towards], list[Measured]] = {}
         for pairing, towards in product(self.run.pairings(), SIDES):
             setting = pairing.attacked.setting
             if setting.role == "perturbation":
-                turned = self.found(pairing, towards, self.items(towards, setting)).turned
-                found.setdefault((setting.defence, towards), []).append(turned)
-        means = {key: mean_of(measures) for key, measures in found.items()}
+                flipped = self.flips_on(pairing, towards, self.items(towards, setting))
+                turned.setdefault((setting.defence, towards), []).append(flipped.turned)
+        means = {key: mean_of(measures) for key, measures in turned.items()}
         return {key: mean for key, mean in means.items() if mean is not None}
 
     def _turned(self, towards: Towards, defence: str, inside: BoolArray) -> list[tuple[Attacked, Measured]]:
-        """Return what each attack towards a verdict turns on some of the items."""
+        """Return the share that each attack towards a verdict turns of some of the items."""
         return [
-            (row, self.found(row.pairing, towards, self.items(towards, row.setting) & inside).turned)
+            (row, self.flips_on(row.pairing, towards, self.items(towards, row.setting) & inside).turned)
             for row in self.rows
             if row.counts and row.towards == towards and row.setting.defence == defence
         ]
@@ -715,85 +615,113 @@ class RobustnessNumbers(ShortRepr):
     @cached_property
     def worst(self) -> tuple[WorstOf, ...]:
         """For each category and verdict the attack without a defence that turns the most verdicts, where any does."""
-        found = []
+        worst = []
         category = self.run.runs.items["category"]
         for towards, name in product(SIDES, category.unique(maintain_order=True).sort().to_list()):
-            inside = (category == name).to_numpy()
-            rows = self._turned(towards, NO_DEFENCE, inside)
+            rows = self._turned(towards, NO_DEFENCE, (category == name).to_numpy())
             known = [(row, turned) for row, turned in rows if turned.value > 0]
             if known:
-                row, turned = max(known, key=lambda one: one[1].value)
+                row, turned = max(known, key=lambda attack: attack[1].value)
                 among = sum(not np.isnan(turned.value) for _, turned in rows)
-                found.append(WorstOf(str(name), towards, str(row.setting.attack), estimate_of(turned), among))
-        return tuple(found)
+                worst.append(WorstOf(str(name), towards, str(row.setting.attack), estimate_of(turned), among))
+        return tuple(worst)
 
     @cached_property
     def by_agreement(self) -> tuple[ByAgreement, ...]:
-        """Return how robust verdicts are where so many people agree, in the mean of all attacks, for each defence."""
-        share = self.run.asked[0].sample.rate
-        majority = np.maximum(share, 1 - share)
-        found = []
+        """The share of verdicts turned where so many people agree, in the mean of all attacks, for each defence."""
+        rate = self.run.asked[0].sample.rate
+        majority = np.maximum(rate, 1 - rate)
+        rows = []
         for towards, (name, low, high), defence in product(SIDES, AGREEMENT, self.run.defences):
-            with np.errstate(invalid="ignore"):
-                inside = (majority >= low) & (majority < high)
+            inside = (majority >= low) & (majority < high)
             mean = mean_of([turned for _, turned in self._turned(towards, defence, inside)])
             if mean is not None:
-                found.append(ByAgreement(name, towards, defence, mean.estimate))
-        return tuple(found)
+                rows.append(ByAgreement(name, towards, defence, mean.estimate))
+        return tuple(rows)
 
     @cached_property
     def defences(self) -> tuple[DefenceWorth, ...]:
-        """Return what each defence costs and saves; `none` is the first where it was asked."""
+        """The cost and the savings of each defence; `none` is the first where it was asked."""
         return tuple(worth for name in self.run.defences if (worth := self._worth(name)) is not None)
-
-    @cached_property
-    def against_people(self) -> tuple[AgainstPeople, ...]:
-        """Accuracy, harm and over-refusal under each defence, without and under attacks."""
-        return against_people(self.run)
-
-    @cached_property
-    def verification(self) -> tuple[AgainstPeople, ...]:
-        """Contexts as asserted beside those of which facts say something, as they are and forged; empty without facts."""
-        return worth_of_verification(self.run)
-
-    @cached_property
-    def adaptive(self) -> tuple[AdaptiveResult, ...]:
-        """Return what an adaptive attacker did; empty without one."""
-        return tuple(adaptive_results(self.run))
-
-    @cached_property
-    def held_back(self) -> tuple[HeldBack, ...]:
-        """Return what detectors find, and their false alarms."""
-        return held_back(self.run)
 
     def _worth(self, defence: str) -> DefenceWorth | None:
         plain, bare = self.run.plain(defence), self.run.plain(NO_DEFENCE)
         if plain is None:
             return None
-        both = plain.counts & (bare.counts if bare is not None else True)
-        (own,) = measure(plain.sample.where(both), metrics=metrics_named("accuracy"))
+        shared = plain.counts & (bare.counts if bare is not None else True)
+        (own,) = measure(plain.sample.where(shared), metrics=metrics_named("accuracy"))
         if bare is None or plain is bare:
             return DefenceWorth(defence, estimate_of(own), None, None, None, None)
-        (without,) = measure(bare.sample.where(both), metrics=metrics_named("accuracy"))
-        lost = flips(bare.sample.safe, plain.sample.safe, bare.sample.cluster, of=both, towards="safe").silenced
+        (without,) = measure(bare.sample.where(shared), metrics=metrics_named("accuracy"))
+        lost = flips(bare.sample.safe, plain.sample.safe, bare.sample.cluster, of=shared, towards="safe").silenced
         saved = [self._saved(defence, towards) for towards in SIDES]
         return DefenceWorth(defence, estimate_of(own), difference_of(without, own), estimate_of(lost), *saved)
 
     def _saved(self, defence: str, towards: Towards) -> Estimate | None:
         """Means over the attacks whose numbers are defined both ways."""
-        by = {
+        turned = {
             (row.setting.attack, row.setting.defence): row.flips.turned
             for row in self.rows
             if row.counts and row.towards == towards
         }
         pairs = [
-            (turned, by[attack, defence])
-            for (attack, under), turned in by.items()
-            if under == NO_DEFENCE and (attack, defence) in by
+            (bare, turned[attack, defence])
+            for (attack, under), bare in turned.items()
+            if under == NO_DEFENCE and (attack, defence) in turned
         ]
         known = [pair for pair in pairs if all(mean_of([one]) is not None for one in pair)]
         without, with_it = (mean_of([pair[side] for pair in known]) for side in (0, 1))
         return None if without is None or with_it is None else less(without, with_it)
+
+    @cached_property
+    def against_people(self) -> tuple[AgainstPeople, ...]:
+        """Accuracy, harm and over-refusal under each defence, without an attack and under the attacks of each direction."""
+        return tuple(row for defence in self.run.defences for row in rows_of(self.run, defence, lambda _setting: True))
+
+    @cached_property
+    def verification(self) -> tuple[AgainstPeople, ...]:
+        """The worth of showing only claims that are known, or of saying what is known of them; empty where no arm goes by facts.
+
+        Two rows each: on contexts as they are, and on those in which a parameter says what it says in the twin.
+        """
+        with_facts = [name for name in self.run.defences if Transform.named(name).kind in WITH_FACTS]
+        return tuple(
+            row
+            for defence in ((NO_DEFENCE, *with_facts) if with_facts else ())
+            for row in rows_of(self.run, defence, lambda setting: setting.twin and setting.attack != "twin:all")
+        )
+
+    @cached_property
+    def adaptive(self) -> tuple[AdaptiveResult, ...]:
+        """The result of each adaptive attacker under each defence, towards each verdict."""
+        groups: dict[tuple[str, str, Towards, str], dict[int, ArmVerdicts]] = {}
+        for arm in self.run.adaptive:
+            turn = AdaptiveTurn.named(arm.arm.transforms[0].rest)
+            groups.setdefault((turn.model, turn.channel, turn.direction, turn.defence), {})[turn.number] = arm
+        order = sorted(groups, key=lambda key: (self.run.defences.index(key[3]), SIDES.index(key[2])))
+        plain = {key: self.run.plain(key[3]) for key in order}
+        return tuple(adaptive_result(key, groups[key], arm, self.run.weight) for key, arm in plain.items() if arm)
+
+    @cached_property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """The items that each detector finds, and its false alarms."""
+        rows = []
+        for defence in filter(holds_back, self.run.defences):
+            under = [pairing.attacked for pairing in self.run.pairings() if pairing.attacked.setting.defence == defence]
+            plain = self.run.plain(defence)
+            for shown, arms in (
+                ("as they are", [plain] if plain else []),
+                ("perturbed", [arm for arm in under if arm.setting.role == "perturbation"]),
+                ("attacked", [arm for arm in under if arm.setting.role != "perturbation"]),
+            ):
+                shares = []
+                for arm in arms:
+                    terms = {"held": (arm.held_back & arm.counts).astype(float), "asked": arm.counts.astype(float)}
+                    totals = TotalsByCluster.of(terms, arm.sample.cluster)
+                    shares.append(over_wordings(totals.measure(share("held back", "held", "asked")), arm.wording))
+                if (mean := mean_of(shares)) is not None:
+                    rows.append(HeldBack(defence, shown, len(arms), mean.estimate))
+        return tuple(rows)
 
     @property
     def flips(self) -> pl.DataFrame:
@@ -812,12 +740,11 @@ class RobustnessNumbers(ShortRepr):
 
     @property
     def unmoved(self) -> bool:
-        """Return whether there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
+        """True if there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
         own = [row for row in self.rows if not holds_back(row.setting.defence)]
         known = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
-        moved = (row.change.estimate or row.turned.estimate for row in known)
-        silenced, adaptive = any(row.silenced.estimate for row in own), any(one.n_changed for one in self.adaptive)
-        return bool(known) and not any(moved) and not silenced and not adaptive
+        moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in own)
+        return bool(known) and not moved and not any(result.n_changed for result in self.adaptive)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -827,9 +754,8 @@ class RobustnessNumbers(ShortRepr):
             "elicitation": self.run.elicitation,
             "labels": self.options.labels.name,
             "n_items": len(self.run.runs.items),
-            "attacks": [row.as_json() for row in self.rows],
-            "adaptive": [one.as_json() for one in self.adaptive],
-            **{table: [asdict(one) for one in getattr(self, table)] for table in TABLES},
+            "attacks": json_value(self.rows),
+            **{table: json_value(getattr(self, table)) for table in ("adaptive", *TABLES)},
             "notes": list(self.notes),
         }
 
@@ -881,17 +807,10 @@ class RequiredRobustness(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "decision": self.decision,
-            "judge": self.judge,
-            "benchmark": self.benchmark,
-            "defence": self.defence,
-            "bounds": [{**vars(one), "worst": vars(one.worst)} for one in self.bounds],
-            "notes": list(self.notes),
-        }
+        return {"decision": self.decision, **json_fields(self)}
 
 
-def required(found: RobustnessNumbers, bounds: Mapping[str, float], *, defence: str = "none") -> RequiredRobustness:
+def required(numbers: RobustnessNumbers, bounds: Mapping[str, float], *, defence: str = "none") -> RequiredRobustness:
     """Hold every attack under one defence against the bounds.
 
     It passes where the upper limit of every attack keeps to the bound: each of them has to, so that trying many makes it
@@ -899,42 +818,30 @@ def required(found: RobustnessNumbers, bounds: Mapping[str, float], *, defence: 
 
     Raises BenchmarkError: the run has no attack under that defence that a bound is about.
     """
-    rows = [row for row in found.rows if row.counts and row.setting.defence == defence]
-    about = {
-        name: [
-            *(
-                (str(row.setting.attack), row.silenced if name == "silenced" else row.turned)
-                for row in rows
-                if name in ("silenced", row.towards)
-            ),
-            *(
-                (one.name, one.by_turn[-1])
-                for one in found.adaptive
-                if (one.towards, one.defence) == (name, defence) and one.by_turn
-            ),
+    rows = [row for row in numbers.rows if row.counts and row.setting.defence == defence]
+    checked = []
+    for name, at_most in bounds.items():
+        shares = [
+            (str(row.setting.attack), row.silenced if name == "silenced" else row.turned)
+            for row in rows
+            if name in ("silenced", row.towards)
         ]
-        for name in bounds
-    }
-    return RequiredRobustness(
-        found.judge,
-        found.run.benchmark.name,
-        defence,
-        tuple(bounded(name, at_most, about[name], defence) for name, at_most in bounds.items()),
-        found.notes,
-    )
-
-
-def bounded(name: str, at_most: float, about: Sequence[tuple[str, Estimate]], defence: str) -> Bound:
-    if not about:
-        raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
-    attack, worst = max(about, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
-    decision: Decision = "inconclusive"
-    if worst.ci_high is not None and worst.ci_high <= at_most:
-        decision = "pass"
-    surely = max(about, key=lambda one: -1.0 if one[1].ci_low is None else one[1].ci_low)
-    if surely[1].ci_low is not None and surely[1].ci_low > at_most:
-        decision, (attack, worst) = "fail", surely
-    return Bound(name, at_most, attack, worst, len(about), decision)
+        shares += [
+            (result.name, result.by_turn[-1])
+            for result in numbers.adaptive
+            if (result.towards, result.defence) == (name, defence) and result.by_turn
+        ]
+        if not shares:
+            raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
+        attack, worst = max(shares, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
+        surely = max(shares, key=lambda one: -1.0 if one[1].ci_low is None else one[1].ci_low)
+        decision: Decision = "inconclusive"
+        if worst.ci_high is not None and worst.ci_high <= at_most:
+            decision = "pass"
+        if surely[1].ci_low is not None and surely[1].ci_low > at_most:
+            decision, (attack, worst) = "fail", surely
+        checked.append(Bound(name, at_most, attack, worst, len(shares), decision))
+    return RequiredRobustness(numbers.judge, numbers.run.benchmark.name, defence, tuple(checked), numbers.notes)
 
 
 def parse_bounds(text: str) -> dict[str, float]:

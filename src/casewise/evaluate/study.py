@@ -1,7 +1,8 @@
-"""Numbers of a study that need a judge's run."""
+"""Runs of judges as evidence for studies: rates with a judge's help, and the pilot of a study that tells two judges apart."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +10,15 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
-from casewise.evaluate.judged_runs import JudgedRuns, read_runs
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
+from casewise.evaluate.judged_runs import read_runs
+from casewise.stats.arrays import FloatArray, IntArray, Raters
+from casewise.stats.ceilings import rates_of_any_shape
+from casewise.stats.power_studies import QueryDifferences, query_differences
 from casewise.stats.prediction_powered import prediction_powered_rate
 from casewise.stats.ratings import CodedRatings
+from casewise.stats.sample import right
+from casewise.stats.shares import chance_of_majority, majority_weight
+from casewise.storage.benchmark import Benchmark
 
 # People's safe rates from a judge on every item and people on some: the prediction-powered rate of each
 # condition.
@@ -37,7 +43,7 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
     Raises DataError, BenchmarkError: the run cannot be read. ConfigurationError: it holds several series, or none of
     the rated items.
     """
-    runs: JudgedRuns = read_runs([run])
+    runs = read_runs([run])
     if len(runs.main_series) != 1:
         raise ConfigurationError("rates with a judge need a run asked in one way; give one elicitation and arm")
     series = runs.main_series[0]
@@ -49,34 +55,112 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
         raise ConfigurationError(f"{run}: the judge decided none of the items that people rated; item ids differ")
     place = {item: row for row, item in enumerate(runs.items["item_id"])}
     rows_of = np.array([place.get(name, -1) for name in ratings.item.names])
+    raters = None
+    if ratings.raters is not None:
+        row, (_, annotator, safe) = rows_of[ratings.raters.item], ratings.raters
+        raters = Raters(row[row >= 0], annotator[row >= 0], safe[row >= 0])
     rows, missing = [], {}
     for name in ratings.condition.names:
         chosen = series.asked & (runs.items["condition"] == name).to_numpy()
         values = series.values[chosen]
         try:
-            found = prediction_powered_rate(
+            rate = prediction_powered_rate(
                 filled(values),
                 labels[chosen],
                 clusters=runs.cluster[chosen],
                 level=level,
-                raters=raters_among(ratings, rows_of, chosen),
+                raters=None if raters is None else raters.where(chosen),
             )
         except StatisticsError as error:
             missing[name] = str(error)
             continue
-        rows.append({"condition": name, "unscored": int(np.isnan(values).sum()), **vars(found)})
+        rows.append({"condition": name, "unscored": int(np.isnan(values).sum()), **vars(rate)})
     return RatesWithJudge(series.name, pl.DataFrame(rows), missing)
-
-
-def raters_among(ratings: CodedRatings, row_of: IntArray, chosen: BoolArray) -> Raters | None:
-    """Who gave which vote on the items of `chosen`; `row_of` says which item of the runs each rated one is, −1 for none."""
-    if ratings.raters is None:
-        return None
-    row, (_, annotator, safe) = row_of[ratings.raters.item], ratings.raters
-    return Raters(row[row >= 0], annotator[row >= 0], safe[row >= 0]).where(chosen)
 
 
 def filled(values: FloatArray) -> FloatArray:
     """The values with their mean where there is none: a constant there says nothing of the label."""
     known = ~np.isnan(values)
     return np.where(known, values, values[known].mean() if known.any() else 0.0)
+
+
+# Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated.
+
+
+DRAWS, MOST_DRAWN = 40, 10**6
+"""Times that every item's votes are drawn anew; of many items fewer, down to once, so that no more are drawn in all."""
+
+LEAST_MOVE = 0.1
+
+
+@dataclass(frozen=True)
+class JudgesPilot:
+    """Two judges, first less second, on the items that both were asked and people rated."""
+
+    names: tuple[str, str]
+    items: tuple[str, ...]
+    """Their ids."""
+    verdicts: tuple[FloatArray, FloatArray]
+    safe: IntArray
+    votes: IntArray
+    query: IntArray
+
+    @property
+    def discordance(self) -> float:
+        """The share of items on which their accuracy differs."""
+        return float(np.mean(self.verdicts[0] != self.verdicts[1]))
+
+    def differences(self) -> QueryDifferences:
+        """Of the accuracy against the votes as they are."""
+        return self.against(majority_weight(self.safe, self.votes), self.query)
+
+    def differences_with(self, people: float, rng: np.random.Generator) -> QueryDifferences:
+        """The same as if so many times as many people had rated each item: new votes from the item's likely rates."""
+        rates = rates_of_any_shape(self.safe, self.votes)
+        steps = rates.posterior.cumsum(1)[rates.kind]
+        draws = max(1, min(DRAWS, MOST_DRAWN // len(steps)))
+        drawn = np.stack([(rng.random((len(steps), 1)) > steps).sum(1) for _ in range(draws)])
+        rate = rates.grid[np.minimum(drawn, len(rates.grid) - 1)]
+        votes = np.rint(self.votes * people).astype(int)
+        weight = majority_weight(rng.binomial(votes, rate), votes)
+        apart = self.query + np.arange(draws)[:, None] * (self.query.max() + 1)
+        return self.against(weight.ravel(), apart.ravel())
+
+    def in_doubt(self, people: float = 2.0) -> dict[str, float]:
+        """Items on which the judges differ, and how far their label may move if so many times as many people rate each anew.
+
+        More ratings say nothing of the judges anywhere else. The likeliest to move come first; those that move by less than a
+        tenth in expectation are left out.
+        """
+        rates = rates_of_any_shape(self.safe, self.votes)
+        _, first = np.unique(rates.kind, return_index=True)
+        size = np.rint(self.votes[first] * people)[:, None]
+        safe = (rates.posterior * chance_of_majority(rates.grid, size)).sum(axis=1)[rates.kind]
+        moves = np.abs(majority_weight(self.safe, self.votes) - safe) * (self.verdicts[0] != self.verdicts[1])
+        order = np.argsort(-moves, kind="stable")
+        return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
+
+    def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
+        first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
+        return query_differences(first, second, clusters=query)
+
+
+def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
+    """The pilot that two runs are, or one run of two judges, arms or elicitations.
+
+    Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
+    they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
+    """
+    runs = read_runs(paths, benchmark=benchmark)
+    if len(runs.series) != 2:
+        held = ", ".join(series.name for series in runs.series)
+        raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
+    first, second = (runs.whole_sample(series) for series in runs.series)
+    both = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
+    if not both.any():
+        raise StatisticsError("no item was asked of both judges and rated by people")
+    safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
+    query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
+    names = (runs.series[0].name, runs.series[1].name)
+    items = tuple(runs.items["item_id"].to_numpy()[both].tolist())
+    return JudgesPilot(names, items, (first.safe[both], second.safe[both]), safe, votes, query)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from casewise.audits.subject import READS, AuditOptions, Subject
 from casewise.audits.words import SUBSETS, solved_by_words, subset_rows
@@ -17,49 +18,30 @@ from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
 from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, renumbered
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, renumbered
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
 from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import LEVEL
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
-from casewise.stats.pairs import HardScore, hard_score
+from casewise.stats.pairs import hard_score
 from casewise.stats.panel import panel_curve, reference_weight, usual_reference
 from casewise.stats.sample import (
     VOTES,
     LabelPolicy,
     Sample,
-    UnscoredPolicy,
     constant_accuracy,
     judged,
     right,
 )
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import role_of
 
-# What a judge's headline number is to be read beside: vocabulary, the author's intent, a constant verdict,
-# people.
-
-
 T = TypeVar("T")
 
-NAMES = ("accuracy", "pearson", "brier")
-
-
-def besides(
-    runs: JudgedRuns, backdrop: Backdrop, *, policy: LabelPolicy, unscored: UnscoredPolicy = "miss"
-) -> dict[str, Beside]:
-    """The yardsticks beside each of the main series, by its name.
-
-    A series without any verdict or label has nothing to be read beside, and is absent.
-    """
-    found = {}
-    for series in runs.main_series:
-        sample = runs.sample(series, policy=policy, unscored=unscored)
-        if sample.in_label_metrics.any() and sample.scored.any():
-            found[series.name] = backdrop.beside(sample, series.asked, policy=policy)
-    return found
+METRICS = metrics_named("accuracy", "pearson", "brier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,40 +71,39 @@ class Backdrop(ShortRepr):
         `sample`: the judge's, over the items of `asked`.
         `asked`: (items,) which of the benchmark's items those are.
         """
-        subject = self.subject
-        judge = self.measured(sample)
+        subject, judge, people = self.subject, self.measured(sample), self.people(asked)
         read = asked & subject.words_read
-        fitted = subject.why_no_baseline is None and read.any()
-        words = self.values(self.words, read, "probability", policy) if fitted else None
+        all_read = bool((read == asked).all())
+        words = intent = None
+        if subject.why_no_baseline is None and read.any():
+            words = self.values(self.words, read, "probability", policy)
+        if not np.isnan(subject.intended[asked]).all():
+            intent = self.values(subject.intended, asked, "binary", policy)
         labels = sample.weight[sample.labelled]
         verdict = np.full(len(asked), float(len(labels) > 0 and labels.mean() >= 0.5))
         constant = self.values(verdict, asked, "binary", policy)["accuracy"]
         level = 1 - (1 - LEVEL) / (2 if words else 1)
-        judge_there = judge if (read == asked).all() else self.measured(sample.where(read[asked]))
-        intent = (
-            None if np.isnan(subject.intended[asked]).all() else self.values(subject.intended, asked, "binary", policy)
-        )
-        others = self.people(asked)
+        judge_there = judge if all_read else self.measured(sample.where(read[asked]))
         verdicts = {"judge": sample.safe}
-        if words and judge_there is judge:
+        if words and all_read:
             verdicts["words"] = (self.words[asked] > 0.5).astype(float)
         if intent:
             verdicts["intent"] = subject.intended[asked]
         return Beside(
-            judge={name: estimate_of(found) for name, found in judge.items()},
-            words={name: estimate_of(found) for name, found in (words or {}).items()},
+            judge={name: estimate_of(number) for name, number in judge.items()},
+            words={name: estimate_of(number) for name, number in (words or {}).items()},
             why_no_words=subject.why_no_baseline,
             words_read=subject.judged.said(READS[subject.reads]),
             words_held_out=subject.judged.said(subject.groups_held_out),
-            words_of=None if judge_there is judge else int(read.sum()),
+            words_of=None if all_read else int(read.sum()),
             ahead_of_words=difference_of(judge_there["accuracy"], words["accuracy"], level=level) if words else None,
             ahead_of_constant=difference_of(judge["accuracy"], constant, level=level),
             intent=estimate_of(intent["accuracy"]) if intent else None,
-            constant=constant_accuracy(sample.weight[sample.labelled]),
-            people=others,
+            constant=constant_accuracy(labels),
+            people=people,
             labels=LabelWords.of(self.benchmark, policy.base),
-            against_others=against_others(subject, asked, verdicts, reference_size=others.others)
-            if others.others
+            against_others=against_others(subject, asked, verdicts, reference_size=people.others)
+            if people.others
             else {},
         )
 
@@ -145,7 +126,7 @@ class Backdrop(ShortRepr):
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:
-        return {one.name: one for one in measure(sample, metrics=metrics_named(*NAMES))}
+        return {one.name: one for one in measure(sample, metrics=METRICS)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -236,32 +217,35 @@ def against_others(
     rows = asked & (subject.n_votes > reference_size)
     if not rows.any():
         return {}
-    said = {name: verdict[rows[asked]] for name, verdict in verdicts.items()}
-    counts = subject.n_safe[rows], subject.n_votes[rows]
+    counts, query, raters = votes_on(subject, rows)
+    decided = {name: verdict[rows[asked]] for name, verdict in verdicts.items()}
     whole = reference_weight(*counts, reference_size=reference_size)
-    said["constant"] = np.full(len(whole), float(whole.mean() >= 0.5))
+    decided["constant"] = np.full(len(whole), float(whole.mean() >= 0.5))
 
     def terms(safe: IntArray, votes: IntArray) -> FloatArray:
         weight = reference_weight(safe, votes, reference_size=reference_size)
-        return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in said.values())])
+        return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in decided.values())])
 
-    query = renumbered(subject.query[rows])
-    who = None if subject.raters is None else subject.raters.where(rows)
-    totals = TotalsByCluster.of_counts(terms, counts, query, names=("items", *said), raters=who)
-    return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in said}
+    totals = TotalsByCluster.of_counts(terms, counts, renumbered(query), names=("items", *decided), raters=raters)
+    return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in decided}
+
+
+def votes_on(subject: Subject, rows: BoolArray) -> tuple[tuple[IntArray, IntArray], NDArray[np.intp], Raters | None]:
+    """Safe votes and votes of some items, their queries, and who gave which vote where that is known."""
+    raters = None if subject.raters is None else subject.raters.where(rows)
+    return (subject.n_safe[rows], subject.n_votes[rows]), subject.query[rows], raters
 
 
 def people(subject: Subject, asked: BoolArray) -> People:
+    """People's agreement on the items of `asked`, and the ceilings that it sets."""
     rows = asked & (subject.n_votes > 0)
-    safe, votes, query = subject.n_safe[rows], subject.n_votes[rows], subject.query[rows]
     if not rows.any():
         return People(None, 0, None, None)
+    (safe, votes), query, raters = votes_on(subject, rows)
     others = usual_reference(votes)
 
-    who = None if subject.raters is None else subject.raters.where(rows)
-
     def one_person() -> Estimate:
-        curve = panel_curve(safe, votes, clusters=query, reference_size=others, largest=1, raters=who)
+        curve = panel_curve(safe, votes, clusters=query, reference_size=others, largest=1, raters=raters)
         low, high = (float(end) if np.isfinite(end) else None for end in (curve.ci_low[0], curve.ci_high[0]))
         return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
 
@@ -283,29 +267,42 @@ def or_none(question: Callable[[], T]) -> T | None:
         return None
 
 
-def what_it_shows(found: Beside) -> str:
+AGREES = "agrees "
+
+
+def compared(difference: tuple[float | None, float | None], than: str, *, no_worse_by: float | None = None) -> str:
+    """Compare a judge's agreement with another's in words: better, worse, no worse by a margin, or not told apart.
+
+    `difference`: the two-sided limits of the judge's agreement less the other's; with 0 on or between them, neither is
+    better.
+    `no_worse_by`: the margin by which the judge was shown to be no worse; None where it was not.
+    """
+    low, high = difference
+    margin = "" if no_worse_by is None else f"at most {100 * no_worse_by:g} points"
+    if low is not None and low > 0:
+        return f"{AGREES}more often than {than}"
+    if high is not None and high < 0:
+        return f"{AGREES}less often than {than}" + (f", by {margin}" if margin else "")
+    return f"{AGREES}as often as {than}, or {margin} less" if margin else f"is not told apart from {than}"
+
+
+def what_it_shows(beside: Beside) -> str:
     """In one sentence: what the judge's accuracy does and does not show."""
-    accuracy = found.judge["accuracy"].estimate
+    accuracy = beside.judge["accuracy"].estimate
     if accuracy is None:
         return "The judge has no accuracy here, so there is nothing to read beside anything."
-    agrees = f"The judge agrees with {found.labels.agreed_with} on {percent(accuracy)} of items, where a constant verdict does on {percent(found.constant)}"
-    baseline = better_baseline(found)
-    ahead = baseline.ahead
-    if ahead.ci_low is not None and ahead.ci_low > 0:
-        shows = f"more often than {baseline.name}"
-    elif ahead.ci_high is not None and ahead.ci_high < 0:
-        shows = f"less often than {baseline.name}"
-    else:
-        shows = f"not told apart from {baseline.name}"
-    again = found.people.same_again
+    agrees = f"The judge agrees with {beside.labels.agreed_with} on {percent(accuracy)} of items, where a constant verdict does on {percent(beside.constant)}"
+    baseline, again = better_baseline(beside), beside.people.same_again
+    ends = (baseline.ahead.ci_low, baseline.ahead.ci_high)
+    shows = compared(ends, baseline.name).removeprefix(AGREES).removeprefix("is ")
     limit = (
         f", and the labels themselves would come out the same on {percent(again)} if the study were repeated"
         if again
         else ""
     )
     sentence = f"{agrees}: {shows}{limit}."
-    if not found.words:
-        return f"{sentence} How far words alone would go could not be measured ({found.why_no_words})."
+    if not beside.words:
+        return f"{sentence} How far words alone would go could not be measured ({beside.why_no_words})."
     return " ".join(filter(None, (sentence, baseline.words_alone)))
 
 
@@ -319,23 +316,19 @@ class Baseline(NamedTuple):
     """That words alone do not help, where the classifier is below the constant verdict."""
 
 
-def better_baseline(found: Beside) -> Baseline:
+def better_baseline(beside: Beside) -> Baseline:
     """Return the baseline that a judge has to beat: on words, or constant where the words' accuracy is below it."""
-    if found.words and (found.words["accuracy"].estimate or 0.0) >= found.constant:
-        assert found.ahead_of_words is not None
-        return Baseline(word_baseline(found), found.ahead_of_words)
-    constant = f"a constant verdict ({percent(found.constant)})"
-    below = f"Words alone do not help here: {word_baseline(found)}, is right less often." if found.words else ""
-    return Baseline(constant, found.ahead_of_constant, below)
-
-
-def word_baseline(found: Beside) -> str:
-    """The word baseline in a sentence: how often it is right, and that it learnt from the labels that it is scored on."""
-    right = percent(found.words["accuracy"].estimate)
-    return (
-        f"a classifier of {found.words_read} ({right}), trained on these labels with whole "
-        f"{found.words_held_out} held out"
-    )
+    words = ""
+    if beside.words:
+        words = (
+            f"a classifier of {beside.words_read} ({percent(beside.words['accuracy'].estimate)}), trained on these labels with whole "
+            f"{beside.words_held_out} held out"
+        )
+        if (beside.words["accuracy"].estimate or 0.0) >= beside.constant:
+            assert beside.ahead_of_words is not None
+            return Baseline(words, beside.ahead_of_words)
+    below = f"Words alone do not help here: {words}, is right less often." if words else ""
+    return Baseline(f"a constant verdict ({percent(beside.constant)})", beside.ahead_of_constant, below)
 
 
 # Judges on the audit's subsets: where people agree, where they do not, and where words alone do not help.
@@ -360,12 +353,11 @@ class SubsetScore:
     """All of the subset that were asked; for `hard`, every item that some split may choose."""
 
 
-def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ...]:
+def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> Iterator[SubsetScore]:
     """Every judge on every subset that the benchmark allows; a subset that was not asked about is absent, and so is a judge
     that gives values and no verdicts."""
     subject = backdrop.subject
     deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
-    found = []
     for name in SUBSETS:
         try:
             rows = subset_rows(subject, name)
@@ -373,50 +365,30 @@ def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> tuple[SubsetScore, ..
             continue
         for series in deciding:
             chosen = rows & series.asked & (subject.n_votes > 0)
-            if chosen.any():
-                score = hard(runs, series, subject, chosen) if name == "hard" else None
-                one = (
-                    SubsetScore(
-                        series.name,
-                        "hard",
-                        score.accuracy,
-                        score.baseline,
-                        None,
-                        score.best,
-                        score.n,
-                        int(chosen.sum()),
-                    )
-                    if score
-                    else subset_score(runs, series, backdrop, name, chosen)
-                )
-                found.append(one)
-    return tuple(found)
+            if not chosen.any():
+                continue
+            score = hard(runs, series, subject, chosen) if name == "hard" else None
+            yield score or subset_score(runs, series, subject, name, chosen)
 
 
-def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> HardScore | None:
-    verdict = runs.whole_sample(series).safe
+def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> SubsetScore | None:
+    (safe, votes), query, raters = votes_on(subject, chosen)
+    verdict, baseline = runs.whole_sample(series).safe[chosen], (subject.baseline[chosen] > 0.5).astype(float)
     try:
-        return hard_score(
-            subject.n_safe[chosen],
-            subject.n_votes[chosen],
-            baseline=(subject.baseline[chosen] > 0.5).astype(float),
-            judge=verdict[chosen],
-            cluster=subject.query[chosen],
-            raters=None if runs.raters is None else runs.raters.where(chosen),
-        )
+        score = hard_score(safe, votes, baseline=baseline, judge=verdict, cluster=query, raters=raters)
     except StatisticsError:
         return None
+    items = int(chosen.sum())
+    return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n, items)
 
 
-def subset_score(runs: JudgedRuns, series: Series, backdrop: Backdrop, name: str, chosen: BoolArray) -> SubsetScore:
-    subject = backdrop.subject
+def subset_score(runs: JudgedRuns, series: Series, subject: Subject, name: str, chosen: BoolArray) -> SubsetScore:
     sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
     (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
-    words = None
-    if subject.why_no_baseline is None:
-        read = chosen & subject.words_read
-        words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean()) if read.any() else None
-    again = float(np.nanmean(subject.same_again[chosen])) if LabelWords.of(runs.benchmark).rated else None
+    read, words = chosen & subject.words_read, None
+    if subject.why_no_baseline is None and read.any():
+        words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean())
+    again = float(np.nanmean(subject.same_again[chosen])) if subject.labels.rated else None
     return SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
 
@@ -461,8 +433,7 @@ def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
     return replace(runs, series=tuple(one for one in series if one.asked.any()))
 
 
-# A judge's numbers beside what people could reach: ceilings, the panel it is worth, the alternative annotator
-# test.
+# Judges among people: the panel a judge is worth, one more person, the alternative annotator test.
 
 
 @dataclass(frozen=True, repr=False)
@@ -471,16 +442,16 @@ class JudgeAmongPeople(ShortRepr):
 
     name: str
     panel: PanelWorth | None
-    """How many people its verdicts are worth, against majorities."""
+    """The number of people that its verdicts are worth, against majorities."""
     new_person: AgainstNewPerson | None
-    """Whether it is no worse than one more person, on the same others."""
+    """The test that it is no worse than one more person, on the same others."""
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class BesidePeople(ShortRepr):
-    """What people's votes say of how well any judge could do, and where these judges stand."""
+    """The limits that people's votes set for any judge, and where these judges stand."""
 
     people: People
     judges: tuple[JudgeAmongPeople, ...]
@@ -489,23 +460,14 @@ class BesidePeople(ShortRepr):
         """The judges' worth as plain JSON values; what is not finite is null."""
         return {
             "judges": {
-                judge.name: {
-                    "worth_of_majority": worth_json(judge.panel),
-                    "new_person": None if judge.new_person is None else asdict(judge.new_person),
-                }
+                judge.name: {"worth_of_majority": json_value(judge.panel), "new_person": json_value(judge.new_person)}
                 for judge in self.judges
             },
         }
 
 
-def worth_json(worth: PanelWorth | None) -> dict[str, float | int | None] | None:
-    return (
-        None if worth is None else {key: value if np.isfinite(value) else None for key, value in asdict(worth).items()}
-    )
-
-
 def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05) -> BesidePeople:
-    """What people's votes on the items that were asked allow, and each series among people.
+    """People's votes on the items that were asked, and each series among people.
 
     `backdrop`: of the benchmark of these runs.
     `margin`: how much less than a new person a judge may agree with people and be no worse.
@@ -513,41 +475,34 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05)
     asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
         people=backdrop.people(asked),
-        judges=tuple(_judge(runs, series, margin=margin) for series in runs.series if not series.mostly_unscored),
+        judges=tuple(among_people(runs, series, margin=margin) for series in runs.series if not series.mostly_unscored),
     )
 
 
-def _judge(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
-    sample = runs.sample(series)
-    verdict = np.full(len(series.asked), np.nan)
-    verdict[series.asked] = sample.safe
-    why: list[str] = []
-    who = None if runs.raters is None else runs.raters.where(series.asked)
-    query = runs.cluster[series.asked]
+def among_people(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
+    verdict = runs.sample(series).safe
+    raters = None if runs.raters is None else runs.raters.where(series.asked)
+    query, why, panel = runs.cluster[series.asked], list[str](), None
     safe, votes = (runs.items[name].to_numpy()[series.asked] for name in ("n_safe", "n_votes"))
-    panel = None
     try:
-        panel = panel_worth(sample.safe, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=who)
+        panel = panel_worth(verdict, safe, votes, clusters=query, reference_size=usual_reference(votes), raters=raters)
     except StatisticsError as error:
         why.append(f"panel: {error}")
-    alternative = _alternative(runs, verdict)
+    alternative = None
+    if runs.benchmark.rated.annotators:
+        ratings = runs.benchmark.rated.arrays(runs.items["item_id"].filter(series.asked))
+        known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
+        if known.any():
+            item, annotator = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
+            alternative = alternative_annotator_test(
+                ratings.safe[known], verdict[item] > 0.5, item=item, annotator=annotator
+            )
     if alternative is None:
         why.append("alternative annotator test: not available, anonymous votes")
     elif alternative.reason is not None:
         why.append(f"alternative annotator test: {alternative.reason}")
-    person = or_none(lambda: against_new_person(sample.safe, safe, votes, clusters=query, margin=margin, raters=who))
+    person = or_none(lambda: against_new_person(verdict, safe, votes, clusters=query, margin=margin, raters=raters))
     return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
-
-
-def _alternative(runs: JudgedRuns, verdict: FloatArray) -> AlternativeAnnotator | None:
-    if not runs.benchmark.rated.annotators:
-        return None
-    ratings = runs.benchmark.rated.arrays(runs.items["item_id"])
-    known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
-    if not known.any():
-        return None
-    item, people = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
-    return alternative_annotator_test(ratings.safe[known], verdict[item] > 0.5, item=item, annotator=people)
 
 
 # A judge against people, item by item: values over safe rates.
@@ -584,13 +539,11 @@ def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[Pe
 
 def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
     sample = runs.sample(series, policy=policy)
-    points = (
-        pl.DataFrame(
-            {"rate": sample.rate, "value": series.values[series.asked], "safe": sample.safe, "w": sample.weight}
-        )
-        .filter(pl.col("rate").is_finite())
-        .select("rate", "value", verdict=VERDICT, label=LABEL)
-    )
+    verdict = np.select([np.isnan(sample.safe), sample.safe != 0], ["unscored", "safe"], "unsafe")
+    label = np.select([sample.weight > 0.5, sample.weight < 0.5], ["safe", "unsafe"], "tie")
+    points = pl.DataFrame(
+        {"rate": sample.rate, "value": series.values[series.asked], "verdict": verdict, "label": label}
+    ).filter(pl.col("rate").is_finite())
     tenth = (pl.col("rate") * 10).floor().clip(0, 9) / 10
     means = (
         points.filter(pl.col("value").is_finite())
@@ -605,12 +558,3 @@ def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> Peopl
         .sort("low", "verdict")
     )
     return PeopleAndJudge(series, points, means, counts)
-
-
-VERDICT = (
-    pl.when(pl.col("safe").is_nan()).then(pl.lit("unscored")).when(pl.col("safe") != 0).then(pl.lit("safe"))
-).otherwise(pl.lit("unsafe"))
-
-LABEL = (pl.when(pl.col("w").is_nan()).then(pl.lit("tie")).when(pl.col("w") > 0.5).then(pl.lit("safe"))).otherwise(
-    pl.when(pl.col("w") < 0.5).then(pl.lit("unsafe")).otherwise(pl.lit("tie"))
-)

@@ -8,9 +8,17 @@ from typing import Any
 import polars as pl
 
 from casewise.audits.words import SUBSETS
-from casewise.evaluate.behaviour import Corrected, CorrectedRate, GraderPair, WhatItDoes, behaviours_of
+from casewise.evaluate.behaviour import (
+    Corrected,
+    CorrectedRate,
+    Gap,
+    GraderPair,
+    SaysDoes,
+    SaysDoesNumbers,
+    WhatItDoes,
+    behaviours_of,
+)
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.says_does import Gap, SaysDoes, SaysDoesNumbers
 from casewise.notation import NOTHING, count, percent, points, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour

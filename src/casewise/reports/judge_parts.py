@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from casewise.audits.words import SUBSETS
-from casewise.evaluate.answer import ShortAnswer, Yardstick
+from casewise.evaluate.answer import ShortAnswer
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what_it_shows
 from casewise.notation import NOTHING, count, number, percent
@@ -109,16 +109,14 @@ def name_of(one: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
 def forest(found: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
     decided = [one for one in found if one.beside.judge["accuracy"].estimate is not None]
-    judges = [Yardstick.of(name_of(one, found), one.beside.judge["accuracy"], of_judge=True) for one in decided]
-    all_votes = sorted([*found[0].yardsticks(), *judges], key=lambda one: one.estimate or 0.0)
-    groups = [(LABELS.get(labels.partition(",")[0], labels), tuple(map(forest_row, all_votes)))]
-    others = [
-        Yardstick.of(name_of(one, found), one.against_others, of_judge=True) for one in decided if one.against_others
-    ]
+    judges = [forest_row(name_of(one, found), one.beside.judge["accuracy"], strong=True) for one in decided]
+    all_votes = [*(forest_row(*yardstick) for yardstick in found[0].yardsticks()), *judges]
+    groups = [(LABELS.get(labels.partition(",")[0], labels), by_estimate(all_votes))]
+    others = [forest_row(name_of(one, found), one.against_others, strong=True) for one in decided if one.against_others]
     person = next((one.person for one in decided if one.person is not None), None)
     if person is not None and others:
-        both = sorted([Yardstick.of("One new person", person), *others], key=lambda one: one.estimate or 0.0)
-        groups.append(("Against the majority of an item's other people", tuple(map(forest_row, both))))
+        rows = by_estimate([forest_row("One new person", person), *others])
+        groups.append(("Against the majority of an item's other people", rows))
     return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
 
 
@@ -130,8 +128,12 @@ LABELS = {
 }
 
 
-def forest_row(one: Yardstick) -> ForestRow:
-    return ForestRow(one.who, one.estimate, one.low, one.high, strong=one.of_judge)
+def forest_row(name: str, accuracy: Estimate, *, strong: bool = False) -> ForestRow:
+    return ForestRow(name, accuracy.estimate, accuracy.ci_low, accuracy.ci_high, strong=strong)
+
+
+def by_estimate(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
+    return tuple(sorted(rows, key=lambda row: row.estimate or 0.0))
 
 
 def errors_table(found: Sequence[ShortAnswer]) -> Table:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
-from casewise.evaluate.comparison import JudgesPilot, pilot_of
+from casewise.evaluate.study import JudgesPilot, pilot_of
 from casewise.notation import interval, number, percent, points
 from casewise.options import Hidden
 from casewise.reports.charts import power_curve

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 import casewise
-from casewise.evaluate.answer import compared, where_it_fails, which_way
+from casewise.evaluate.answer import where_it_fails, which_way
+from casewise.evaluate.yardsticks import compared
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
 from casewise.stats.costs import RefusalRates
@@ -114,7 +115,7 @@ def test_an_error_without_items_is_not_spoken_of():
 
 
 def said_of(errors):
-    return " ".join(where_it_fails(errors, LabelWords("people")))
+    return where_it_fails(errors, LabelWords("people"))
 
 
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
