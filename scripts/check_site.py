@@ -8,7 +8,6 @@ from html import unescape
 from pathlib import Path
 
 import casewise
-import casewise.api
 import casewise.records
 import casewise.stats
 
@@ -42,7 +41,7 @@ def _pages_written() -> list[str]:
 
 
 def _public() -> list[str]:
-    rooms = (casewise, casewise.api, casewise.stats, casewise.records)
+    rooms = (casewise, casewise.stats, casewise.records)
     names = [f"{room.__name__}.{name}" for room in rooms for name in room.__all__ if not name.startswith("__")]
     return [name for name in names if type(_named(name)).__name__ in {"function", "type", "ModelMetaclass"}]
 

@@ -1,56 +1,82 @@
-from .api import (
-    Decider,
-    Replies,
-    Run,
-    attack,
-    audit,
-    collect,
-    compare,
-    fit_decider,
-    gate,
-    grade,
-    judge,
-    judge_async,
-    leaderboard,
-    load,
-    load_frame,
-    messages,
-    paper,
-    power,
-    read_reply,
-    recommend,
-    replay,
-    report,
-    robustness,
-    view,
-)
+from .api import power as power
+from .api.attacks import arms_under_attack as arms_under_attack
+from .api.attacks import attack as attack
+from .api.attacks import attacks_offered as attacks_offered
+from .api.attacks import require_robustness as require_robustness
+from .api.attacks import robustness as robustness
+from .api.attacks import write_paraphrases as write_paraphrases
+from .api.benchmarks import ImportOptions as ImportOptions
+from .api.benchmarks import fetch as fetch
+from .api.benchmarks import import_cases as import_cases
+from .api.benchmarks import join as join
+from .api.benchmarks import load as load
+from .api.benchmarks import load_frame as load_frame
+from .api.benchmarks import public_benchmarks as public_benchmarks
+from .api.deciding import fit_decider as fit_decider
+from .api.deciding import recommend as recommend
+from .api.evaluating import audit as audit
+from .api.evaluating import compare as compare
+from .api.evaluating import gate as gate
+from .api.evaluating import leaderboard as leaderboard
+from .api.evaluating import leaderboards as leaderboards
+from .api.evaluating import long_table as long_table
+from .api.evaluating import report as report
+from .api.evaluating import report_options as report_options
+from .api.evaluating import rule_match as rule_match
+from .api.exporting import batch_jobs as batch_jobs
+from .api.exporting import hand_on as hand_on
+from .api.exporting import look_at as look_at
+from .api.exporting import look_at_run as look_at_run
+from .api.exporting import paper as paper
+from .api.exporting import view as view
+from .api.judging import PlannedRun as PlannedRun
+from .api.judging import Run as Run
+from .api.judging import RunOptions as RunOptions
+from .api.judging import arms_named as arms_named
+from .api.judging import as_judge as as_judge
+from .api.judging import elicitations_named as elicitations_named
+from .api.judging import judge as judge
+from .api.judging import judge_async as judge_async
+from .api.judging import judge_several as judge_several
+from .api.judging import messages as messages
+from .api.judging import plan_run as plan_run
+from .api.judging import read_reply as read_reply
+from .api.judging import try_connection as try_connection
+from .api.prolific import StudyAtProlific as StudyAtProlific
+from .api.replying import Replies as Replies
+from .api.replying import collect as collect
+from .api.replying import grade as grade
+from .api.studies import Study as Study
+from .ask.elicitations import AskOptions as AskOptions
+from .audits.subject import AuditOptions as AuditOptions
+from .deciding.decider import Decider as Decider
+from .evaluate.judged_runs import ReportOptions as ReportOptions
+from .evaluate.replay import replay as replay
+from .judges.judge import Judge as Judge
+from .judges.llm import LiveOptions as LiveOptions
+from .judges.run import Selection as Selection
+from .models.client import ClientOptions as ClientOptions
+from .models.client import RetryPolicy as RetryPolicy
+from .models.endpoints import Prices as Prices
+from .models.load import ModelOptions as ModelOptions
+from .models.local import LocalOptions as LocalOptions
+from .records import Arm as Arm
+from .reports.formats import format_named as format_named
+from .reports.study import study_report as study_report
+from .runs.batch import BatchOptions as BatchOptions
+from .runs.limits import Limits as Limits
+from .runs.limits import Watch as Watch
+from .storage.benchmark import Benchmark as Benchmark
+from .storage.imports import CaseColumns as CaseColumns
+from .storage.imports import RatingTable as RatingTable
+from .storage.load import convert as convert
+from .studies.analysis import choose_options as choose_options
+from .studies.analysis import read_contrasts as read_contrasts
+from .studies.ratings_source import read_flow as read_flow
+from .studies.simulation import simulate_studies as simulate_studies
+from .studies.simulation import simulated_table as simulated_table
+from .studies.simulation import simulation_plan as simulation_plan
+from .studies.simulation import write_ratings as write_ratings
+from .transforms.adaptive import Adaptive as Adaptive
 
 __version__: str
-
-__all__ = [
-    "Decider",
-    "Replies",
-    "Run",
-    "__version__",
-    "attack",
-    "audit",
-    "collect",
-    "compare",
-    "fit_decider",
-    "gate",
-    "grade",
-    "judge",
-    "judge_async",
-    "leaderboard",
-    "load",
-    "load_frame",
-    "messages",
-    "paper",
-    "power",
-    "read_reply",
-    "recommend",
-    "replay",
-    "report",
-    "robustness",
-    "view",
-]

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import casewise
-from casewise.api import arms_named, elicitations_named, ids_in, read_reply
+from casewise.api import arms_named, elicitations_named, read_reply
+from casewise.api.judging import ids_in
 from casewise.errors import ConfigurationError
 from casewise.records import FULL, NO_CONTEXT, Arm, Scored, Unscored
 

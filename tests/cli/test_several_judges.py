@@ -52,10 +52,10 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
         limits = Limits(concurrency=1, max_cost=dollars)
         demo = api.load("demo")
         planned = [
-            api.PlannedRun(
-                tmp_path / name,
+            api.plan_run(
                 demo,
                 LLMJudge(FakeModel(name=name), prices=Prices(1000.0, 1000.0)),
+                out=tmp_path / name,
                 options=api.RunOptions(limits=limits),
             )
             for name in ("a", "b")

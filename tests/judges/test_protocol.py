@@ -221,6 +221,6 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
 def test_a_protocol_asks_for_nothing_that_another_package_brings(words, monkeypatch):
     monkeypatch.setattr("casewise.ask.elicitations.plugin_names", lambda _kind: ("likert",))
     with served(FaultServer()) as server:
-        estimate = casewise.api.estimate("demo", "vllm/tiny", options=options_of(server, words))
+        estimate = casewise.plan_run("demo", "vllm/tiny", options=options_of(server, words)).estimate()
 
     assert estimate.n_asks == 2 * (1 + 3 + 1)

@@ -1,17 +1,22 @@
 import json
 import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions, chat_model, chat_with, collecting_estimate
+from casewise.api import arms_named
+from casewise.api.replying import PlannedReplies, chat_model
+from casewise.ask.chat import chat_with
 from casewise.errors import ConfigurationError, DataError, RunConflict, Unauthorised, Unavailable
 from casewise.judges.run import Selection
 from casewise.models.endpoints import Prices
-from casewise.models.load import LoadedModel
+from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
+from casewise.records import FULL
 from casewise.replies.behaviour import replies_in
+from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.reports.published import replies_json
 from casewise.runs.batch import BatchOptions
 from casewise.runs.limits import Limits
@@ -221,9 +226,14 @@ def test_a_cost_limit_is_kept_and_needs_a_price(tmp_path):
         collected(tmp_path / "other", LoadedModel(model, None), selection=FEW, options=CollectOptions(limits=limits))
 
 
+def planned(model, arms=(FULL,)):
+    demo = casewise.load("demo")
+    return PlannedReplies(Path("unused"), demo, model, chat_plan(demo.items, arms))
+
+
 def test_what_it_would_take_is_reckoned_without_a_call():
     model = FakeModel("a")
-    found: Any = collecting_estimate("demo", LoadedModel(model, Prices(1.0, 1.0)), arms="full none")
+    found: Any = planned(LoadedModel(model, Prices(1.0, 1.0)), arms=arms_named("full none")).estimate()
 
     assert found.n_calls == 90 + 45
     assert model.calls == []
@@ -233,7 +243,7 @@ def test_what_it_would_take_is_reckoned_without_a_call():
 def test_over_a_batch_interface_a_listed_model_is_reckoned_at_what_that_costs(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
     live, over = (
-        collecting_estimate("demo", "openai/gpt-4o-mini", options=CollectOptions(batch=batch))
+        planned(chat_model("openai/gpt-4o-mini", ModelOptions(batch=batch is not None))).estimate()
         for batch in (None, BatchOptions())
     )
 

@@ -5,10 +5,11 @@ import polars as pl
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions, import_table
 from casewise.errors import ConfigurationError, DataError, JudgeError, RunConflict
 from casewise.models.protocol import FakeModel, Rejected
 from casewise.replies.behaviour import export_replies as export
+from casewise.replies.behaviour import import_replies
+from casewise.replies.collect import CollectOptions
 from casewise.runs.limits import Limits
 
 
@@ -28,7 +29,7 @@ def replies(tmp_path):
 def test_what_comes_back_reports_the_same(replies, tmp_path, ending):
     file, again = tmp_path / f"table.{ending}", tmp_path / "again"
     assert export(replies, file, with_replies=True).rows == 180
-    assert import_table(file, "demo", model="openai/x", out=again) == 90
+    assert import_replies(file, again, casewise.load("demo"), model="openai/x", source="demo") == 90
     before, after = ({one.grader: one for one in casewise.report(path).does} for path in (replies, again))
 
     assert before.keys() == after.keys()
@@ -63,10 +64,10 @@ def test_replies_from_elsewhere_need_an_item_and_a_text(tmp_path):
     file = tmp_path / "table.parquet"
     pl.DataFrame({"item_id": [item], "text": ["Here you are."]}).write_parquet(file)
 
-    assert import_table(file, "demo", model="mine", out=tmp_path / "out") == 1
+    assert import_replies(file, tmp_path / "out", casewise.load("demo"), model="mine", source="demo") == 1
     assert casewise.grade(tmp_path / "out", "keywords").n_usable == 1
     with pytest.raises(RunConflict, match="already exists"):
-        import_table(file, "demo", model="mine", out=tmp_path / "out")
+        import_replies(file, tmp_path / "out", casewise.load("demo"), model="mine", source="demo")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_what_is_no_table_of_replies_is_refused_and_says_why(tmp_path, text, wor
     (tmp_path / "table.jsonl").write_text(text + "\n")
 
     with pytest.raises(DataError, match=words):
-        import_table(tmp_path / "table.jsonl", "demo", model="x", out=tmp_path / "out")
+        import_replies(tmp_path / "table.jsonl", tmp_path / "out", casewise.load("demo"), model="x", source="demo")
 
 
 def test_another_ending_is_refused(replies, tmp_path):

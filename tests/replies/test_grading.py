@@ -3,12 +3,13 @@ from typing import Any
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions, GradeOptions, discard, grading_estimate
 from casewise.errors import DataError, RunConflict, Unauthorised, Unavailable
 from casewise.judges.run import Selection
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import grade_folders, replies_in
+from casewise.replies.collect import CollectOptions
+from casewise.replies.grade import GradeOptions, discard_texts, estimate_grading
 from casewise.replies.graders import RubricGrader, graded_by_keywords, rubric_named
 from casewise.runs.limits import Limits
 
@@ -121,7 +122,7 @@ def test_a_folder_without_replies_says_what_to_do(tmp_path):
 def test_what_grading_would_take_is_reckoned_without_a_call(replies):
     counting = Counting()
 
-    assert grading_estimate(replies.path, rubric(counting)).n_calls == 5
+    assert estimate_grading(replies.path, replies.benchmark, rubric(counting)).n_calls == 5
     assert counting.asked == []
 
 
@@ -131,7 +132,7 @@ def plainly(_query, reply):
 
 def test_replies_that_come_after_others_were_discarded_are_graded(replies):
     casewise.grade(replies, plainly)
-    discard(replies)
+    discard_texts(replies.path)
     model = FakeModel(lambda _messages, _options: "Here you are.")
     casewise.collect("demo", model, out=replies.path, selection=Selection(limit=12))
 
@@ -150,11 +151,11 @@ def test_texts_can_be_removed_once_they_are_graded_and_the_numbers_stay(replies)
     before = found.as_json()["does"]
     found.write_metrics(replies.path)
     (replies.path / "report.html").write_text("made with --with-replies")
-    gone = discard(replies)
+    gone = discard_texts(replies.path)
     assert {file.name for file in replies.path.iterdir()}.isdisjoint({"metrics.json", "report.html"})
     after = casewise.report(replies.path).as_json()["does"]
 
-    assert (gone, discard(replies)) == (6, 0)
+    assert (gone, discard_texts(replies.path)) == (6, 0)
     assert before == after
     assert {reply.text for reply in replies_in(replies.path)} == {None, ""}
     assert "raw_reply" not in "".join(file.read_text() for file in replies.path.glob("grades/*/grades.jsonl"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.api.replying import CollectOptions
 from casewise.api.studies import init_replies
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.models.protocol import FakeModel, Rejected, Reply
-from casewise.replies.grade import read_reply_labels, replies_to_label
+from casewise.replies.collect import CollectOptions
+from casewise.replies.grade import discard_texts, read_reply_labels, replies_to_label
 from casewise.runs.limits import Limits
 from casewise.storage import write_benchmark
 
@@ -109,7 +109,7 @@ def test_a_folder_that_is_no_study_of_replies_is_refused(tmp_path):
 
 def test_texts_that_were_removed_cannot_be_labelled(replies):
     casewise.grade(replies, "keywords")
-    casewise.api.replying.discard(replies)
+    discard_texts(replies)
 
     with pytest.raises(DataError, match="discarded"):
         drawn(replies, 10)

@@ -1,8 +1,31 @@
-"""The Python API: all that the command line does, with objects and frames out. The command line imports nothing below it.
+"""Objects above the reports: runs, studies, deciders, with every face of a report. `casewise` exports their names.
 
-Names are loaded when they are used (`__init__.pyi` says where each one lives): judging does not wait for what power needs.
+Modules are loaded when they are used: judging does not wait for what power needs. A public name of casewise is found here too.
 """
 
-import lazy_loader
+import importlib
+from typing import Any
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+import casewise
+
+MODULES = (
+    "attacks",
+    "benchmarks",
+    "contexts",
+    "deciding",
+    "evaluating",
+    "exporting",
+    "judging",
+    "power",
+    "prolific",
+    "replying",
+    "studies",
+)
+
+
+def __getattr__(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}") if name in MODULES else getattr(casewise, name)
+
+
+def __dir__() -> list[str]:
+    return [*MODULES, *dir(casewise)]

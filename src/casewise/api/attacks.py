@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.evaluating import Displayed, ForCI
-from casewise.api.judging import (
-    AnyJudge,
-    PassingFolder,
-    Run,
-    RunOptions,
-    as_judge,
-    elicitations_named,
-    made_and_judged,
-    making_by,
-    planned,
-    spent_in,
-)
+from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
-from casewise.judges.judge import Judge
-from casewise.judges.run import Plan, RunEstimate, RunSummary, Target, estimate_run
+from casewise.judges.run import RunEstimate, RunSummary, estimate_run
 from casewise.records import FULL, Arm, Elicitation, Item, ParameterSet, scale_of
 from casewise.reports.comparison import Said, bounds_looked_at, required_page
 from casewise.reports.document import Document
 from casewise.reports.robustness import offered_page, robustness_page
-from casewise.runs.limits import Watch, finished
+from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
 from casewise.transforms.adaptive import Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
@@ -53,22 +40,6 @@ from casewise.transforms.catalogue import (
 )
 from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
 from casewise.transforms.texts import UNWRITTEN
-
-__all__ = [
-    "NOISE",
-    "Adaptive",
-    "AttackRun",
-    "Offers",
-    "Required",
-    "Robustness",
-    "arms_under_attack",
-    "attack",
-    "attacks_offered",
-    "attacks_or_all",
-    "require_robustness",
-    "robustness",
-    "write_paraphrases",
-]
 
 NOISE = "order:reversed,format:prose"
 """The default perturbations: they show how often this judge changes its verdict where nothing new is said."""
@@ -148,7 +119,7 @@ def attack(
 ) -> Run:
     """Have a judge decide every item under every attack and defence: an ordinary run, resumed like any other.
 
-    Parameters are those of `arms_under_attack` and of `casewise.api.judging.judge`, besides:
+    Parameters are those of `arms_under_attack` and of `casewise.judge`, besides:
 
     Parameters
     ----------
@@ -177,15 +148,11 @@ def attack(
     loaded = as_benchmark(benchmark)
     adaptive = adaptive if attacker is None else replace(adaptive, attacker=attacker)
     arms = arms_under_attack(loaded, attacks_or_all(attacks, adaptive), defences=defences, noise=noise, at=at)
-    if base_url is not None and not isinstance(judged_by, str):
-        raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
-    options = options.at(base_url)
-    found = as_judge(judged_by, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
-    kept = PassingFolder() if out is None else None
-    folder = kept.path / "run" if kept is not None else Path(str(out))
     options = replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded))
-    run = AttackRun.of(loaded, found, elicitations=elicitations, arms=arms, adaptive=adaptive, options=options)
-    return Run(folder, loaded, run.at(folder), kept)
+    planned = plan_run(
+        loaded, judged_by, out=out, elicitations=elicitations, arms=arms, base_url=base_url, options=options
+    )
+    return finished(AttackRun.of(planned, adaptive).perform())
 
 
 def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> str | Sequence[str]:
@@ -193,29 +160,16 @@ def attacks_or_all(attacks: str | Sequence[str] | None, adaptive: Adaptive) -> s
     return attacks if attacks is not None else () if adaptive.attacker is not None else "all"
 
 
-@dataclass
-class AttackRun:
+@dataclass(frozen=True)
+class AttackRun(PlannedRun):
     """A run in all arms of a plan; then an attacker, where there is one, tries turn by turn to change each verdict."""
 
-    benchmark: Benchmark
-    judge: Judge
-    plan: Plan
-    adaptive: Adaptive
-    options: RunOptions
-    attacker: Maker | None
+    adaptive: Adaptive = field(default_factory=Adaptive)
+    attacker: Maker | None = None
 
     @classmethod
-    def of(
-        cls,
-        benchmark: Benchmark,
-        judge: Judge,
-        *,
-        elicitations: str | Sequence[Elicitation],
-        arms: Sequence[Arm],
-        adaptive: Adaptive = Adaptive(),
-        options: RunOptions = RunOptions(),
-    ) -> Self:
-        """Return the run with its plan. Nobody is called.
+    def of(cls, planned: PlannedRun, adaptive: Adaptive) -> Self:
+        """Return a planned run with its attacker. Nobody is called.
 
         Raises
         ------
@@ -223,20 +177,18 @@ class AttackRun:
             There is no such model, its key is not set, or an attacker meets a judge that is asked for several elicitations or for
             a scalar.
         """
-        plan = planned(benchmark, judge, elicitations=elicitations, arms=arms, repeats=1, options=options)
         if adaptive.attacker is None:
-            return cls(benchmark, judge, plan, adaptive, options, None)
-        if len(elicitations_named(elicitations)) > 1:
+            return cls(**vars(planned), adaptive=adaptive)
+        if len(planned.plan.elicitations) > 1:
             raise ConfigurationError("an attacker is told the verdicts of one elicitation: name one with --elicit")
-        plan = replace(plan, elicitations=plan.elicitations[:1])
-        if scale_of(plan.elicitations[0]).threshold is None:
-            raise ConfigurationError(f"an attacker needs verdicts, and {judge.name} gives a {plan.elicitations[0]}")
-        return cls(benchmark, judge, plan, adaptive, options, attacker_named(adaptive, making_by(options, judge)))
+        (elicitation,) = planned.plan.elicitations
+        if scale_of(elicitation).threshold is None:
+            raise ConfigurationError(f"an attacker needs verdicts, and {planned.judge.name} gives a {elicitation}")
+        return cls(**vars(planned), adaptive=adaptive, attacker=attacker_named(adaptive, planned.making))
 
-    @property
-    def sends_to(self) -> str | None:
-        """Whom the attacker's asks are sent to; None where they do not leave this machine."""
-        return None if self.attacker is None else self.attacker.loaded.model.sends_to
+    def sends_to(self) -> tuple[str | None, ...]:
+        """Return whom texts are sent to, the attacker among them; None stands for this machine."""
+        return (*super().sends_to(), *([self.attacker.loaded.model.sends_to] if self.attacker else []))
 
     @property
     def unattacked(self) -> list[tuple[str, Arm]]:
@@ -246,112 +198,97 @@ class AttackRun:
 
     def estimate(self) -> RunEstimate:
         """Return what the run would take at most, as if no verdict changed before the last turn. Nobody is called."""
-        making = making_by(self.options, self.judge)
         if self.attacker is None:
-            return estimate_run(self.benchmark, self.judge, self.plan, making=making)
-        numbers, items = range(1, self.adaptive.turns + 1), self.plan.items
+            return super().estimate()
+        numbers = range(1, self.adaptive.turns + 1)
         turns = [(self.adaptive.turn(n, "safe", name), arm) for (name, arm), n in product(self.unattacked, numbers)]
         arms = tuple(Arm(transforms=(turn.transform, *arm.transforms)) for turn, arm in turns)
-        found = estimate_run(
-            self.benchmark, self.judge, replace(self.plan, arms=(*self.plan.arms, *arms)), making=making
-        )
+        plan = replace(self.plan, arms=(*self.plan.arms, *arms))
+        estimate = estimate_run(self.benchmark, self.judge, plan, making=self.making)
         asks = [
-            self.ask(turn, item, [Tried(UNWRITTEN, "unsafe")] * (turn.number - 1))
-            for (turn, _), item in product(turns, items)
+            self.claim_ask(turn, item, [Tried(UNWRITTEN, "unsafe")] * (turn.number - 1))
+            for (turn, _), item in product(turns, self.plan.items)
         ]
-        return replace(found, before={**found.before, self.attacker.name: estimate_made(self.attacker, asks)})
+        return replace(estimate, before={**estimate.before, self.attacker.name: estimate_made(self.attacker, asks)})
 
-    def ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[Tried]) -> TextAsk:
+    def claim_ask(self, turn: AdaptiveTurn, item: Item, tried: Sequence[Tried]) -> TextAsk:
         """Return what the attacker is asked about an item at a turn."""
         return claim_wanted(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
 
-    def at(self, folder: Path, watch: Watch | None = None) -> RunSummary:
-        """Ask what is left of the run in a folder. Raises as `judge`."""
-        options = self.options if watch is None else replace(self.options, watch=watch)
-        source = options.benchmark_source or self.benchmark.name
-        target = Target(folder, source, seed=options.seed, command=options.command)
-        return finished(AttackSession(replace(self, options=options), target).perform())
+    async def perform(self) -> Run:
+        """Ask what is left of the run. Raises as `judge`."""
+        session = AttackSession(self, RunSummary(run=self.folder, n_items=len(self.plan.items)))
+        try:
+            await session.decide(self.plan.items, self.plan.arms)
+            if self.attacker is not None:
+                for (defence, arm), direction in product(self.unattacked, DIRECTIONS):
+                    await session.attempt(self.attacker, defence, arm, direction)
+        finally:
+            await self.judge.close()
+            if self.attacker is not None:
+                await self.attacker.loaded.model.close()
+        return Run(self.folder, self.benchmark, session.summary, self.temporary)
 
 
 def place_of(turn: AdaptiveTurn, item: Item) -> str:
     return turn.place(item.query_id, item.context_id)
 
 
+@dataclass(frozen=True)
 class AttackSession:
     """One session of work on such a run."""
 
-    def __init__(self, run: AttackRun, target: Target) -> None:
-        self.run, self.target = run, target
-        self.done = RunSummary(run=target.folder, n_items=len(run.plan.items))
+    run: AttackRun
+    summary: RunSummary
 
-    def going(self) -> bool:
-        """Return whether nothing has stopped the run, and no batch is out."""
-        return self.done.stopped is None and not self.done.n_pending
-
-    async def perform(self) -> RunSummary:
-        """Ask all that is left. Raises as `casewise.judges.run.judge_into`."""
-        run = self.run
-        try:
-            await self.decide(run.plan.items, run.plan.arms)
-            if run.attacker is not None:
-                for (defence, arm), direction in product(run.unattacked, DIRECTIONS):
-                    await self.attempt(run.attacker, defence, arm, direction)
-        finally:
-            await run.judge.close()
-            if run.attacker is not None:
-                await run.attacker.loaded.model.close()
-        return self.done
+    def under_way(self) -> bool:
+        """Return True if nothing has stopped the run, and no batch is out."""
+        return self.summary.stopped is None and not self.summary.n_pending
 
     async def attempt(self, attacker: Maker, defence: str, plain: Arm, direction: Direction) -> None:
         """Have the attacker try on every item with the other verdict, until it has this one or the turns are over."""
-        if not self.going():
+        if not self.under_way():
             return
-        start = self.values(plain)
+        folder, start = self.run.folder, self.values(plain)
         left = [item for item in self.run.plan.items if self.verdict(start.get(item.id)) not in (None, direction)]
-        told: dict[str, list[Tried]] = {item.id: [] for item in left}
+        tried: dict[str, list[Tried]] = {item.id: [] for item in left}
         for number in range(1, self.run.adaptive.turns + 1):
             if not left:
                 return
             turn = self.run.adaptive.turn(number, direction, defence)
-            await self.write(attacker, [self.run.ask(turn, item, told[item.id]) for item in left])
+            await self.write(attacker, [self.run.claim_ask(turn, item, tried[item.id]) for item in left])
             arm = Arm(transforms=(turn.transform, *plain.transforms))
-            if self.going():
+            if self.under_way():
                 await self.decide(left, (arm,))
-            if not self.going():
+            if not self.under_way():
                 return
-            made, values = made_in(self.target.folder), self.values(arm)
+            claims, values = made_in(folder), self.values(arm)
             for item in left:
-                if (claim := made[attacker.name, text_key(place_of(turn, item))].made) is not None:
-                    told[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
+                if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
+                    tried[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
             left = [item for item in left if self.verdict(values.get(item.id)) != direction]
 
     async def write(self, attacker: Maker, asks: Sequence[TextAsk]) -> None:
         """Have the attacker write the claims of a turn that the folder does not hold yet."""
-        folder, options = self.target.folder, self.run.options
+        folder, options = self.run.folder, self.run.options
         limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
-        how: dict[str, Any] = {"limits": limits, "watch": options.watch, "command": options.command}
-        self.done.add(await make_texts(folder, attacker, asks, **how), answers=False)
-        if self.going():
-            made = made_in(folder)
-            if n := sum(made[attacker.name, ask.key[0]].passing for ask in asks):
-                self.done.stopped = f"{attacker.name} did not answer {n:,} times"
+        progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
+        self.summary.add(progress, answers=False)
+        if self.under_way():
+            claims = made_in(folder)
+            if n := sum(claims[attacker.name, ask.key[0]].passing for ask in asks):
+                self.summary.stopped = f"{attacker.name} did not answer {n:,} times"
 
     async def decide(self, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
         """Have the judge decide these items in these arms."""
-        run, plan = self.run, replace(self.run.plan, items=items, arms=arms)
-        how: dict[str, Any] = {"plan": plan, "options": run.options, "closing": False}
-        self.done.add(await made_and_judged(self.target, run.benchmark, run.judge, **how))
+        self.summary.add(await self.run.ask(replace(self.run.plan, items=items, arms=arms), closing=False))
 
     def values(self, arm: Arm) -> dict[str, float | None]:
         """Return the last value of each item in an arm; None where it is unscored."""
         columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
-        log = last_attempts(judgement_table(self.target.folder / JUDGEMENTS, columns=columns))
-        asked = (
-            ("judge_id", self.run.judge.id),
-            ("elicitation", self.run.plan.elicitations[0]),
-            ("arm", arm.name),
-        )
-        rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in asked))
+        log = last_attempts(judgement_table(self.run.folder / JUDGEMENTS, columns=columns))
+        key = {"judge_id": self.run.judge.id, "elicitation": self.run.plan.elicitations[0], "arm": arm.name}
+        rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in key.items()))
         return dict(rows.select("item_id", "value").iter_rows())
 
     def verdict(self, value: float | None) -> Direction | None:

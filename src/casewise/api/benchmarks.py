@@ -16,41 +16,12 @@ from casewise.settings import outputs_folder
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark import join as joined
 from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.files import json_text, telling_long_steps
-from casewise.storage.imports import CaseColumns, CaseFrame, RatingTable, of_frame, read_cases, write_spreadsheet
-from casewise.storage.load import Conversion, convert, load_benchmark, named_benchmark
+from casewise.storage.imports import CaseColumns, CaseFrame, RatingTable, of_frame, read_cases
+from casewise.storage.load import load_benchmark, named_benchmark
 from casewise.storage.loaders import fetching
 from casewise.storage.loaders.casebench import CASEBENCH
 from casewise.storage.loaders.fetching import Fetched
 from casewise.storage.loaders.registry import is_fetched, loader_named, loader_names
-
-__all__ = [
-    "Benchmark",
-    "CaseColumns",
-    "Conversion",
-    "Fetched",
-    "ImportOptions",
-    "Outputs",
-    "PublicBenchmark",
-    "RatingTable",
-    "RunAt",
-    "Source",
-    "as_benchmark",
-    "benchmark_of",
-    "convert",
-    "fetch",
-    "folders_of",
-    "import_cases",
-    "join",
-    "json_text",
-    "load",
-    "load_frame",
-    "output_files",
-    "public_benchmarks",
-    "source_of",
-    "telling_long_steps",
-    "write_spreadsheet",
-]
 
 Source = Benchmark | str | Path
 """A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.evaluating import Displayed, DisplayedNumbers
 from casewise.api.judging import AnyJudge, Run, as_judge
-from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages
+from casewise.deciding.decider import Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
@@ -24,25 +24,7 @@ from casewise.reports.document import Document, Table, of_tables, table_of
 from casewise.stats.thresholds import Wanted
 from casewise.storage.files import read_text
 
-__all__ = [
-    "Decided",
-    "Decider",
-    "DecisionRequest",
-    "Fit",
-    "FitOptions",
-    "GuardProfile",
-    "Monitored",
-    "Recommendation",
-    "Wanted",
-    "all_profiles",
-    "fit_decider",
-    "from_messages",
-    "guards_page",
-    "monitor_decider",
-    "policy_in",
-    "profile_named",
-    "recommend",
-]
+__all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -28,19 +28,13 @@ from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
 from casewise.evaluate.rules import RuleReport, rules_of_file, rules_of_run
 from casewise.reports.audit import audit_page
 from casewise.reports.behaviour import says_does_page
-from casewise.reports.charts import png
 from casewise.reports.comparison import Said, comparison_page, gate_page, github_lines, junit, looked_at
-from casewise.reports.document import Document, Table
+from casewise.reports.document import Document
 from casewise.reports.formats import (
-    FORMATS,
-    format_named,
     frame_of,
     html,
     html_fragment,
     markdown,
-    print_document,
-    write_figures,
-    write_tables,
 )
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
@@ -48,50 +42,8 @@ from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import cannot_write, json_text, long_step, write_text
-from casewise.storage.files import json_value as plain
 from casewise.storage.imports import write_csv
 from casewise.storage.run_folder import RUN, read_run
-
-__all__ = [
-    "FORMATS",
-    "AuditOptions",
-    "Audited",
-    "Board",
-    "Boards",
-    "ComparisonReport",
-    "Displayed",
-    "DisplayedNumbers",
-    "Document",
-    "ForCI",
-    "Gated",
-    "Report",
-    "ReportOptions",
-    "RuleReport",
-    "SaysDoesReport",
-    "Table",
-    "audit",
-    "benchmark_judged",
-    "checked_codes",
-    "compare",
-    "format_named",
-    "gate",
-    "leaderboard",
-    "leaderboards",
-    "long_table",
-    "n_benchmarks",
-    "parse_margins",
-    "plain",
-    "png",
-    "policy_of",
-    "print_document",
-    "report",
-    "report_options",
-    "rule_match",
-    "write_figures",
-    "write_tables",
-    "write_text",
-]
-
 
 # Numbers that show themselves, in a notebook and as frames; documents written to a terminal, a file, charts and
 # tables.

@@ -16,14 +16,13 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions, read_runs
 from casewise.evaluate.published import paper_numbers
-from casewise.evaluate.replay import Replay, replay
-from casewise.evaluate.viewing import ItemsWanted, Viewed, view_runs
+from casewise.evaluate.viewing import Viewed, view_runs
 from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.document import Document
 from casewise.reports.formats import document_json
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
-from casewise.reports.published import paper_document, replay_page, run_json, run_page
+from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
@@ -32,29 +31,6 @@ from casewise.storage.files import json_value
 from casewise.storage.imports import write_spreadsheet
 from casewise.storage.load import convert, load_benchmark, named_benchmark
 from casewise.storage.run_folder import RUN, kind_of, read_run
-
-__all__ = [
-    "FORMATS",
-    "Handed",
-    "ItemsWanted",
-    "JobAtProvider",
-    "Look",
-    "Replay",
-    "Viewed",
-    "batch_jobs",
-    "check_format",
-    "hand_on",
-    "is_run",
-    "kind_of_source",
-    "look_at",
-    "look_at_run",
-    "paper",
-    "replay",
-    "replay_page",
-    "restricted",
-    "view",
-]
-
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs
 # to look around in.

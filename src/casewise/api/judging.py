@@ -1,4 +1,4 @@
-"""Judging: options, runs, estimates."""
+"""Judging: options, planned runs and runs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
-from casewise.api.evaluating import Report
-from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
+from casewise.ask.elicitations import AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
-from casewise.evaluate.judged_runs import ReportOptions
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
@@ -33,11 +31,7 @@ from casewise.judges.run import (
     estimate_run,
     judge_into,
 )
-from casewise.models.client import ClientOptions, RetryPolicy
-from casewise.models.endpoints import Prices
-from casewise.models.load import ModelOptions
-from casewise.models.local import LocalOptions
-from casewise.models.protocol import Model, Reply
+from casewise.models.protocol import Reply
 from casewise.models.wire import Probe, probe
 from casewise.records import (
     NO_CONTEXT,
@@ -50,8 +44,8 @@ from casewise.records import (
     elicitation_names,
 )
 from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, RunProgress, Spend, Watch, allow_sending, finished, unknown_spend
-from casewise.runs.run import default_folder, spent_in_columns
+from casewise.runs.limits import Limits, Spend, Watch, finished, unknown_spend
+from casewise.runs.run import spent_in_columns
 from casewise.runs.texts import spent_making
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
@@ -61,83 +55,43 @@ from casewise.storage.run_folder import JUDGEMENTS, judgement_table, judgements_
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
-__all__ = [
-    "AnyJudge",
-    "Arm",
-    "AskOptions",
-    "BatchOptions",
-    "ClientOptions",
-    "Elicitation",
-    "Judge",
-    "Limits",
-    "LiveOptions",
-    "LocalOptions",
-    "ModelOptions",
-    "PlannedRun",
-    "Prices",
-    "Probe",
-    "RetryPolicy",
-    "Run",
-    "RunEstimate",
-    "RunOptions",
-    "RunProgress",
-    "RunSummary",
-    "Selection",
-    "Watch",
-    "allow_sending",
-    "arms_named",
-    "as_judge",
-    "default_folder",
-    "elicitations_named",
-    "estimate",
-    "ids_in",
-    "judge",
-    "judge_async",
-    "judge_several",
-    "made_and_judged",
-    "messages",
-    "others_asked",
-    "planned",
-    "read_reply",
-    "try_connection",
-]
-
+if TYPE_CHECKING:
+    from casewise.api.evaluating import Report
 
 # What a run asks and how a model is reached, from the words that people write for it.
 
 
-def elicitations_named(given: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
-    """The elicitations that `given` names, with commas where it is a text.
+def elicitations_named(names: str | Sequence[Elicitation] | None) -> tuple[Elicitation, ...]:
+    """Return the elicitations of these names, with commas where they are a text.
 
     Raises
     ------
     ConfigurationError
         One of them is none.
     """
-    names = given.split(",") if given and isinstance(given, str) else given or ()
-    known = elicitation_names()
-    stripped = [name.strip() for name in names]
-    for name in stripped:
-        if name not in known:
+    there_are = elicitation_names()
+    each = [name.strip() for name in (names.split(",") if names and isinstance(names, str) else names or ())]
+    for name in each:
+        if name not in there_are:
             raise ConfigurationError(
-                f"no elicitation is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"no elicitation is called {name!r}{did_you_mean(name, there_are)}; there are {', '.join(there_are)}"
             )
-    return tuple(stripped)
+    return tuple(each)
 
 
 def arms_named(
-    given: str | Arm | Sequence[Arm | str] | None = None,
+    names: str | Arm | Sequence[Arm | str] | None = None,
     *,
     no_context: bool = False,
     omit: Sequence[str] = (),
     ablate: str | None = None,
     parameters: ParameterSet | None = None,
 ) -> tuple[Arm, ...]:
-    """The arms that these name together, each once; none where they name none.
+    """Return the arms that these name together, each once; none where they name none.
 
     Parameters
     ----------
-    given
+    names
         Arms by name, with spaces: `full none without:recipient`. What goes by a file (`verified:FACTS`, `annotated:FACTS`,
         `checked:FILE`) is named with its digest, and what asks facts with today's day.
     no_context
@@ -154,8 +108,8 @@ def arms_named(
     ConfigurationError
         One of them is no arm.
     """
-    every = given.split() if isinstance(given, str) else [given] if isinstance(given, Arm) else given or ()
-    arms = [one if isinstance(one, Arm) else arm_named("+".join(map(with_digest, one.split("+")))) for one in every]
+    each = names.split() if isinstance(names, str) else [names] if isinstance(names, Arm) else names or ()
+    arms = [arm if isinstance(arm, Arm) else arm_named("+".join(map(with_digest, arm.split("+")))) for arm in each]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate, parameters) if ablate else ()
@@ -163,7 +117,7 @@ def arms_named(
 
 
 def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
-    """The ids of the items in the subset called `name`; None where there is no name.
+    """Return the ids of the items in the subset called `name`; None where there is no name.
 
     Raises
     ------
@@ -191,8 +145,8 @@ def messages(
 
     Examples
     --------
-    >>> asked = messages("How do I pick this lock?", {"recipient": {"type": "locksmith"}})
-    >>> asked[0]["role"], "locksmith" in asked[0]["content"]
+    >>> chat = messages("How do I pick this lock?", {"recipient": {"type": "locksmith"}})
+    >>> chat[0]["role"], "locksmith" in chat[0]["content"]
     ('user', True)
     """
     rendered = find_prompts(prompts).render(elicitation, query, context)
@@ -246,16 +200,210 @@ class RunOptions:
     benchmark_source: str | None = None
     """The name or path that finds the benchmark again, if it is given as an object."""
 
-    @property
-    def reaching(self) -> LiveOptions:
-        """The options of a model, with its batch interface if `batch` is set."""
-        return replace(self.live, model=replace(self.live.model, batch=True)) if self.batch else self.live
 
-    def at(self, base_url: str | None) -> RunOptions:
-        """The same options with the model at this address; unchanged without one."""
-        if base_url is None:
-            return self
-        return replace(self, live=replace(self.live, model=replace(self.live.model, base_url=base_url)))
+def as_judge(
+    judge: AnyJudge,
+    benchmark: Benchmark,
+    *,
+    elicitations: tuple[Elicitation, ...] = (),
+    live: LiveOptions | None = None,
+) -> Judge:
+    """Return the judge of a name on the command line, of a function of a query and a context, or as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        No judge is called so, or the object has no `answer`.
+    """
+    elicitation = elicitations[0] if elicitations else None
+    if isinstance(judge, str):
+        return judge_named(judge, benchmark, elicitation=elicitation, live=live)
+    if callable(judge) and not hasattr(judge, "answer"):
+        return CallableJudge(judge, elicitation=elicitation)
+    if not hasattr(judge, "answer"):
+        raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
+    return completed(judge)
+
+
+def try_connection(judge: Judge) -> Probe:
+    """Make one call to a judge's model, and return the abilities of its endpoint.
+
+    Raises
+    ------
+    ConfigurationError
+        The judge asks no model.
+    ModelError
+        The endpoint does not answer.
+    """
+    if (model := judge.model) is None:
+        raise ConfigurationError(f"{judge.name} asks no model, so there is no connection to test")
+
+    async def test() -> Probe:
+        try:
+            return await probe(model)
+        finally:
+            await judge.close()
+
+    return finished(test())
+
+
+class PassingFolder:
+    """A temporary folder that is gone when nobody holds this object any more."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="casewise-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Run(RunAt):
+    """A judge's run over a benchmark."""
+
+    summary: RunSummary = field(repr=False)
+    temporary: PassingFolder | None = field(default=None, repr=False)
+    """Holds a temporary folder for as long as the run is in use."""
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        stopped = f", stopped: {summary.stopped}" if summary.stopped else ""
+        return f"<Run on {self.benchmark.name}: {summary.n_judged:,} judged, {summary.n_unscored:,} unscored{stopped}>"
+
+    @property
+    def judgements(self) -> pl.DataFrame:
+        """Every judgement, a row each, with the raw replies."""
+        return judgement_table(self.path / JUDGEMENTS, replies="keep")
+
+    def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
+        """The report of this run."""
+        from casewise.api.evaluating import report  # and all that a report needs
+
+        return report(self, labels=labels)
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A judge's planned run over a benchmark, with its folder. Everything is loaded and checked; nobody has been asked."""
+
+    folder: Path
+    benchmark: Benchmark
+    judge: Judge
+    plan: Plan
+    options: RunOptions = field(default_factory=RunOptions)
+    temporary: PassingFolder | None = None
+
+    @property
+    def label(self) -> str:
+        """The judge and the benchmark, for a reader who sees several."""
+        return f"{self.judge.name} on {self.benchmark.name}"
+
+    @property
+    def making(self) -> MakingOptions:
+        """The options of models that make texts for the arms."""
+        options, model = self.options, self.judge.model
+        return MakingOptions(
+            options.live.model, model.name if model else "", options.limits, options.watch, options.command
+        )
+
+    def estimate(self) -> RunEstimate:
+        """Return the calls, tokens and cost of the run. Nobody is called."""
+        return estimate_run(self.benchmark, self.judge, self.plan, making=self.making)
+
+    def sends_to(self) -> tuple[str | None, ...]:
+        """Return whom texts are sent to; None stands for this machine.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such model, or its key is not set.
+        """
+        reader = self.judge.reader.model if isinstance(self.judge, LLMJudge) and self.judge.reader else None
+        second = [reader.sends_to] if reader else []
+        return (self.judge.sends_to, *makers_send_to(self.plan.arms, self.making), *second)
+
+    async def perform(self) -> Run:
+        """Ask what is left of the run. Raises as `judge`."""
+        return Run(self.folder, self.benchmark, await self.ask(self.plan), self.temporary)
+
+    async def ask(self, plan: Plan, *, closing: bool = True) -> RunSummary:
+        """Have models make the texts that the arms of a plan need, then have the judge decide what is left of it."""
+        folder, options = self.folder, self.options
+        asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder)
+        before = await making(folder, plan.arms, asks, self.making, spent=spent)
+        if before.stopped:
+            if closing:
+                await self.judge.close()
+            return RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
+        return await judge_into(
+            Target(folder, options.benchmark_source or self.benchmark.name, options.seed, options.command),
+            self.benchmark,
+            self.judge,
+            plan=replace(plan, made=before.made),
+            limits=options.limits.less(spent_making(folder)),
+            watch=options.watch,
+            batch=options.batch,
+            closing=closing,
+        )
+
+
+def makers_send_to(arms: Sequence[Arm], making: MakingOptions) -> tuple[str, ...]:
+    """Return the receivers of what models that take part in arms are sent. Raises as `PlannedRun.sends_to`."""
+    receivers = (maker.loaded.model.sends_to for maker in makers_named(by_models(arms), making).values())
+    return tuple(dict.fromkeys(receiver for receiver in receivers if receiver is not None))
+
+
+def plan_run(
+    benchmark: Source,
+    judge: AnyJudge,
+    *,
+    out: str | Path | None = None,
+    elicitations: str | Sequence[Elicitation] = (),
+    arms: str | Arm | Sequence[Arm | str] = (),
+    repeats: int = 1,
+    base_url: str | None = None,
+    options: RunOptions = RunOptions(),
+) -> PlannedRun:
+    """Plan a run, with the parameters of `judge`. Nobody is called.
+
+    Raises
+    ------
+    JudgeError
+        There is no such judge.
+    ConfigurationError
+        The judge cannot be asked so, its protocol asks otherwise, or `base_url` is given with a function or an object.
+    """
+    live, again = options.live, options.retry_unscored
+    if base_url is not None:
+        if not isinstance(judge, str):
+            raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
+        live = replace(live, model=replace(live.model, base_url=base_url))
+    loaded, asked_for = as_benchmark(benchmark), elicitations_named(elicitations)
+    reaching = replace(live, model=replace(live.model, batch=True)) if options.batch else live
+    made = as_judge(judge, loaded, elicitations=asked_for, live=reaching)
+    times: int | dict[Elicitation, int] = repeats
+    if live.protocol and isinstance(made, LLMJudge):
+        protocol = protocol_for(live.protocol, made.name)
+        if repeats > 1 or again:
+            raise ConfigurationError(
+                f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
+            )
+        asked_for = asked_for or made.elicitations
+        times, again = protocol.repeats(asked_for), protocol.asked_again
+    plan = Plan.of(
+        loaded,
+        made,
+        elicitations=asked_for,
+        arms=arms_named(arms),
+        repeats=times,
+        selection=options.selection,
+        retry_unscored=again,
+    )
+    temporary = PassingFolder() if out is None else None
+    folder = Path(out) if temporary is None else temporary.path / "run"  # type: ignore[arg-type]  # it is given
+    source = options.benchmark_source or source_of(benchmark, loaded)
+    return PlannedRun(folder, loaded, made, plan, replace(options, live=live, benchmark_source=source), temporary)
 
 
 async def judge_async(
@@ -270,53 +418,8 @@ async def judge_async(
     options: RunOptions = RunOptions(),
 ) -> Run:
     """As `judge`, to await."""
-    if base_url is not None and not isinstance(judge, str):
-        raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
-    options = options.at(base_url)
-    loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
-    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
-    kept = PassingFolder() if out is None else None
-    folder = kept.path / "run" if kept is not None else Path(str(out))
-    source = options.benchmark_source or source_of(benchmark, loaded)
-    target = Target(folder, source, seed=options.seed, command=options.command)
-    return Run(folder, loaded, await made_and_judged(target, loaded, found, plan=plan, options=options), kept)
-
-
-async def made_and_judged(
-    target: Target, benchmark: Benchmark, judge: Judge, *, plan: Plan, options: RunOptions, closing: bool = True
-) -> RunSummary:
-    """Have models make the texts that the arms need, then have the judge decide what is left of the plan."""
-    folder, asks = target.folder, partial(plan.asks_given, benchmark)
-    before = await making(folder, plan.arms, asks, making_by(options, judge), spent=partial(spent_in, folder))
-    if before.stopped:
-        if closing:
-            await judge.close()
-        return RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
-    plan, limits = replace(plan, made=before.made), options.limits.less(spent_making(folder))
-    how: dict[str, Any] = {"watch": options.watch, "batch": options.batch, "closing": closing}
-    return await judge_into(target, benchmark, judge, plan=plan, limits=limits, **how)
-
-
-def making_by(options: RunOptions, judge: Judge) -> MakingOptions:
-    """Return the options of models that make texts for the arms of a run by this judge."""
-    asked = judge.model.name if judge.model else ""
-    return MakingOptions(options.live.model, asked, options.limits, options.watch, options.command)
-
-
-def others_asked(arms: Sequence[Arm], model: ModelOptions, *, judge: Judge | None = None) -> tuple[str, ...]:
-    """Return the receivers of texts other than the judge: models that take part in what arms show, and a second reader.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such model, or its key is not set.
-    """
-    asked = judge.model.name if judge and judge.model else ""
-    models = [one.loaded.model for one in makers_named(by_models(arms), MakingOptions(model, asked)).values()]
-    if isinstance(judge, LLMJudge) and judge.reader is not None:
-        models.append(judge.reader.model)
-    return tuple(dict.fromkeys(to for one in models if (to := one.sends_to) is not None))
+    how: dict[str, Any] = {"elicitations": elicitations, "arms": arms, "repeats": repeats, "base_url": base_url}
+    return await plan_run(benchmark, judge, out=out, options=options, **how).perform()
 
 
 def judge(
@@ -338,7 +441,7 @@ def judge(
         A judge's name as on the command line (`linear`, `constant:safe`, `recorded:FILE`, …), a function
         `f(query, context)`, or an object with the methods of `casewise.judges.judge.Judge`.
     out
-        A run folder, new or to be gone on with. Without it the run lives as long as the object returned.
+        A run folder, new or to be resumed. Without it the run lives as long as the object returned.
     elicitations, arms, repeats
         What to ask; by default what the judge is asked by default, once. Texts do too, as on the command line:
         `"binary,score"`, `"full none without:recipient"`.
@@ -363,42 +466,7 @@ def judge(
     90
     """
     how: dict[str, Any] = {"elicitations": elicitations, "arms": arms, "repeats": repeats, "base_url": base_url}
-    return finished(judge_async(benchmark, judge, out=out, options=options, **how))
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One judge's planned run over one benchmark, with its folder."""
-
-    folder: Path
-    benchmark: Benchmark
-    judge: Judge
-    elicitations: tuple[Elicitation, ...] = ()
-    arms: tuple[Arm, ...] = ()
-    repeats: int = 1
-    options: RunOptions = field(default_factory=RunOptions)
-
-    @property
-    def label(self) -> str:
-        """The judge and the benchmark, for a reader who sees several."""
-        return f"{self.judge.name} on {self.benchmark.name}"
-
-    def estimate(self) -> RunEstimate:
-        """Return the calls, tokens and cost of the run. Nobody is called."""
-        return estimate(self.benchmark, self.judge, options=self.options, **self._asked)
-
-    def sends_to(self) -> tuple[str | None, ...]:
-        """Return whom texts are sent to; None stands for this machine."""
-        return (self.judge.sends_to, *others_asked(self.arms, self.options.live.model, judge=self.judge))
-
-    def perform(self, limits: Limits, watch: Watch | None = None) -> Run:
-        """Ask what is left of the run, within these limits."""
-        options = replace(self.options, limits=limits, watch=watch or self.options.watch)
-        return judge(self.benchmark, self.judge, out=self.folder, options=options, **self._asked)
-
-    @property
-    def _asked(self) -> dict[str, Any]:
-        return {"elicitations": self.elicitations, "arms": self.arms, "repeats": self.repeats}
+    return finished(plan_run(benchmark, judge, out=out, options=options, **how).perform())
 
 
 def judge_several(
@@ -420,163 +488,25 @@ def judge_several(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> demo = as_benchmark("demo")
-    >>> names, out = ("linear", "constant:safe"), Path(mkdtemp())
-    >>> planned = [PlannedRun(out / str(n), demo, as_judge(name, demo)) for n, name in enumerate(names)]
+    >>> planned = [plan_run("demo", name, out=mkdtemp() + "/run") for name in ("linear", "constant:safe")]
     >>> [run.summary.n_judged for run in judge_several(planned)]
     [90, 90]
     """
-    if len({one.folder for one in planned}) < len(planned):
-        raise ConfigurationError(f"two of the runs would share a folder: {', '.join(one.label for one in planned)}")
-    done: list[Run] = []
-    for one in planned:
-        others = sum((spent_in(other.folder) for other in planned if other is not one), Spend())
-        with watch(one) if watch else nullcontext(None) as watching:
-            done.append(one.perform(one.options.limits.less(others), watching))
-        if done[-1].summary.stopped:
+    if len({run.folder for run in planned}) < len(planned):
+        raise ConfigurationError(f"two of the runs would share a folder: {', '.join(run.label for run in planned)}")
+    runs: list[Run] = []
+    for run in planned:
+        elsewhere = sum((spent_in(other.folder) for other in planned if other is not run), Spend())
+        with watch(run) if watch else nullcontext(run.options.watch) as watching:
+            options = replace(run.options, limits=run.options.limits.less(elsewhere), watch=watching)
+            runs.append(finished(replace(run, options=options).perform()))
+        if runs[-1].summary.stopped:
             break
-    return done
+    return runs
 
 
 def spent_in(folder: Path) -> Spend:
     """Return the spend of a run so far, plus the maximum of calls under way; zero if there is no run yet."""
     log, out = folder / JUDGEMENTS, reserved(JobLog.read(folder))
     return (spent_in_columns(judgements_in_brief(log)) if log.exists() else Spend()) + out + unknown_spend(folder)
-
-
-def planned(
-    benchmark: Benchmark,
-    judge: Judge,
-    *,
-    elicitations: str | Sequence[Elicitation],
-    arms: str | Arm | Sequence[Arm | str],
-    repeats: int,
-    options: RunOptions,
-) -> Plan:
-    """Return the plan of a run.
-
-    Raises
-    ------
-    ConfigurationError
-        The judge cannot be asked so, or its protocol asks otherwise.
-    """
-    wanted, again = elicitations_named(elicitations), options.retry_unscored
-    times: int | dict[Elicitation, int] = repeats
-    if options.live.protocol and isinstance(judge, LLMJudge):
-        protocol = protocol_for(options.live.protocol, judge.name)
-        if repeats > 1 or again:
-            raise ConfigurationError(
-                f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
-            )
-        wanted = wanted or tuple(name for name in judge.elicitations if name in HOW_ASKED)
-        times, again = protocol.repeats(wanted), protocol.asked_again
-    return Plan.of(
-        benchmark,
-        judge,
-        elicitations=wanted,
-        arms=arms_named(arms),
-        repeats=times,
-        selection=options.selection,
-        retry_unscored=again,
-    )
-
-
-def estimate(
-    benchmark: Source,
-    judge: AnyJudge,
-    *,
-    elicitations: str | Sequence[Elicitation] = (),
-    arms: str | Arm | Sequence[Arm | str] = (),
-    repeats: int = 1,
-    options: RunOptions = RunOptions(),
-) -> RunEstimate:
-    """Estimate calls, tokens and cost of a run. Calls no model."""
-    loaded = as_benchmark(benchmark)
-    found = as_judge(judge, loaded, elicitations=elicitations_named(elicitations), live=options.reaching)
-    plan = planned(loaded, found, elicitations=elicitations, arms=arms, repeats=repeats, options=options)
-    return estimate_run(loaded, found, plan, making=making_by(options, found))
-
-
-def try_connection(judge: Judge) -> Probe:
-    """Make one call to a judge's model, and return the abilities of its endpoint.
-
-    Raises
-    ------
-    ConfigurationError
-        The judge asks no model.
-    ModelError
-        The endpoint does not answer.
-    """
-    if judge.model is None:
-        raise ConfigurationError(f"{judge.name} asks no model, so there is no connection to test")
-    return finished(probed(judge, judge.model))
-
-
-async def probed(judge: Judge, model: Model) -> Probe:
-    try:
-        return await probe(model)
-    finally:
-        await judge.close()
-
-
-def as_judge(
-    judge: AnyJudge,
-    benchmark: Benchmark,
-    *,
-    elicitations: tuple[Elicitation, ...] = (),
-    live: LiveOptions | None = None,
-) -> Judge:
-    """A judge of its name on the command line, of a function of a query and a context, or as it is.
-
-    Raises
-    ------
-    ConfigurationError
-        No judge is called so, or the object has no `answer`.
-    """
-    wanted = elicitations[0] if elicitations else None
-    if isinstance(judge, str):
-        return judge_named(judge, benchmark, elicitation=wanted, live=live)
-    if callable(judge) and not hasattr(judge, "answer"):
-        return CallableJudge(judge, elicitation=wanted)
-    if not hasattr(judge, "answer"):
-        raise JudgeError(f"{judge!r} is no judge: give a judge's name, a function f(query, context), or a Judge")
-    return completed(judge)
-
-
-class PassingFolder:
-    """A temporary folder that is gone when nobody holds this object any more."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="casewise-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-@dataclass(frozen=True)
-class Run(RunAt):
-    """A judge's run over a benchmark."""
-
-    summary: RunSummary = field(repr=False)
-    kept: PassingFolder | None = field(default=None, repr=False)
-    """Holds a temporary folder for as long as the run is in use."""
-
-    def __repr__(self) -> str:
-        done = self.summary
-        stopped = f", stopped: {done.stopped}" if done.stopped else ""
-        return f"<Run on {self.benchmark.name}: {done.n_judged:,} judged, {done.n_unscored:,} unscored{stopped}>"
-
-    @property
-    def judgements(self) -> pl.DataFrame:
-        """Every judgement, a row each, with the raw replies."""
-        return judgement_table(self.path / JUDGEMENTS, replies="keep")
-
-    def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
-        """The report of this run."""
-        from casewise.api.evaluating import Report  # and all that a report needs
-
-        policy = labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
-        return Report.of([self.path], benchmark=self.benchmark, options=ReportOptions(labels=policy))
-
-    def _repr_html_(self) -> str:
-        return self.report()._repr_html_()

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
+from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.evaluating import SaysDoesReport, report_options
-from casewise.api.judging import Run, arms_named
+from casewise.api.judging import arms_named, makers_send_to
 from casewise.ask.chat import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
@@ -20,26 +20,11 @@ from casewise.judges.run import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
-from casewise.replies.behaviour import (
-    REPLIES,
-    import_replies,
-    read_replies,
-    replies_in,
-    texts_discarded,
-)
+from casewise.replies.behaviour import REPLIES, read_replies, replies_in
 from casewise.replies.collect import ChatSummary, CollectOptions, chat_plan, collect_into, estimate_collecting
-from casewise.replies.grade import (
-    GradeOptions,
-    GradeSummary,
-    discard_texts,
-    estimate_grading,
-    estimate_pairs,
-    grade_into,
-    grade_pairs,
-    read_labelled_pairs,
-)
+from casewise.replies.grade import GradeOptions, GradeSummary, grade_into, grade_pairs, read_labelled_pairs
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
-from casewise.runs.limits import Limits, finished, spent_of
+from casewise.runs.limits import Limits, Watch, finished, spent_of
 from casewise.runs.run import CallEstimate
 from casewise.runs.texts import spent_making
 from casewise.stats.shares import wilson
@@ -47,47 +32,19 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
-__all__ = [
-    "Chat",
-    "CollectOptions",
-    "GradeOptions",
-    "GradeSummary",
-    "Grader",
-    "GraderCheck",
-    "LoadedModel",
-    "Replies",
-    "as_grader",
-    "before_collecting",
-    "chat_model",
-    "chat_with",
-    "check_estimate",
-    "check_grader",
-    "collect",
-    "collecting_estimate",
-    "compare_says_does",
-    "discard",
-    "grade",
-    "grading_estimate",
-    "import_table",
-    "texts_discarded",
-]
-
 AnyGrader = str | Grader | Callable[[str, str], Any]
 """A grader's name, a grader, or a function `f(query, reply)`."""
 
 
 @dataclass(frozen=True)
-class Replies:
+class Replies(RunAt):
     """A chatbot's replies over a benchmark, in a run folder."""
 
-    path: Path
-    benchmark: Benchmark = field(repr=False)
     summary: ChatSummary = field(repr=False)
 
     def __repr__(self) -> str:
-        done = self.summary
-        stopped = f", stopped: {done.stopped}" if done.stopped else ""
-        return f"<Replies on {self.benchmark.name}: {done.n_usable:,} replies, {done.n_unusable:,} unanswered{stopped}>"
+        summary, stopped = self.summary, f", stopped: {self.summary.stopped}" if self.summary.stopped else ""
+        return f"<Replies on {self.benchmark.name}: {summary.n_usable:,} replies, {summary.n_unusable:,} unanswered{stopped}>"
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -97,8 +54,8 @@ class Replies:
         )
 
 
-def chat_model(model: str | Model, options: ModelOptions | None = None) -> LoadedModel:
-    """The chat model that `model` names, or a model of one's own, whose price nobody knows.
+def chat_model(model: str | Model | LoadedModel, options: ModelOptions | None = None) -> LoadedModel:
+    """Return the chat model of a name, or a model of one's own, whose price nobody knows.
 
     Raises
     ------
@@ -107,7 +64,56 @@ def chat_model(model: str | Model, options: ModelOptions | None = None) -> Loade
     """
     if isinstance(model, str):
         return load_model(model, with_rehearsals(options))
-    return LoadedModel(model, options.prices if options else None)
+    return model if isinstance(model, LoadedModel) else LoadedModel(model, options.prices if options else None)
+
+
+@dataclass(frozen=True)
+class PlannedReplies:
+    """A planned collection of a chatbot's replies. Everything is loaded and checked; nobody has been asked."""
+
+    folder: Path
+    benchmark: Benchmark
+    model: LoadedModel
+    plan: Plan
+    chat: Chat = field(default_factory=chat_with)
+    options: CollectOptions = field(default_factory=CollectOptions)
+
+    @property
+    def making(self) -> MakingOptions:
+        """The options of models that make texts for the arms."""
+        options = self.options
+        return MakingOptions(options.makers, self.model.model.name, options.limits, options.watch, options.command)
+
+    def estimate(self) -> CallEstimate:
+        """Return calls, tokens and cost of collecting. Calls no model."""
+        plan = replace(self.plan, made=MadeTexts(planning=True))
+        return estimate_collecting(self.benchmark, self.model, chat=self.chat, plan=plan, options=self.options)
+
+    def estimate_before(self) -> dict[str, CallEstimate]:
+        """Return the calls of models that make texts for the arms, by model. Calls no model."""
+        return estimate_before(self.plan.arms, partial(self.plan.asks_given, self.benchmark), self.making)
+
+    def sends_to(self) -> tuple[str | None, ...]:
+        """Return whom texts are sent to; None stands for this machine."""
+        return (self.model.model.sends_to, *makers_send_to(self.plan.arms, self.making))
+
+    def perform(self, watch: Watch | None = None) -> Replies:
+        """Collect what is left. Raises as `collect`."""
+        return finished(self._perform(replace(self.options, watch=watch) if watch else self.options))
+
+    async def _perform(self, options: CollectOptions) -> Replies:
+        folder, plan, log = self.folder, self.plan, self.folder / REPLIES.file
+        replies = partial(read_jsonl, log, CollectedReply, growing=True) if log.exists() else tuple
+        asks = partial(plan.asks_given, self.benchmark)
+        making_options = replace(self.making, watch=options.watch)
+        before = await making(folder, plan.arms, asks, making_options, spent=lambda: spent_of(replies()))
+        if before.stopped:
+            summary = ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
+            return Replies(folder, self.benchmark, summary)
+        options = replace(options, limits=options.limits.less(spent_making(folder)))
+        plan = replace(plan, made=before.made)
+        summary = await collect_into(folder, self.benchmark, self.model, chat=self.chat, plan=plan, options=options)
+        return Replies(folder, self.benchmark, summary)
 
 
 def collect(
@@ -129,9 +135,9 @@ def collect(
     model
         A model's name as on the command line, or a `casewise.models.protocol.Model`.
     out
-        A run folder, new or to be gone on with; only its owner may read it.
+        A run folder, new or to be resumed; only its owner may read it.
     chat
-        How the context reaches the model: see `chat_with`. By default it is in the system message.
+        How the context reaches the model: see `casewise.ask.chat.chat_with`. By default it is in the system message.
     arms, repeats, selection
         What is sent; by default every item once, with its whole context.
     base_url
@@ -147,78 +153,26 @@ def collect(
     Examples
     --------
     >>> import tempfile
-    >>> found = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
-    >>> found.summary.n_usable
+    >>> replies = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
+    >>> replies.summary.n_usable
     90
     """
-    if base_url is not None:
-        if not isinstance(model, str):
-            raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
-        model = chat_model(model, ModelOptions(base_url, batch=options.batch is not None))
-    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
-    folder, asks = Path(out), partial(plan.asks_given, found)
-    log = folder / REPLIES.file
-    made = making_for(options, loaded)
-    there = partial(read_jsonl, log, CollectedReply, growing=True) if log.exists() else tuple
-    before = finished(making(folder, plan.arms, asks, made, spent=lambda: spent_of(there())))
-    if before.stopped:
-        return Replies(folder, found, ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped))
-    source, limits = options.benchmark_source or source_of(benchmark, found), options.limits.less(spent_making(folder))
-    given, plan = replace(options, benchmark_source=source, limits=limits), replace(plan, made=before.made)
-    summary = finished(collect_into(folder, found, loaded, chat=chat or chat_with(), plan=plan, options=given))
-    return Replies(folder, found, summary)
-
-
-def collecting_estimate(
-    benchmark: Source,
-    model: str | Model | LoadedModel,
-    *,
-    chat: Chat | None = None,
-    arms: str | Arm | Sequence[Arm | str] = (),
-    repeats: int = 1,
-    selection: Selection = Selection(),
-    options: CollectOptions = CollectOptions(),
-) -> CallEstimate:
-    """Estimate calls, tokens and cost of collecting. Calls no model."""
-    loaded, plan, found = prepared(benchmark, model, arms, repeats, selection, options.batch is not None)
-    plan = replace(plan, made=MadeTexts(planning=True))
-    return estimate_collecting(found, loaded, chat=chat or chat_with(), plan=plan, options=options)
-
-
-def before_collecting(
-    benchmark: Source,
-    model: str | Model | LoadedModel,
-    *,
-    arms: str | Arm | Sequence[Arm | str] = (),
-    selection: Selection = Selection(),
-    options: CollectOptions = CollectOptions(),
-) -> dict[str, CallEstimate]:
-    """Estimate the calls of models that make texts for the arms, by model. Calls no model."""
-    loaded, plan, found = prepared(benchmark, model, arms, 1, selection, options.batch is not None)
-    return estimate_before(plan.arms, partial(plan.asks_given, found), making_for(options, loaded))
-
-
-def making_for(options: CollectOptions, loaded: LoadedModel) -> MakingOptions:
-    """Return the options of models that make texts for the arms of a collection."""
-    return MakingOptions(options.makers, loaded.model.name, options.limits, options.watch, options.command)
-
-
-def prepared(
-    benchmark: Source,
-    model: str | Model | LoadedModel,
-    arms: str | Arm | Sequence[Arm | str],
-    repeats: int,
-    selection: Selection,
-    batch: bool,
-) -> tuple[LoadedModel, Plan, Benchmark]:
-    """Return the model, the plan and the benchmark of a collection."""
-    found = as_benchmark(benchmark)
-    loaded = model if isinstance(model, LoadedModel) else chat_model(model, ModelOptions(batch=batch))
-    return loaded, chat_plan(select(found, selection), arms_named(arms) or (FULL,), repeats), found
+    if base_url is not None and not isinstance(model, str):
+        raise ConfigurationError("base_url is the address of a model that is given by its name; leave it out")
+    loaded = as_benchmark(benchmark)
+    planned = PlannedReplies(
+        Path(out),
+        loaded,
+        chat_model(model, ModelOptions(base_url, batch=options.batch is not None)),
+        chat_plan(select(loaded, selection), arms_named(arms) or (FULL,), repeats),
+        chat or chat_with(),
+        replace(options, benchmark_source=options.benchmark_source or source_of(benchmark, loaded)),
+    )
+    return planned.perform()
 
 
 def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOptions | None = None) -> Grader:
-    """The grader that is meant.
+    """Return the grader of a name, of a function of a query and a reply, or as it is.
 
     Raises
     ------
@@ -230,15 +184,6 @@ def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOption
     if callable(grader) and not hasattr(grader, "grade"):
         return CallableGrader(grader)
     return grader  # type: ignore[return-value]  # it has a `grade`
-
-
-def folder_of(replies: Replies | str | Path) -> Path:
-    return replies.path if isinstance(replies, Replies) else Path(replies)
-
-
-def collected_benchmark(replies: str | Path, given: Source | None = None) -> Benchmark:
-    """The benchmark that replies were collected over, where it was or where it is said to be now."""
-    return find_benchmark(read_replies(Path(replies)), given)
 
 
 def grade(
@@ -271,24 +216,19 @@ def grade(
     Examples
     --------
     >>> import tempfile
-    >>> found = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
-    >>> grade(found, "keywords").n_usable
+    >>> replies = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
+    >>> grade(replies, "keywords").n_usable
     90
     """
-    folder = folder_of(replies)
-    found = collected_benchmark(folder, replies.benchmark if isinstance(replies, Replies) else benchmark)
-    asked = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
-    return finished(grade_into(folder, found, asked, options=options))
-
-
-def grading_estimate(replies: str | Path, grader: Grader, *, benchmark: Source | None = None) -> CallEstimate:
-    """Estimate the calls of grading. Calls no model."""
-    return estimate_grading(Path(replies), collected_benchmark(replies, benchmark), grader)
+    (folder,) = folders_of([replies])
+    found = find_benchmark(read_replies(folder), benchmark_of([replies], benchmark))
+    by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
+    return finished(grade_into(folder, found, by, options=options))
 
 
 def compare_says_does(
-    says: Sequence[Run | str | Path],
-    does: Sequence[Replies | str | Path],
+    says: Sequence[RunAt | str | Path],
+    does: Sequence[RunAt | str | Path],
     *,
     benchmark: Source | None = None,
     labels: str = "votes",
@@ -310,8 +250,9 @@ def compare_says_does(
     DataError
         A folder is no run, or nobody has graded the replies.
     """
-    found, folders = options or report_options(labels), [folder_of(one) for one in does]
-    return SaysDoesReport.of(folders_of(says), folders, benchmark=benchmark_of(says, benchmark), options=found)
+    options = options or report_options(labels)
+    benchmark = benchmark_of(says, benchmark)
+    return SaysDoesReport.of(folders_of(says), folders_of(does), benchmark=benchmark, options=options)
 
 
 @dataclass(frozen=True)
@@ -329,12 +270,7 @@ class GraderCheck:
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {name: one.to_dicts() if isinstance(one, pl.DataFrame) else one for name, one in vars(self).items()}
-
-
-def check_estimate(file: str | Path, grader: Grader) -> CallEstimate:
-    """Estimate the calls of `check_grader`. Calls no model."""
-    return estimate_pairs(read_labelled_pairs(Path(file)), grader)
+        return {name: part.to_dicts() if isinstance(part, pl.DataFrame) else part for name, part in vars(self).items()}
 
 
 def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits()) -> GraderCheck:
@@ -348,50 +284,21 @@ def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits())
         It may take more than `limits` allow: nothing is kept, so nothing is begun that may not be finished.
     """
     pairs = read_labelled_pairs(Path(file))
-    graded = finished(grade_pairs(pairs, grader, limits=limits))
-    words = {"person": [pair.label for pair in pairs], "grader": [found.outcome or "ungraded" for found in graded]}
-    said = pl.DataFrame(words, schema={"person": pl.String, "grader": pl.String})
-    confusion = said.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
-    return GraderCheck(
-        grader.name,
-        len(said),
-        float((said["person"] == said["grader"]).mean() or 0.0),  # type: ignore[arg-type]  # a share
-        confusion,
-        pl.DataFrame([class_row(said, outcome) for outcome in OUTCOMES if (said["person"] == outcome).any()]),
-    )
-
-
-def class_row(said: pl.DataFrame, outcome: str) -> dict[str, Any]:
-    both = int(((said["person"] == outcome) & (said["grader"] == outcome)).sum())
-    n, found = int((said["person"] == outcome).sum()), int((said["grader"] == outcome).sum())
-    row: dict[str, Any] = {"outcome": outcome, "n": n}
-    for name, whole in (("recall", n), ("precision", found)):
-        limits = wilson(both, whole) if whole else None
-        low, high = (float(limits.low), float(limits.high)) if limits else (None, None)
-        row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
-    return row
-
-
-def import_table(file: str | Path, benchmark: Source, *, model: str, out: str | Path) -> int:
-    """Make a folder of replies, with their grades, from JSON Lines or Parquet with `item_id` and `text`; how many replies.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a row is no reply to an item of the benchmark.
-    RunConflict
-        There is something at `out` already.
-    """
-    found = as_benchmark(benchmark)
-    return import_replies(Path(file), Path(out), found, model=model, source=source_of(benchmark, found))
-
-
-def discard(replies: Replies | str | Path) -> int:
-    """Remove the texts of replies for good; grades, grounds and digests stay. Return the number removed.
-
-    Raises
-    ------
-    RunConflict
-        Another process works on the folder.
-    """
-    return discard_texts(folder_of(replies))
+    grades = finished(grade_pairs(pairs, grader, limits=limits))
+    words = {"person": [pair.label for pair in pairs], "grader": [grade.outcome or "ungraded" for grade in grades]}
+    table = pl.DataFrame(words, schema={"person": pl.String, "grader": pl.String})
+    rows: list[dict[str, Any]] = []
+    for outcome in OUTCOMES:
+        person, graded = table["person"] == outcome, table["grader"] == outcome
+        if not person.any():
+            continue
+        both = int((person & graded).sum())
+        row: dict[str, Any] = {"outcome": outcome, "n": int(person.sum())}
+        for name, whole in (("recall", row["n"]), ("precision", int(graded.sum()))):
+            limits_of = wilson(both, whole) if whole else None
+            low, high = (float(limits_of.low), float(limits_of.high)) if limits_of else (None, None)
+            row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
+        rows.append(row)
+    confusion = table.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
+    agree = float((table["person"] == table["grader"]).mean() or 0.0)  # type: ignore[arg-type]  # a share
+    return GraderCheck(grader.name, len(table), agree, confusion, pl.DataFrame(rows))

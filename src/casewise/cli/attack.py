@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 from casewise import api
+from casewise.api.attacks import NOISE, AttackRun, attacks_or_all
+from casewise.api.benchmarks import source_of
+from casewise.api.replying import PlannedReplies, as_grader, chat_model
 from casewise.cli import judge as output
 from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
 from casewise.cli.judge import AskingOptions, HowOptions, run_options
@@ -37,9 +40,18 @@ from casewise.cli.printing import (
     tell_pending,
     watching,
 )
-from casewise.cli.replies import AskedChatbot
+from casewise.cli.replies import tell_estimate
 from casewise.errors import ConfigurationError
+from casewise.judges.run import select
+from casewise.models.local import LocalOptions
 from casewise.options import Flat
+from casewise.records import Arm
+from casewise.replies.collect import CollectOptions, chat_plan
+from casewise.replies.grade import GradeOptions
+from casewise.runs.run import default_folder
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import write_text
+from casewise.transforms.adaptive import Adaptive
 
 # `casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its
 # verdicts.
@@ -55,14 +67,14 @@ class AttackOptions:
     defences: str = "none"
     """Defences, separated by commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and
     others."""
-    noise: str = api.NOISE
+    noise: str = NOISE
     """Perturbations that measure the judge's own noise, such as paraphrase:MODEL; none turns them off."""
     at: str | None = None
     """Date for the facts of verified: and annotated:. Default: today."""
 
-    def arms(self, benchmark: api.Benchmark, adaptive: api.Adaptive) -> tuple[api.Arm, ...]:
+    def arms(self, benchmark: Benchmark, adaptive: Adaptive) -> tuple[Arm, ...]:
         """Every attack under every defence, and each defence without one."""
-        attacks = api.attacks_or_all(self.attacks, adaptive)
+        attacks = attacks_or_all(self.attacks, adaptive)
         return api.arms_under_attack(benchmark, attacks, defences=self.defences, noise=self.noise, at=self.at)
 
 
@@ -74,13 +86,13 @@ def attack(
     model: str | None = None,
     grader: tuple[str, ...] = (),
     wanted: Annotated[AttackOptions, ASKED] = AttackOptions(),
-    adaptive: Annotated[api.Adaptive, ASKED] = api.Adaptive(),
+    adaptive: Annotated[Adaptive, ASKED] = Adaptive(),
     out: Path | None = None,
     elicit: ElicitOption = None,
     items: Annotated[Items, ITEMS] = Items(),
     asking: Annotated[AskingOptions, MODEL] = AskingOptions(),
     calls: Flat[Calls] = Calls(),
-    local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
+    local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
     how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
     """Judge every item under every attack and defence, or collect a chatbot's replies. The same command resumes the run.
@@ -116,95 +128,91 @@ class Attack:
     source: str
     asked: str
     wanted: AttackOptions
-    adaptive: api.Adaptive
+    adaptive: Adaptive
     items: Items
     asking: AskingOptions
     calls: Calls
-    local: api.LocalOptions
+    local: LocalOptions
     how: HowOptions
     out: Path | None
 
     @property
     def folder(self) -> Path:
         """Return the default run folder."""
-        return api.default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
+        return default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
 
     @cached_property
-    def benchmark(self) -> api.Benchmark:
+    def benchmark(self) -> Benchmark:
         """The benchmark that was named."""
         return api.load(self.source)
 
     @cached_property
-    def arms(self) -> tuple[api.Arm, ...]:
+    def arms(self) -> tuple[Arm, ...]:
         """Every attack under every defence."""
         return self.wanted.arms(self.benchmark, self.adaptive)
 
     def on_judge(self, elicit: str | None) -> None:
         """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
         live = self.asking.options(self.calls, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
-        elicitations = api.elicitations_named(elicit)
-        made = api.as_judge(self.asked, self.benchmark, elicitations=elicitations, live=live)
         options = run_options(self.source, self.benchmark, live, items=self.items, calls=self.calls)
-        attack = api.AttackRun.of(
-            self.benchmark, made, elicitations=elicitations, arms=self.arms, adaptive=self.adaptive, options=options
-        )
-        if self.how.dry_run:
-            output.print_estimates([(attack.estimate(), made)])
-            return
-        others = api.others_asked(self.arms, live.model, judge=made)
-        leave("the benchmark's queries", made.sends_to, *others, attack.sends_to, agreed=self.how.yes)
         folder = self.out or self.folder
-        with watching(f"attacking {self.asked}") as watch:
-            summary = attack.at(folder, watch)
-        output.print_summary(summary, folder, then="robustness")
-        end(summary)
+        planned = api.plan_run(
+            self.benchmark, self.asked, out=folder, elicitations=elicit or (), arms=self.arms, options=options
+        )
+        attack = AttackRun.of(planned, self.adaptive)
+        if self.how.dry_run:
+            output.print_estimates([(attack.estimate(), attack.judge)])
+            return
+        leave("the benchmark's queries", *attack.sends_to(), agreed=self.how.yes)
+        (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {self.asked}"))
+        output.print_summary(run.summary, folder, then="robustness")
+        end(run.summary)
 
     def on_replies(self, named: Sequence[str]) -> None:
         """Collect a chatbot's replies under every attack and defence, and have them graded."""
         reached = self.calls.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
         bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
-        graders = [api.replying.as_grader(name, options=bare) for name in named]
-        asked = AskedChatbot(self.benchmark, self.asked, self.arms, self.items.of(self.benchmark), reached)
-        options = api.replying.CollectOptions(
+        graders = [as_grader(name, options=bare) for name in named]
+        options = CollectOptions(
             temperature=self.asking.live.ask.temperature,
             max_tokens=self.asking.live.ask.max_tokens,
             seed=self.items.seed,
             limits=self.calls.limits,
             batch=self.calls.batches.options(),
             command=command_line(),
-            benchmark_source=api.source_of(self.source, self.benchmark),
+            benchmark_source=source_of(self.source, self.benchmark),
             makers=reached,
         )
+        planned = PlannedReplies(
+            self.out or Path("replies") / self.folder.name,
+            self.benchmark,
+            chat_model(self.asked, reached),
+            chat_plan(select(self.benchmark, self.items.of(self.benchmark)), self.arms),
+            options=options,
+        )
         if self.how.dry_run:
-            asked.tell_estimate(options)
+            tell_estimate(planned.estimate(), self.asked, planned.estimate_before())
             return
-        senders = (one.sends_to for one in graders)
-        asked.leave("the benchmark's queries and the replies", *senders, agreed=self.how.yes)
-        folder = self.out or Path("replies") / self.folder.name
+        receivers = (*planned.sends_to(), *(one.sends_to for one in graders))
+        leave("the benchmark's queries and the replies", *receivers, agreed=self.how.yes)
         with watching(f"attacking {self.asked}") as watch:
-            kept = asked.collect(folder, replace(options, watch=watch))
-        if kept.summary.n_pending:
-            print_json({"replies": kept.summary.as_json(), "grades": []}) if as_json() else None
-            tell_pending(kept.summary, kept.path)
-            end(kept.summary)
-        self.say_graded(kept, [self.graded(kept, one) for one in graders])
-
-    def graded(self, kept: api.Replies, grader: api.replying.Grader) -> api.replying.GradeSummary:
-        """Have the replies graded by one grader."""
-        with watching(f"grading by {grader.name}") as watch:
-            limits, batch = self.calls.limits, self.calls.batches.options()
-            grading = api.replying.GradeOptions(limits=limits, command=command_line(), watch=watch, batch=batch)
-            return api.grade(kept, grader, options=grading)
-
-    def say_graded(self, kept: api.Replies, summaries: Sequence[api.replying.GradeSummary]) -> None:
-        """Print the numbers of replies and grades."""
+            replies = planned.perform(watch)
+        if replies.summary.n_pending:
+            print_json({"replies": replies.summary.as_json(), "grades": []}) if as_json() else None
+            tell_pending(replies.summary, replies.path)
+            end(replies.summary)
+        summaries = []
+        for grader in graders:
+            with watching(f"grading by {grader.name}") as watch:
+                grading = GradeOptions(limits=options.limits, command=options.command, watch=watch, batch=options.batch)
+                summaries.append(api.grade(replies, grader, options=grading))
         if as_json():
-            print_json({"replies": kept.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
+            print_json({"replies": replies.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
         else:
             graded = sum(summary.n_usable for summary in summaries)
-            print(f"{kept.summary.n_usable:,} replies, {graded:,} grades: {kept.path}")
-            note(f"next: casewise robustness {shlex.quote(str(kept.path))}")
-        for progress in (kept.summary, *summaries):
+            print(f"{replies.summary.n_usable:,} replies, {graded:,} grades: {replies.path}")
+            note(f"next: casewise robustness {shlex.quote(str(replies.path))}")
+        for progress in (replies.summary, *summaries):
             end(progress)
 
 
@@ -220,7 +228,7 @@ def robustness(
     """
     found = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
     page = documents.html or run / "robustness.html"
-    api.write_text(page, found.to_html())
+    write_text(page, found.to_html())
     replace(documents, html=None).present(found)
     note(f"page: {shlex.quote(str(page))}")
     end_with_code(found)

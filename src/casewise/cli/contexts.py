@@ -29,7 +29,9 @@ from casewise.contexts.generation import GenerationOptions
 from casewise.contexts.opinions import OpinionOptions
 from casewise.contexts.release import ReleaseOptions
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.models.endpoints import Prices
 from casewise.options import Flat
+from casewise.runs.limits import Limits
 from casewise.runs.run import CallEstimate
 
 app = App(name="contexts")
@@ -113,8 +115,8 @@ class CallOptions:
     """Address, limits and prices of the calls of a model."""
 
     base_url: EndpointOption = None
-    limits: Annotated[api.Limits, MONEY] = field(default_factory=api.Limits)
-    prices: Annotated[api.Prices | None, MONEY] = None
+    limits: Annotated[Limits, MONEY] = field(default_factory=Limits)
+    prices: Annotated[Prices | None, MONEY] = None
     batches: Annotated[Batches, MONEY] = field(default_factory=Batches)
     dry_run: DryRunOption = False
     yes: YesOption = False

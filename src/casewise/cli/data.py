@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from casewise import api
+from casewise.api.benchmarks import ImportOptions
 from casewise.cli.options import (
     BenchmarkArgument,
     BenchmarkOption,
@@ -37,6 +38,9 @@ from casewise.errors import ConfigurationError, ExitCode
 from casewise.options import Flat
 from casewise.plugins import KINDS, Plugin
 from casewise.plugins import plugins as parts_of
+from casewise.reports.document import Document
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.imports import CaseColumns, RatingTable
 
 # `casewise data`: benchmarks fetched and imported.
 
@@ -127,9 +131,9 @@ def import_(
     /,
     *,
     out: Path,
-    columns: Flat[api.CaseColumns] = api.CaseColumns(),
-    options: Flat[api.ImportOptions] = api.ImportOptions(),
-    ratings: Flat[api.RatingTable] = api.RatingTable(),
+    columns: Flat[CaseColumns] = CaseColumns(),
+    options: Flat[ImportOptions] = ImportOptions(),
+    ratings: Flat[RatingTable] = RatingTable(),
     parameter: tuple[str, ...] = (),
     safe_word: tuple[str, ...] = (),
     unsafe_word: tuple[str, ...] = (),
@@ -175,7 +179,7 @@ def column_and_parameter(text: str) -> tuple[str, str]:
     return column, name
 
 
-def say_written(benchmark: api.Benchmark, folder: Path) -> None:
+def say_written(benchmark: Benchmark, folder: Path) -> None:
     """Say where a written benchmark is, with its counts. The word for its labels follows their origin."""
     from casewise.storage.wording import LabelWords
 
@@ -211,7 +215,9 @@ def audit(
     seed
         Seed of the audit; the report records it.
     """
-    wanted = api.checked_codes(fail_on)
+    from casewise.audits.subject import checked_codes  # and the whole audit
+
+    wanted = checked_codes(fail_on)
     found = api.audit(benchmark, seed=seed, outputs=outputs)
     documents.present(found)
     if failing := found.matching(wanted):
@@ -252,7 +258,9 @@ def show(
     if what == "jobs":
         list_jobs(names, ended=all_)
     elif what == "guards":
-        profiles = [api.deciding.profile_named(name) for name in names] or list(api.deciding.all_profiles().values())
+        from casewise.judges.guard_profiles import all_profiles, profile_named  # and every guard
+
+        profiles = [profile_named(name) for name in names] or list(all_profiles().values())
         print_or_show(
             {profile.name: profile.as_json() for profile in profiles}, lambda: api.deciding.guards_page(names)
         )
@@ -263,7 +271,7 @@ def show(
         print_or_show(offers.as_json(), lambda: offers.document)
     elif len(names) > 1:
         raise ConfigurationError(f"one item is shown at a time; {', '.join(names)} are {len(names)}")
-    elif api.is_run(what):
+    elif api.exporting.is_run(what):
         documents.present(api.look_at_run(what, *names, benchmark=benchmark))
     elif benchmark is not None:
         raise ConfigurationError("--benchmark is for a run")
@@ -271,7 +279,7 @@ def show(
         documents.present(api.look_at(what, *names))
 
 
-def print_or_show(numbers: dict[str, Any], document: Callable[[], api.Document]) -> None:
+def print_or_show(numbers: dict[str, Any], document: Callable[[], Document]) -> None:
     if as_json():
         print_json(numbers)
     else:
@@ -345,8 +353,8 @@ def export(
     about
         With croissant: a TOML file with facts that the benchmark does not hold.
     """
-    kind = api.kind_of_source(source)
-    to = api.check_format(source, to)
+    kind = api.exporting.kind_of_source(source)
+    to = api.exporting.check_format(source, to)
     if kind == "study":
         done = api.Study(source, phase, database).export(out)
         facts = {"folder": str(done.folder), "ratings": done.ratings, "excluded": done.excluded, "exact": done.exact}

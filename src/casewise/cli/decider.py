@@ -17,6 +17,7 @@ from casewise.cli.options import BaseUrlOption, BenchmarkOption
 from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
+from casewise.storage.files import write_text
 
 app = App(name="decider")
 
@@ -91,7 +92,7 @@ def recommend(
         wanted = replace(wanted, level=None)
     found = api.recommend(*runs, wanted=wanted, benchmark=benchmark)
     page = documents.html or runs[0] / "recommend.html"
-    api.write_text(page, found.to_html())
+    write_text(page, found.to_html())
     replace(documents, html=None).present(found, full=False)
     note(f"page: {page}")
     for command in found.found.commands:

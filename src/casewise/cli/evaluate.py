@@ -13,6 +13,9 @@ from typing import Annotated, Any, Protocol
 from cyclopts import Parameter
 
 from casewise import api
+from casewise.api.attacks import Required
+from casewise.api.evaluating import Gated
+from casewise.api.exporting import Look
 from casewise.cli.options import (
     COUNTED,
     BenchmarkOption,
@@ -36,7 +39,9 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.evaluate.judged_runs import ReportOptions
 from casewise.extras import install_command
+from casewise.storage.files import write_text
 
 # `casewise demo`: the main job on what is embedded, from a judge to a page.
 
@@ -60,7 +65,7 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     run = api.judge("demo", "linear", out=out)
     found = run.report()
     page = out / "report.html"
-    api.write_text(page, found.to_html())
+    write_text(page, found.to_html())
     found.write_metrics(out)
     DocumentOptions(form=form).present(found, full=False)
     note(f"\nThe page: {page}")
@@ -101,7 +106,7 @@ def paper(
     elicitation
         Elicitation of an output file, if its name does not state it: binary, score or probability.
     """
-    if sources and (sources[0].suffix == ".jsonl" or api.benchmark_judged(sources[0]) == "safepyramid"):
+    if sources and (sources[0].suffix == ".jsonl" or api.evaluating.benchmark_judged(sources[0]) == "safepyramid"):
         rules(sources, benchmark=benchmark)
         return
     files = [one for one in sources or () if not one.is_dir() and one.suffix == ".json"]
@@ -111,10 +116,12 @@ def paper(
         return
     if runs or outputs is not None:
         raise ConfigurationError("give run folders, or output files: output files beside runs are --outputs")
+    from casewise.reports.published import replay_page  # and all that was published
+
     asked = api.elicitations_named(elicitation)
     found = [api.replay(file, elicitation=asked[0] if asked else None) for file in files]
     several = {"replays": [one.as_json() for one in found]}
-    documents.present(api.Look(api.replay_page(*found), found[0].as_json() if len(found) == 1 else several))
+    documents.present(Look(replay_page(*found), found[0].as_json() if len(found) == 1 else several))
     if all(one.n_unscored == one.n for one in found):
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
@@ -149,7 +156,7 @@ class NumbersOptions:
     benchmark: BenchmarkOption = None
     items: SubsetOption = None
 
-    def options(self, **more: Any) -> api.ReportOptions:
+    def options(self, **more: Any) -> ReportOptions:
         """Return the options as the Python API takes them."""
         found = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
         return replace(found, **more)
@@ -203,7 +210,7 @@ def report(
     )
     found = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
-    api.write_text(page, found.to_html(), private=found.document.quotes_replies)
+    write_text(page, found.to_html(), private=found.document.quotes_replies)
     if len(runs) == 1:
         found.write_metrics(runs[0])
     if failures is not None:
@@ -284,7 +291,7 @@ def leaderboard(
         Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
     """
     options = numbers.options(fit_thresholds=fit_thresholds)
-    if runs and api.n_benchmarks(runs) > 1:
+    if runs and api.evaluating.n_benchmarks(runs) > 1:
         if numbers.benchmark is not None or outputs is not None or site is not None:
             raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
         boards = api.leaderboards(*runs, arms=arms, options=options)
@@ -312,10 +319,10 @@ class ContinuousIntegration:
     annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
     """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
 
-    def tell(self, found: api.Gated | api.Required) -> None:
+    def tell(self, found: Gated | Required) -> None:
         """Write and print what is wanted."""
         if self.junit is not None:
-            api.write_text(self.junit, found.to_junit())
+            write_text(self.junit, found.to_junit())
         summary = self.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             found.add_summary(summary)
@@ -354,7 +361,7 @@ def gate(
     max_unscored
         With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
     """
-    found: api.Gated | api.Required
+    found: Gated | Required
     if max_turned is not None and baseline is None and max_drop is None:
         found = api.require_robustness(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()

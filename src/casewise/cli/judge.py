@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
+from casewise.api.benchmarks import source_of
+from casewise.api.judging import PlannedRun, Run, RunOptions
 from casewise.cli.options import (
     ASKED,
     BENCHMARK,
@@ -41,8 +43,14 @@ from casewise.cli.printing import (
     watching,
 )
 from casewise.errors import ConfigurationError
+from casewise.judges.judge import Judge
+from casewise.judges.llm import LiveOptions
+from casewise.judges.run import RunEstimate, RunSummary
+from casewise.models.local import LocalOptions
+from casewise.models.wire import Probe
 from casewise.options import Flat
-from casewise.runs.run import CallEstimate
+from casewise.runs.run import CallEstimate, default_folder
+from casewise.storage.benchmark import Benchmark
 
 # The options of `casewise judge`, in groups.
 
@@ -65,27 +73,17 @@ class PlanOptions:
     retry_unscored: NonNegativeInt = 0
     """Maximum number of further calls if a reply gives no verdict."""
 
-    def chosen_arms(self, benchmark: api.Benchmark) -> tuple[api.Arm, ...]:
-        """The arms that these options name together."""
-        return api.arms_named(
-            self.arms,
-            no_context=self.no_context,
-            omit=self.omit,
-            ablate=self.ablate,
-            parameters=benchmark.parameters,
-        )
-
 
 @dataclass(frozen=True)
 class AskingOptions:
     """Address, prompts and policy of a model."""
 
     base_url: BaseUrlOption = None
-    live: Flat[api.LiveOptions] = field(default_factory=api.LiveOptions)
+    live: Flat[LiveOptions] = field(default_factory=LiveOptions)
     policy: Path | None = None
     """A text file with your own policy, for a guard that takes one (guard:NAME@MODEL)."""
 
-    def options(self, calls: Calls, local: api.LocalOptions, *, seed: int | None, needs_key: bool) -> api.LiveOptions:
+    def options(self, calls: Calls, local: LocalOptions, *, seed: int | None, needs_key: bool) -> LiveOptions:
         """All that a model needs to know."""
         return replace(
             self.live,
@@ -95,18 +93,16 @@ class AskingOptions:
         )
 
 
-def run_options(
-    source: str, benchmark: api.Benchmark, live: api.LiveOptions, *, items: Items, calls: Calls
-) -> api.RunOptions:
+def run_options(source: str, benchmark: Benchmark, live: LiveOptions, *, items: Items, calls: Calls) -> RunOptions:
     """Return the options of a run over a benchmark, named `source`."""
-    return api.RunOptions(
+    return RunOptions(
         seed=items.seed or 0,
         limits=calls.limits,
         selection=items.of(benchmark),
         live=live,
         batch=calls.batches.options(),
         command=command_line(),
-        benchmark_source=api.source_of(source, benchmark),
+        benchmark_source=source_of(source, benchmark),
     )
 
 
@@ -123,7 +119,7 @@ class HowOptions:
 # What `casewise judge` says: before and after it runs.
 
 
-def print_summary(summary: api.RunSummary, folder: Path, *, then: str | None = "report") -> None:
+def print_summary(summary: RunSummary, folder: Path, *, then: str | None = "report") -> None:
     """Print what came of a run, in a line or two, and the command that comes next."""
     if as_json():
         print_json(summary.as_json())
@@ -139,7 +135,7 @@ def print_summary(summary: api.RunSummary, folder: Path, *, then: str | None = "
         note(f"next: casewise {then} {shlex.quote(str(folder))}")
 
 
-def print_several(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> None:
+def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
     """Print what came of several runs, and how the judges compare once all are done."""
     if as_json():
         print_json({"runs": runs_json(runs, planned)})
@@ -150,12 +146,12 @@ def print_several(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) ->
     if all_done(runs, planned):
         paths = [run.path for run in runs]
         note(f"next: casewise leaderboard {shlex.join(map(str, paths))}")
-        if api.n_benchmarks(runs) == 1:
+        if api.evaluating.n_benchmarks(runs) == 1:
             note(f"next, to deploy one: casewise recommend {shlex.join(map(str, paths))}")
-        show((api.leaderboards(*paths) if api.n_benchmarks(runs) > 1 else api.compare(*paths)).document)
+        show((api.leaderboards(*paths) if api.evaluating.n_benchmarks(runs) > 1 else api.compare(*paths)).document)
 
 
-def runs_json(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> Any:
+def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:
     """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
     told: dict[str, dict[str, Any]] = {}
     for run, one in zip(runs, planned, strict=False):
@@ -164,24 +160,24 @@ def runs_json(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> Any
     return told if several or not told else next(iter(told.values()))
 
 
-def benchmark_folder(planned: api.PlannedRun) -> str:
+def benchmark_folder(planned: PlannedRun) -> str:
     """Return the name of the folder that holds the runs over one benchmark."""
     return planned.folder.parent.name
 
 
-def all_done(runs: Sequence[api.Run], planned: Sequence[api.PlannedRun]) -> bool:
+def all_done(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
     """Return whether every run was performed to its end."""
     return len(runs) == len(planned) and not any(run.summary.stopped or run.summary.n_pending for run in runs)
 
 
-def print_planned(planned: Sequence[api.PlannedRun]) -> None:
+def print_planned(planned: Sequence[PlannedRun]) -> None:
     """Print what runs would take, and on which benchmark where there are several."""
     several = len({one.benchmark.digest for one in planned}) > 1
     estimates = [(one.estimate(), one.judge) for one in planned]
     print_estimates(estimates, benchmarks=[one.benchmark.name for one in planned] if several else ())
 
 
-def print_estimates(estimates: Sequence[tuple[api.RunEstimate, api.Judge]], *, benchmarks: Sequence[str] = ()) -> None:
+def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmarks: Sequence[str] = ()) -> None:
     """Print what runs would take: one as an object, several as a list with what they cost together.
 
     `benchmarks`: the benchmark of each, where there are several.
@@ -217,13 +213,13 @@ def print_before(before: Mapping[str, CallEstimate]) -> None:
         print_cost(one)
 
 
-def label_tokens(judge: api.Judge) -> dict[str, list[str]]:
+def label_tokens(judge: Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
     tokens = judge.model.label_tokens(("safe", "unsafe")) if judge.model else {}
     return {word: list(found) for word, found in tokens.items()}
 
 
-def print_probe(probe: api.Probe) -> None:
+def print_probe(probe: Probe) -> None:
     """Print the result of one test call."""
     if as_json():
         print_json(probe.as_json())
@@ -252,7 +248,7 @@ def judge(
     items: Annotated[Items, ITEMS] = Items(),
     model: Annotated[AskingOptions, MODEL] = AskingOptions(),
     calls: Flat[Calls] = Calls(),
-    local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
+    local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
     how: Annotated[HowOptions, HOW] = HowOptions(),
 ) -> None:
     """Have judges decide every item of one or more benchmarks. The same command resumes a run that was stopped.
@@ -271,9 +267,9 @@ def judge(
     if len(benchmark) > 1:
         folders = folders_of(benchmark, judge, out or Path("runs"))
     elif len(judge) > 1:
-        folders = {benchmark[0]: judge_folders(judge, out or api.default_folder(Path(benchmark[0]).stem))}
+        folders = {benchmark[0]: judge_folders(judge, out or default_folder(Path(benchmark[0]).stem))}
     else:
-        folders = {benchmark[0]: {judge[0]: out or api.default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
+        folders = {benchmark[0]: {judge[0]: out or default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
     planned = given.planned(folders)
     if how.test_connection:
         test_connection([one.judge for one in planned], calls, agreed=how.yes)
@@ -290,7 +286,7 @@ def judge(
         end(run.summary)
 
 
-def performed(planned: Sequence[api.PlannedRun], *, agreed: bool) -> list[api.Run]:
+def performed(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
     """Perform runs under one budget, once the person agrees to what is sent."""
     for to in dict.fromkeys(to for one in planned for to in one.sends_to()):
         leave(QUERIES, to, agreed=agreed)
@@ -302,7 +298,7 @@ def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> d
 
     Raises ConfigurationError: two benchmarks would share a folder.
     """
-    names = {source: api.default_folder(Path(source).stem).name for source in benchmarks}
+    names = {source: default_folder(Path(source).stem).name for source in benchmarks}
     if len(set(names.values())) < len(benchmarks):
         raise ConfigurationError(f"two of the benchmarks would share a folder: {', '.join(benchmarks)}")
     return {source: judge_folders(judges, out / name) for source, name in names.items()}
@@ -310,7 +306,7 @@ def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> d
 
 def judge_folders(judges: Sequence[str], holder: Path) -> dict[str, Path]:
     """Return a folder within `holder` for each judge."""
-    return {name: holder / api.default_folder(name).name for name in judges}
+    return {name: holder / default_folder(name).name for name in judges}
 
 
 @dataclass(frozen=True)
@@ -321,29 +317,36 @@ class Judging:
     items: Items
     model: AskingOptions
     calls: Calls
-    local: api.LocalOptions
+    local: LocalOptions
     needs_key: bool
 
-    def planned(self, folders: Mapping[str, Mapping[str, Path]]) -> list[api.PlannedRun]:
+    def planned(self, folders: Mapping[str, Mapping[str, Path]]) -> list[PlannedRun]:
         """Return a run for each benchmark and judge. Everything is loaded and checked; nobody is called.
 
         `folders`: for each benchmark, by what the user called it, the folder of each judge.
         """
         live = self.model.options(self.calls, self.local, seed=self.items.seed, needs_key=self.needs_key)
-        elicitations = api.elicitations_named(self.plan.elicit)
-        planned = []
+        planned, plan = [], self.plan
         for source, of_judges in folders.items():
             benchmark = api.load(source)
             options = run_options(source, benchmark, live, items=self.items, calls=self.calls)
-            options = replace(options, retry_unscored=self.plan.retry_unscored)
-            arms = self.plan.chosen_arms(benchmark)
-            for name, folder in of_judges.items():
-                made = api.as_judge(name, benchmark, elicitations=elicitations, live=live)
-                planned.append(api.PlannedRun(folder, benchmark, made, elicitations, arms, self.plan.repeats, options))
+            how: dict[str, Any] = {
+                "elicitations": plan.elicit or (),
+                "arms": api.arms_named(
+                    plan.arms,
+                    no_context=plan.no_context,
+                    omit=plan.omit,
+                    ablate=plan.ablate,
+                    parameters=benchmark.parameters,
+                ),
+                "repeats": plan.repeats,
+                "options": replace(options, retry_unscored=plan.retry_unscored),
+            }
+            planned += [api.plan_run(benchmark, name, out=folder, **how) for name, folder in of_judges.items()]
         return planned
 
 
-def test_connection(judges: Sequence[api.Judge], calls: Calls, *, agreed: bool) -> None:
+def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:
     """Make one call to the one judge, and print what its endpoint can do."""
     if calls.batches.batch:
         raise ConfigurationError("--batch does not go with --test-connection")

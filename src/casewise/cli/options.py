@@ -11,7 +11,15 @@ from cyclopts.validators import Number
 
 from casewise import api
 from casewise.errors import ConfigurationError
+from casewise.judges.run import Selection
+from casewise.models.client import ClientOptions
+from casewise.models.endpoints import Prices
+from casewise.models.load import ModelOptions
+from casewise.models.local import LocalOptions
 from casewise.options import SPEED_GROUP
+from casewise.runs.batch import BatchOptions
+from casewise.runs.limits import Limits
+from casewise.storage.benchmark import Benchmark
 
 # The groups of options, in the order in which help shows them.
 
@@ -100,42 +108,40 @@ class Batches:
     wait: bool = False
     """With --batch: wait until all replies have arrived."""
 
-    def options(self) -> api.BatchOptions | None:
+    def options(self) -> BatchOptions | None:
         """Return the options of the batch interface, or None without --batch.
 
         Raises ConfigurationError: --wait is given without --batch.
         """
         if self.wait and not self.batch:
             raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
-        return api.BatchOptions(wait=self.wait) if self.batch else None
+        return BatchOptions(wait=self.wait) if self.batch else None
 
 
 @dataclass(frozen=True)
 class Calls:
     """Limits, prices and client of the calls of a run."""
 
-    limits: Annotated[api.Limits, MONEY] = field(default_factory=api.Limits)
-    prices: Annotated[api.Prices | None, MONEY] = None
+    limits: Annotated[Limits, MONEY] = field(default_factory=Limits)
+    prices: Annotated[Prices | None, MONEY] = None
     batches: Annotated[Batches, MONEY] = field(default_factory=Batches)
-    client: Annotated[api.ClientOptions, SPEED] = field(default_factory=api.ClientOptions)
+    client: Annotated[ClientOptions, SPEED] = field(default_factory=ClientOptions)
 
-    def model(
-        self, base_url: str | None, local: api.LocalOptions = api.LocalOptions(), *, needs_key: bool
-    ) -> api.ModelOptions:
+    def model(self, base_url: str | None, local: LocalOptions = LocalOptions(), *, needs_key: bool) -> ModelOptions:
         """Return the address, prices and client of a model."""
         client = replace(self.client, concurrency=self.limits.concurrency)
         batch = self.batches.options() is not None
-        return api.ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
+        return ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
 
 
 @dataclass(frozen=True)
 class Items:
     """The items that are asked about."""
 
-    selection: Annotated[api.Selection, ITEMS] = field(default_factory=api.Selection)
+    selection: Annotated[Selection, ITEMS] = field(default_factory=Selection)
     items: SubsetOption = None
     seed: SeedOption = None
 
-    def of(self, benchmark: api.Benchmark) -> api.Selection:
+    def of(self, benchmark: Benchmark) -> Selection:
         """The items that these options name."""
-        return replace(self.selection, seed=self.seed or 0, ids=api.ids_in(benchmark, self.items))
+        return replace(self.selection, seed=self.seed or 0, ids=api.judging.ids_in(benchmark, self.items))

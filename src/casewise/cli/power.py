@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
+from casewise.api.exporting import Look
 from casewise.cli.options import BenchmarkOption, options_group
 from casewise.cli.printing import DocumentOptions, Documents, note
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
+from casewise.reports.charts import png
+from casewise.reports.power import simulation_page
+from casewise.storage.files import json_value, write_text
 
 app = App(name="power")
 
@@ -227,14 +232,14 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
     """Report each analysis of a design on a simulated crowd, or write the ratings of one such study to a file."""
     plan = api.simulation_plan(design)
     if crowd.ratings is not None:
-        table = api.simulated_table(plan, seed=seed)
+        table = api.simulated_table(plan, rng=np.random.default_rng(seed))
         api.write_ratings(table, crowd.ratings)
         note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}")
         note(f"next: casewise study report {crowd.ratings}")
         return
     found = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
     numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
-    documents.present(api.Look(api.simulation_page(found), api.plain(numbers)))
+    documents.present(Look(simulation_page(found), json_value(numbers)))
 
 
 @app.command
@@ -272,8 +277,8 @@ def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: 
     if plot is not None:
         drawn = answer.curve()
         if plot.suffix == ".png":
-            plot.write_bytes(api.png(drawn))
+            plot.write_bytes(png(drawn))
         else:
-            api.write_text(plot, drawn)
+            write_text(plot, drawn)
         note(f"plot: {plot}")
     documents.present(answer)

@@ -13,9 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from casewise import api
 from casewise.cli.options import WRITTEN, FormatOption
 from casewise.errors import ConfigurationError, ExitCode
+from casewise.reports.document import Document
+from casewise.reports.formats import FORMATS, format_named, print_document, write_figures, write_tables
+from casewise.runs.limits import RunProgress, Watch, allow_sending
+from casewise.storage.files import json_text, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 # How commands speak: results to stdout, everything else to stderr.
 
 
-def end(progress: api.RunProgress) -> None:
+def end(progress: RunProgress) -> None:
     """End the command with the exit code of a run that may have stopped early, be out in part, or come to nothing."""
     if progress.stopped or progress.n_pending or progress.n_unavailable:
         raise SystemExit(ExitCode.STOPPED)
@@ -37,14 +40,14 @@ def end(progress: api.RunProgress) -> None:
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
-def tell_pending(progress: api.RunProgress, run: Path | None = None) -> None:
+def tell_pending(progress: RunProgress, run: Path | None = None) -> None:
     """Say what was handed over for `run` and is not answered yet."""
     if progress.n_pending:
         look = "casewise show jobs" + (f" {shlex.quote(str(run))}" if run else "")
         note(f"{progress.n_pending:,} calls are out ({look}): the same command with --batch collects what is ready")
 
 
-def done_of(progress: api.RunProgress, usable: str) -> str:
+def done_of(progress: RunProgress, usable: str) -> str:
     """Return a line with the content of a run and the calls of this session."""
     held = f" ({progress.resumed:,} were there already)" if progress.resumed else ""
     cost = f", ${progress.cost_usd:.4f}" if progress.cost_usd else ""
@@ -54,13 +57,13 @@ def done_of(progress: api.RunProgress, usable: str) -> str:
     )
 
 
-def note_problems(progress: api.RunProgress) -> None:
+def note_problems(progress: RunProgress) -> None:
     """Say why answers were of no use, the commonest reasons first."""
     for problem, times in progress.problems.most_common(3):
         note(f"{progress.unusable}, {times:,} times: {problem}")
 
 
-def note_unfinished(progress: api.RunProgress, run: Path) -> None:
+def note_unfinished(progress: RunProgress, run: Path) -> None:
     """Say what is left of a run, and that the same command goes on with it."""
     tell_pending(progress, run)
     if progress.stopped:
@@ -71,7 +74,7 @@ def note_unfinished(progress: api.RunProgress, run: Path) -> None:
 
 def print_json(value: Any) -> None:
     """Print `value` as the one JSON document on stdout."""
-    sys.stdout.write(api.json_text(value))
+    sys.stdout.write(json_text(value))
 
 
 FACTS: ContextVar[dict[str, Any] | None] = ContextVar("FACTS", default=None)
@@ -159,12 +162,12 @@ def confirmed(question: str) -> bool:
             return answer in ("y", "yes")
 
 
-def show(document: api.Document, *, full: bool = True) -> None:
+def show(document: Document, *, full: bool = True) -> None:
     """Print the answer of a report; `full` adds its brief sections."""
 
     from rich.console import Console
 
-    api.print_document(document, Console(soft_wrap=False), full=full)
+    print_document(document, Console(soft_wrap=False), full=full)
 
 
 # How a study's state reads in a terminal.
@@ -240,7 +243,7 @@ class HasDocument(Protocol):
     """Numbers that can be shown."""
 
     @property
-    def document(self) -> api.Document: ...
+    def document(self) -> Document: ...
 
     def as_json(self) -> dict[str, Any]: ...
 
@@ -268,12 +271,12 @@ class DocumentOptions:
         for path in self.written_beside(found.document):
             note(f"written: {path}")
         if self.out is not None:
-            api.write_text(self.out, self.written(found), private=found.document.quotes_replies)
+            write_text(self.out, self.written(found), private=found.document.quotes_replies)
             note(f"written: {self.out}")
         elif self.wants_json:
             print_json(found.as_json())
         elif self.form is not None:
-            print(api.format_named(self.form).write(found.document), end="")
+            print(format_named(self.form).write(found.document), end="")
         else:
             show(found.document, full=full)
 
@@ -287,19 +290,19 @@ class DocumentOptions:
 
     def written(self, found: HasDocument) -> str:
         if self.wants_json:
-            return api.json_text(found.as_json())
-        return api.format_named(self.form, self.out).write(found.document)
+            return json_text(found.as_json())
+        return format_named(self.form, self.out).write(found.document)
 
-    def written_beside(self, document: api.Document) -> Iterator[Path]:
+    def written_beside(self, document: Document) -> Iterator[Path]:
         """Write the faces that were asked for by name, and say where each is."""
         for name in ("html", "markdown", "latex"):
             path = getattr(self, name)
             if path is not None:
-                api.write_text(path, api.FORMATS[name].write(document), private=document.quotes_replies)
+                write_text(path, FORMATS[name].write(document), private=document.quotes_replies)
                 yield path
-        for folder, write in ((self.figures, "write_figures"), (self.tables, "write_tables")):
+        for folder, write in ((self.figures, write_figures), (self.tables, write_tables)):
             if folder is not None:
-                getattr(api, write)(document, folder)
+                write(document, folder)
                 yield folder
 
 
@@ -344,7 +347,7 @@ def person() -> Callable[[str], bool] | None:
 def leave(what: str, *to: str | None, agreed: bool) -> None:
     """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine."""
     for whom in to:
-        api.allow_sending(what, whom, agreed=agreed, ask=person())
+        allow_sending(what, whom, agreed=agreed, ask=person())
 
 
 def asked(said: str) -> bool:
@@ -353,10 +356,10 @@ def asked(said: str) -> bool:
 
 
 @contextmanager
-def watching(label: str) -> Iterator[api.Watch]:
+def watching(label: str) -> Iterator[Watch]:
     """A line on stderr that follows a run: done, rate, time left, cost, failures, retries; none where it is no terminal."""
     if as_json() or not sys.stderr.isatty():
-        yield api.Watch(say=note)
+        yield Watch(say=note)
         return
 
     from rich.console import Console
@@ -365,12 +368,12 @@ def watching(label: str) -> Iterator[api.Watch]:
     with bar_for(console) as bar:
         task = bar.add_task(fitted(label, console.width), total=None, rate="", more="")
 
-        def follow(progress: api.RunProgress, total: int) -> None:
+        def follow(progress: RunProgress, total: int) -> None:
             speed = bar.tasks[0].speed
             rate = f"{speed:,.0f}/s" if speed else ""
             bar.update(task, completed=progress.n_done, total=total, rate=rate, more=so_far(progress))
 
-        yield api.Watch(follow, say=lambda text: bar.console.print(text, markup=False, highlight=False))
+        yield Watch(follow, say=lambda text: bar.console.print(text, markup=False, highlight=False))
 
 
 def bar_for(console: Console) -> Progress:
@@ -394,7 +397,7 @@ def fitted(label: str, width: int) -> str:
     return label if len(label) <= room else f"{label[: room - 1]}…"
 
 
-def so_far(progress: api.RunProgress) -> str:
+def so_far(progress: RunProgress) -> str:
     retries = progress.n_tries - progress.n_calls
     parts = [f"{progress.n_unusable:,} {progress.unusable}", *([f"{retries:,} retries"] if retries else [])]
     if progress.cost_usd is not None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
+from casewise.api.benchmarks import source_of
+from casewise.api.replying import PlannedReplies, as_grader, chat_model, check_grader
+from casewise.ask.chat import chat_with
 from casewise.ask.layouts import ContextRole
 from casewise.cli.judge import print_before
 from casewise.cli.options import (
@@ -43,9 +47,24 @@ from casewise.cli.printing import (
     watching,
 )
 from casewise.errors import ConfigurationError
+from casewise.evaluate.judged_runs import find_benchmark
+from casewise.judges.run import select
+from casewise.models.local import LocalOptions
 from casewise.models.protocol import Sampling
 from casewise.options import Flat
-from casewise.runs.run import CallEstimate
+from casewise.records import FULL
+from casewise.replies.behaviour import import_replies, read_replies, texts_discarded
+from casewise.replies.collect import CollectOptions, chat_plan
+from casewise.replies.grade import (
+    GradeOptions,
+    GradeSummary,
+    discard_texts,
+    estimate_grading,
+    estimate_pairs,
+    read_labelled_pairs,
+)
+from casewise.replies.graders import Grader
+from casewise.runs.run import CallEstimate, default_folder
 
 app = App(name="replies")
 
@@ -64,61 +83,6 @@ class ChatOptions:
     """A text file with your own system prompt, which holds {context}."""
     sampling: Flat[Sampling] = field(default_factory=Sampling)
 
-    def chat(self) -> api.replying.Chat:
-        """Return the form in which the context reaches the chatbot."""
-        return api.replying.chat_with(role=self.context_role, verified=self.verified, system=self.system)
-
-
-@dataclass(frozen=True)
-class AskedChatbot:
-    """A chatbot, the items that it replies to, and the options of the models involved."""
-
-    benchmark: api.Benchmark
-    name: str
-    arms: tuple[api.Arm, ...]
-    selection: api.Selection
-    reached: api.ModelOptions
-    chat: api.replying.Chat | None = None
-    repeats: int = 1
-
-    @cached_property
-    def loaded(self) -> api.replying.LoadedModel:
-        """The chatbot."""
-        return api.replying.chat_model(self.name, self.reached)
-
-    def tell_estimate(self, options: api.replying.CollectOptions) -> None:
-        """Print the estimated cost of replies, and of texts that models make before."""
-        whole, selection = (self.benchmark, self.loaded), self.selection
-        estimate = api.replying.collecting_estimate(
-            *whole, chat=self.chat, arms=self.arms, repeats=self.repeats, selection=selection, options=options
-        )
-        before = api.before_collecting(*whole, arms=self.arms, selection=selection, options=options)
-        if as_json():
-            made = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
-            print_json({"asked": self.name, **asdict(estimate), **made})
-            return
-        print(f"{self.name}: {estimate.n_calls:,} calls")
-        print_cost(estimate)
-        print_before(before)
-
-    def leave(self, what: str, *others: str | None, agreed: bool) -> None:
-        """Ask for leave to send something to the chatbot, to models that make texts for arms, and to others."""
-        makers = api.others_asked(self.arms, self.reached)
-        leave(what, self.loaded.model.sends_to, *others, *makers, agreed=agreed)
-
-    def collect(self, folder: Path, options: api.replying.CollectOptions) -> api.Replies:
-        """Collect them."""
-        return api.collect(
-            self.benchmark,
-            self.loaded,
-            out=folder,
-            chat=self.chat,
-            arms=self.arms,
-            repeats=self.repeats,
-            selection=self.selection,
-            options=options,
-        )
-
 
 @app.command
 def collect(
@@ -135,7 +99,7 @@ def collect(
     retry_unanswered: Annotated[NonNegativeInt, Parameter(group=ASKED.group)] = 0,
     items: Annotated[Items, ITEMS] = Items(),
     calls: Flat[Calls] = Calls(),
-    local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
+    local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -156,17 +120,14 @@ def collect(
     retry_unanswered
         Maximum number of further calls if no reply comes.
     """
-    found = api.load(benchmark)
-    folder = out or Path("replies") / api.default_folder(f"{Path(benchmark).stem}-{model}").name
+    loaded = api.load(benchmark)
+    folder = out or Path("replies") / default_folder(f"{Path(benchmark).stem}-{model}").name
     if from_ is not None:
-        n = api.replying.import_table(from_, benchmark, model=model, out=folder)
+        n = import_replies(from_, folder, loaded, model=model, source=source_of(benchmark, loaded))
         say(f"{folder}: {n:,} replies", folder=str(folder), replies=n)
         return
     reached = calls.model(base_url, local, needs_key=not dry_run)
-    asked = AskedChatbot(
-        found, model, api.arms_named(arms), items.of(found), reached, chat=chat.chat(), repeats=repeats
-    )
-    options = api.replying.CollectOptions(
+    options = CollectOptions(
         temperature=chat.sampling.temperature,
         max_tokens=chat.sampling.max_tokens,
         seed=items.seed,
@@ -174,23 +135,30 @@ def collect(
         limits=calls.limits,
         batch=calls.batches.options(),
         command=command_line(),
-        benchmark_source=api.source_of(benchmark, found),
+        benchmark_source=source_of(benchmark, loaded),
         makers=reached,
     )
+    planned = PlannedReplies(
+        folder,
+        loaded,
+        chat_model(model, reached),
+        chat_plan(select(loaded, items.of(loaded)), api.arms_named(arms) or (FULL,), repeats),
+        chat_with(role=chat.context_role, verified=chat.verified, system=chat.system),
+        options,
+    )
     if dry_run:
-        asked.tell_estimate(options)
+        tell_estimate(planned.estimate(), model, planned.estimate_before())
         return
-    asked.leave("the benchmark's queries", agreed=yes)
+    leave("the benchmark's queries", *planned.sends_to(), agreed=yes)
     with watching(f"asking {model}") as watch:
-        kept = asked.collect(folder, replace(options, watch=watch))
-    summary = kept.summary
+        summary = planned.perform(watch).summary
     if as_json():
         print_json(summary.as_json())
     else:
         print(f"{done_of(summary, 'replies')}: {folder}")
         note_problems(summary)
         note_unfinished(summary, folder)
-        where, gone = shlex.quote(str(folder)), api.replying.texts_discarded(folder)
+        where, gone = shlex.quote(str(folder)), texts_discarded(folder)
         if not summary.n_pending:
             note(f"next: casewise {f'report {where}' if gone else f'replies grade {where} --grader rubric:MODEL'}")
     end(summary)
@@ -209,7 +177,7 @@ def grade(
     retry_ungraded: NonNegativeInt = 0,
     discard_replies: bool = False,
     calls: Flat[Calls] = Calls(),
-    local: Annotated[api.LocalOptions, MACHINE] = api.LocalOptions(),
+    local: Annotated[LocalOptions, MACHINE] = LocalOptions(),
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
@@ -231,33 +199,25 @@ def grade(
     discard_replies
         Delete the texts of the replies once all are graded; keep grades and digests.
     """
-    made = [
-        api.replying.as_grader(name, rubric=rubric, options=calls.model(base_url, local, needs_key=not dry_run))
-        for name in grader
-    ]
+    reached = calls.model(base_url, local, needs_key=not dry_run)
+    graders = [as_grader(name, rubric=rubric, options=reached) for name in grader]
+    if check is not None and (discard_replies or retry_ungraded):
+        raise ConfigurationError("--check keeps nothing: leave out --discard-replies and --retry-ungraded")
     if replies is None or check is not None:
-        file = file_to_check(check, replies, keeps=discard_replies or retry_ungraded > 0)
-        try_graders(file, made, calls, dry_run=dry_run, yes=yes)
+        if check is None or replies is not None:
+            raise ConfigurationError("give a folder of replies, or a labelled file with --check")
+        try_graders(check, graders, calls, dry_run=dry_run, yes=yes)
         return
     if dry_run:
-        for one in made:
-            tell_estimate(api.replying.grading_estimate(replies, one, benchmark=benchmark), one.name)
+        over = find_benchmark(read_replies(replies), benchmark)
+        for one in graders:
+            tell_estimate(estimate_grading(replies, over, one), one.name)
         return
-    leave("the benchmark's queries and the replies", *(one.sends_to for one in made), agreed=yes)
-    summaries = []
-    for one in made:
-        with watching(f"grading by {one.name}") as watch:
-            options = api.replying.GradeOptions(
-                retries=retry_ungraded,
-                limits=calls.limits,
-                command=command_line(),
-                watch=watch,
-                batch=calls.batches.options(),
-            )
-            summary = api.grade(replies, one, benchmark=benchmark, options=options)
-        summaries.append(summary)
-        if not as_json():
-            tell_grading(one.name, summary, replies)
+    leave("the benchmark's queries and the replies", *(one.sends_to for one in graders), agreed=yes)
+    options = GradeOptions(
+        retries=retry_ungraded, limits=calls.limits, command=command_line(), batch=calls.batches.options()
+    )
+    summaries = grade_each(replies, graders, options, benchmark=benchmark)
     if discard_replies:
         discard(replies, summaries)
     if as_json():
@@ -268,63 +228,58 @@ def grade(
         end(summary)
 
 
-def tell_grading(name: str, summary: api.replying.GradeSummary, replies: Path) -> None:
-    """Print the result of grading, in a line or two."""
-    print(f"{name}: {done_of(summary, 'graded')}")
-    note_problems(summary)
-    note_unfinished(summary, replies)
-    for text in summary.notes:
-        note(f"note: {text}")
+def grade_each(
+    replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: str | None = None
+) -> list[GradeSummary]:
+    """Have each grader grade all replies, and print what came of it."""
+    summaries = []
+    for grader in graders:
+        with watching(f"grading by {grader.name}") as watch:
+            summary = api.grade(replies, grader, benchmark=benchmark, options=replace(options, watch=watch))
+        summaries.append(summary)
+        if not as_json():
+            print(f"{grader.name}: {done_of(summary, 'graded')}")
+            note_problems(summary)
+            note_unfinished(summary, replies)
+            for text in summary.notes:
+                note(f"note: {text}")
+    return summaries
 
 
-def file_to_check(file: Path | None, replies: Path | None, *, keeps: bool) -> Path:
-    """The labelled file.
-
-    Raises ConfigurationError: there is none, or something is given that a check has no use for.
-    """
-    if file is None or replies is not None:
-        raise ConfigurationError("give a folder of replies, or a labelled file with --check")
-    if keeps:
-        raise ConfigurationError("--check keeps nothing: leave out --discard-replies and --retry-ungraded")
-    return file
-
-
-def try_graders(file: Path, graders: list[api.replying.Grader], calls: Calls, *, dry_run: bool, yes: bool) -> None:
-    """Each grader tried on a labelled file, or what that would take."""
-    if dry_run:
-        for one in graders:
-            tell_estimate(api.replying.check_estimate(file, one), one.name)
-        return
-    leave("the prompts and the responses", *(one.sends_to for one in graders), agreed=yes)
-    checked = [api.replying.check_grader(file, one, limits=calls.limits) for one in graders]
-    tell_checks(checked)
-
-
-def discard(replies: Path, summaries: list[api.replying.GradeSummary]) -> None:
+def discard(replies: Path, summaries: list[GradeSummary]) -> None:
     """Remove the texts, unless something is left to grade."""
     if any(summary.stopped or summary.n_pending or summary.n_unusable for summary in summaries):
         note("the replies' texts are kept: not all of them have a grade; the same command resumes")
         return
-    note(f"the texts of {api.replying.discard(replies):,} replies were removed; grades and digests stay")
+    note(f"the texts of {discard_texts(replies):,} replies were removed; grades and digests stay")
 
 
-def tell_estimate(estimate: CallEstimate, whom: str) -> None:
+def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: bool, yes: bool) -> None:
+    """Print how often each grader agrees with people on a labelled file, or what that would take."""
+    if dry_run:
+        for one in graders:
+            tell_estimate(estimate_pairs(read_labelled_pairs(file), one), one.name)
+        return
+    leave("the prompts and the responses", *(one.sends_to for one in graders), agreed=yes)
+    checks = [check_grader(file, one, limits=calls.limits) for one in graders]
     if as_json():
-        print_json({"asked": whom, **asdict(estimate)})
+        print_json([check.as_json() for check in checks])
+        return
+    for check in checks:
+        print(f"{check.grader}: says what people say of {check.agree:.1%} of {check.n:,} labelled replies")
+        for row in check.classes.to_dicts():
+            print(f"  {row['outcome']:8} {row['n']:5,} by people; {shares(row)}")
+
+
+def tell_estimate(estimate: CallEstimate, whom: str, before: Mapping[str, CallEstimate] = MappingProxyType({})) -> None:
+    """Print the estimated cost of calls, and of the texts that models make before."""
+    if as_json():
+        makers = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
+        print_json({"asked": whom, **asdict(estimate), **makers})
         return
     print(f"{whom}: {estimate.n_calls:,} calls")
     print_cost(estimate)
-
-
-def tell_checks(found: list[api.replying.GraderCheck]) -> None:
-    """Print how often each grader agrees with people, by the outcome of a reply."""
-    if as_json():
-        print_json([one.as_json() for one in found])
-        return
-    for one in found:
-        print(f"{one.grader}: says what people say of {one.agree:.1%} of {one.n:,} labelled replies")
-        for row in one.classes.to_dicts():
-            print(f"  {row['outcome']:8} {row['n']:5,} by people; {shares(row)}")
+    print_before(before)
 
 
 def shares(row: dict[str, Any]) -> str:

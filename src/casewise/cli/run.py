@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from cyclopts import App, CycloptsError, Parameter
 
 from casewise import api
-from casewise.api.evaluating import parse_margins
+from casewise.api.judging import PlannedRun
 from casewise.cli.judge import (
     HowOptions,
     Judging,
@@ -36,7 +36,9 @@ from casewise.cli.judge import (
 from casewise.cli.options import HOW, WRITTEN
 from casewise.cli.printing import as_json, note, print_json, say
 from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, unknown_key
+from casewise.evaluate import comparison
 from casewise.records.base import read_toml
+from casewise.storage.files import write_text
 
 if TYPE_CHECKING:
     from cyclopts import Argument
@@ -142,7 +144,7 @@ def init(
         )
     if file.exists():
         raise ConfigurationError(f"{file} exists, and nothing is overwritten; choose another name")
-    api.write_text(file, run_file(file, {"benchmark": benchmark, "judge": judge, "out": f"runs/{file.stem}"}))
+    write_text(file, run_file(file, {"benchmark": benchmark, "judge": judge, "out": f"runs/{file.stem}"}))
     say(f"{file} is written; next: casewise run {shlex.quote(str(file))} --dry-run", file=str(file))
 
 
@@ -311,7 +313,7 @@ class RunFile:
                     f"{where}max_drop or max_turned is missing, or both are there; give one of them"
                 )
             if table.get("max_drop"):
-                parse_margins(table["max_drop"])
+                comparison.parse_margins(table["max_drop"])
             for key in ("judge", "benchmark"):
                 names = self.judging[key]
                 for name in listed(table.get(key, [])):
@@ -320,7 +322,7 @@ class RunFile:
                             f"{where}{key} is {name!r}{did_you_mean(name, names)}; the file names {', '.join(names)}"
                         )
             baseline = table.get("baseline")
-            if baseline and baseline not in self.judging["judge"] and not api.is_run(baseline):
+            if baseline and baseline not in self.judging["judge"] and not api.exporting.is_run(baseline):
                 near = did_you_mean(baseline, self.judging["judge"])
                 raise ConfigurationError(
                     f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
@@ -345,7 +347,7 @@ class RunFile:
         """Return the folder of each run, by benchmark and judge."""
         return folders_of(self.judging["benchmark"], self.judging["judge"], self.out)
 
-    def planned(self, *, needs_key: bool) -> list[api.PlannedRun]:
+    def planned(self, *, needs_key: bool) -> list[PlannedRun]:
         """Return every run of the file. Nobody is called."""
         options = {name: self.judging[name] for name in ("plan", "items", "model", "calls", "local")}
         with self.naming_it():
@@ -358,7 +360,7 @@ class RunFile:
             note(f"{self.path} has changed since the last session; {copy} is its newest version")
         if not (copy.exists() and copy.samefile(self.path)):
             copy.parent.mkdir(parents=True, exist_ok=True)
-            api.write_text(copy, text)
+            write_text(copy, text)
 
 
 def listed(value: Any) -> list[str]:

@@ -10,14 +10,13 @@ import webbrowser
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import parse_qsl
 
 from cyclopts import Parameter
 from cyclopts.types import Port, PositiveFloat, PositiveInt
 
 from casewise import api
-from casewise import database as databases
 from casewise.cli.options import (
     BenchmarkOption,
     DatabaseOption,
@@ -28,11 +27,14 @@ from casewise.cli.options import (
     options_group,
 )
 from casewise.cli.printing import announce, as_json, note, print_json, say, say_files
-from casewise.database import Database, staff
-from casewise.database import backup as backups
 from casewise.errors import ConfigurationError
 from casewise.extras import install_command
+from casewise.models.client import ClientOptions, RetryPolicy
+from casewise.models.load import ModelOptions
 from casewise.settings import database_named, from_environment
+
+if TYPE_CHECKING:
+    from casewise.evaluate.viewing import Viewed
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
 # reachable.
@@ -80,8 +82,11 @@ def backup(file: Path, /, *, restore: bool = False, database: DatabaseOption = N
     restore
         Read the backup into a new, empty database, SQLite or PostgreSQL.
     """
+    from casewise import database as databases  # an extra
+    from casewise.database import backup as backups
+
     if restore:
-        with Database(database_named(database)) as store:
+        with databases.Database(database_named(database)) as store:
             count, where = backups.restore(store, file), store.url.render_as_string()
         say(f"{count:,} rows are restored to {where}", rows=count, database=str(where))
         return
@@ -239,6 +244,8 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
     """The review room and the studies."""
     import uvicorn  # an extra
 
+    from casewise import database as databases
+    from casewise.database import staff
     from casewise.web.errors import log_config
 
     address = options.site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
@@ -287,9 +294,9 @@ def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) 
         raise ConfigurationError(
             f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
         )
-    retry = api.RetryPolicy(retries=1)
-    client = api.ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
-    made = api.deciding.Decider.load(decider, model=api.ModelOptions(base_url=options.base_url, client=client))
+    retry = RetryPolicy(retries=1)
+    client = ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
+    made = api.deciding.Decider.load(decider, model=ModelOptions(base_url=options.base_url, client=client))
     made = made.failing(options.fail) if options.fail else made
     settings = deciding.ServiceOptions(
         keys=deciding.keys_in(options.keys) if options.keys else frozenset(),
@@ -357,12 +364,14 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
     )
 
 
-def copy(viewed: api.Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+    from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
+    from casewise.share.every_eval_ever import restricted
     from casewise.web.viewing import write_view
 
     table = viewed.now()
-    withheld = not with_texts and api.restricted(table.benchmark)
-    wanted = api.ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    withheld = not with_texts and restricted(table.benchmark)
+    wanted = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
     done = write_view(viewed, out, only=wanted, withheld=withheld, quoted=with_texts)
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
@@ -412,6 +421,9 @@ def invite(
         links = api.Study(whom, phase, database, site_url).invite(people)
         say("\n".join(links), links=links)
         return
+    from casewise import database as databases  # an extra
+    from casewise.database import staff
+
     settings, roles = from_environment(database=database, site_url=site_url), staff.roles_named(role)
     with databases.open(settings.database) as store, store.write() as connection:
         token = staff.invite(connection, whom, roles=roles, by=None, now=datetime.now(UTC))

@@ -9,10 +9,11 @@ import pytest
 
 import casewise
 from casewise.api.evaluating import report_options
-from casewise.api.replying import CollectOptions, as_grader, check_grader
+from casewise.api.replying import as_grader, check_grader
 from casewise.errors import BenchmarkError
 from casewise.evaluate.behaviour import confusion, rates, rates_of
 from casewise.models.protocol import FakeModel
+from casewise.replies.collect import CollectOptions
 from casewise.runs.limits import Limits
 
 DEMO: Any = casewise.load("demo")

@@ -10,12 +10,14 @@ from tests.support.command import Command
 import casewise
 from casewise.api.evaluating import report_options
 from casewise.api.judging import RunOptions
-from casewise.api.replying import CollectOptions, chat_with, compare_says_does
+from casewise.api.replying import compare_says_does
+from casewise.ask.chat import chat_with
 from casewise.ask.prompts import bridge_prompts
 from casewise.audits.words import subset
 from casewise.errors import BenchmarkError, CasewiseError, DataError
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import FakeModel
+from casewise.replies.collect import CollectOptions
 from casewise.reports.document import Forest, Prose, Table, unfolded
 from casewise.reports.formats import text
 from casewise.runs.limits import Limits

@@ -8,11 +8,11 @@ import pytest
 import casewise
 from casewise.api.benchmarks import import_cases
 from casewise.api.evaluating import report_options
-from casewise.api.replying import CollectOptions
 from casewise.errors import DataError
 from casewise.evaluate.behaviour import rates_of
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import POLICIES, behaviours_in
+from casewise.replies.collect import CollectOptions
 from casewise.reports.document import Prose, Table
 from casewise.reports.formats import latex
 from casewise.runs.limits import Limits

@@ -178,7 +178,11 @@ def test_a_moderation_endpoint_is_asked_in_batches_too(out):
 def test_list_prices_are_less_by_the_discount():
     def cost(batch):
         live = api.LiveOptions(model=api.ModelOptions(needs_key=False))
-        return api.estimate("demo", "openai/gpt-4o-mini", options=api.RunOptions(live=live, batch=batch)).cost_usd
+        return (
+            api.plan_run("demo", "openai/gpt-4o-mini", options=api.RunOptions(live=live, batch=batch))
+            .estimate()
+            .cost_usd
+        )
 
     assert cost(QUICK) == pytest.approx(cost(None) / 2)
 

@@ -34,7 +34,7 @@ def test_a_report_and_what_it_keeps_are_steps(tmp_path, monkeypatch):
     monkeypatch.setattr(long_steps, "LONG_S", 0.0)
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
     told: list[str] = []
-    with api.telling_long_steps(told.append):
+    with long_steps.telling_long_steps(told.append):
         api.report(run)
 
     assert told[-1].endswith("the report's numbers, all told")
