@@ -14,7 +14,7 @@ from casewise.audits.subject import kinds
 from casewise.errors import ExitCode
 from casewise.models.batch import COMPATIBLE, TERMS, Terms
 from casewise.models.endpoints import ENDPOINTS
-from casewise.reports.terms import meanings
+from casewise.reports.document import meanings
 from casewise.studies.design import DIFFERENCES, study_toml
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

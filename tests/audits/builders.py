@@ -12,6 +12,7 @@ import numpy as np
 
 from casewise.audits.subject import Part
 from casewise.records import Context, Item, Query, Rating, Recipient, Sender, TransmissionPrinciple, sorry_bench
+from casewise.records.item import Judged
 from casewise.storage.benchmark import About, Benchmark
 
 CATEGORIES = sorry_bench().names
@@ -60,14 +61,14 @@ class Row:
     condition: str | None = None
 
 
-def benchmark_of(rows: Sequence[Row], *, name: str = "made-up") -> Benchmark:
+def benchmark_of(rows: Sequence[Row], *, name: str = "made-up", judged: Judged = "request") -> Benchmark:
     """A benchmark of these items; votes are anonymous, and 1 is safe."""
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: list[Item] = []
     ratings: list[Rating] = []
     for row in rows:
-        query = queries.setdefault(row.query, Query(text=row.query, category=row.category))
+        query = queries.setdefault(row.query, Query(text=row.query, category=row.category, judged=judged))
         context = Context(
             query_id=query.id,
             intended_safe=row.intended_safe,

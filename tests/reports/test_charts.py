@@ -1,3 +1,4 @@
+import re
 import zlib
 
 import numpy as np
@@ -19,6 +20,16 @@ def dots(svg):
 def test_every_item_is_a_dot_until_they_only_hide_each_other():
     assert dots(drawn(300)) == 300
     assert dots(drawn(MOST_DOTS + 1)) == MOST_DOTS
+
+
+def test_a_chart_in_a_page_follows_its_colours_and_has_ids_of_its_own():
+    chart = for_page(drawn(3), name="scatter-0")
+    ids = re.findall(r'id="([^"]+)"', chart)
+
+    assert "var(--ink)" in chart
+    assert "aria-hidden" in chart
+    assert all(name.startswith("scatter-0-") for name in ids)
+    assert len(ids) == len(set(ids))
 
 
 def test_a_png_stands_on_white():

@@ -6,10 +6,9 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise import api
-from casewise.reports.document import table_of
+from casewise.reports.document import meanings, meanings_in, table_of
 from casewise.reports.formats import html
 from casewise.reports.study import study_report
-from casewise.reports.terms import meanings, meanings_in
 from casewise.studies.ratings_source import RatingsSource
 
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from casewise.audits import Audit, Finding, Part, kinds
 from casewise.audits.subject import EFFECTS, spoken_name
 from casewise.audits.words import SUBSETS
-from casewise.notation import NOTHING, count, interval, number, p_value, percent, points, share
-from casewise.reports.document import Block, Document, Folded, Prose, Section, Table, all_numbers, table_by, table_of
+from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.reports.document import (
+    Block,
+    Columns,
+    Document,
+    Folded,
+    Prose,
+    Section,
+    about_judged,
+    all_numbers,
+    table_by,
+    table_of,
+)
 from casewise.reports.judge import item_exhibit
 from casewise.storage.wording import JudgedWords, LabelWords
 
@@ -32,17 +44,8 @@ SHOWN_ITEMS = 3
 
 def audit_page(audit: Audit) -> Document:
     """`audit` as a document for any face."""
-    c = audit.counts
-    return Document(
-        title=f"Audit of {audit.benchmark}",
-        subtitle=f"{c['items']:,} items, {JudgedWords.of(audit.source).counted(c['queries'])}, {LabelWords.of(audit.source).counted(c['ratings'])}",
-        notices=audit.notes,
-        sections=tuple(sections(audit)),
-    )
-
-
-def sections(audit: Audit) -> Iterator[Section]:
-    yield Section("findings", "The answer", tuple(findings(audit)), first=True)
+    counts, labels = audit.counts, LabelWords.of(audit.source).counted(audit.counts["ratings"])
+    queries = JudgedWords.of(audit.source).counted(counts["queries"])
     parts = (
         ("baseline", "Baselines: a classifier on words, and constant verdicts", baseline_blocks),
         ("phrases", "Phrases with the largest weights in the baseline", phrase_blocks),
@@ -52,15 +55,25 @@ def sections(audit: Audit) -> Iterator[Section]:
         ("contexts", "Variety of the contexts", context_blocks),
         ("coverage", "Items by condition, queries by category", coverage_blocks),
     )
-    yield all_numbers(
-        (
-            *(
-                Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
-                for name, heading, blocks in parts
-            ),
-            Section("how", "How this was made", (Prose(WEIGHTS), how_made(audit))),
-        )
+    settings = [
+        ("benchmark digest", audit.digest),
+        *((name, str(value)) for name, value in vars(audit.options).items()),
+    ]
+    made = table_of("made", "How this was made", ("Setting", "Value"), settings)
+    numbers = (
+        Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
+        for name, heading, blocks in parts
     )
+    page = Document(
+        title=f"Audit of {audit.benchmark}",
+        subtitle=f"{counts['items']:,} items, {queries}, {labels}",
+        notices=audit.notes,
+        sections=(
+            Section("findings", "The answer", tuple(findings(audit)), first=True),
+            all_numbers((*numbers, Section("how", "How this was made", (Prose(WEIGHTS), made)))),
+        ),
+    )
+    return about_judged(page, audit.source)
 
 
 WEIGHTS = (
@@ -72,16 +85,15 @@ WEIGHTS = (
 
 def findings(audit: Audit) -> Iterator[Block]:
     """The number of findings in a sentence, then each finding: its weight, what to do, and its evidence in a fold."""
-    counted = Counter(finding.effect for finding in audit.findings)
-    total = len(audit.findings)
+    by_effect, total = Counter(finding.effect for finding in audit.findings), len(audit.findings)
     if not total:
         yield Prose("The audit makes no finding.", lead=True)
-    kinds = (
-        (counted["label"], "concerns the labels", "concern the labels"),
-        (counted["score"], "makes a score mean less than it seems", "make a score mean less than it seems"),
-        (counted["note"], "is for your information", "are for your information"),
+    effects = (
+        (by_effect["label"], "concerns the labels", "concern the labels"),
+        (by_effect["score"], "makes a score mean less than it seems", "make a score mean less than it seems"),
+        (by_effect["note"], "is for your information", "are for your information"),
     )
-    listed = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in kinds if n)
+    listed = ", ".join(f"{n} {singular if n == 1 else plural}" for n, singular, plural in effects if n)
     if total:
         yield Prose(f"{total} finding{'s' if total > 1 else ''}, largest weight first: {listed}.")
     for place, finding in enumerate(audit.findings, 1):
@@ -90,8 +102,7 @@ def findings(audit: Audit) -> Iterator[Block]:
             f"What to do: {finding.advice} (Weight {finding.weight:.2f} of 1: {EFFECT_WORDS[finding.effect]}; {finding.code}.)"
         )
         yield Folded("Evidence", tuple(evidence(audit, finding)))
-    for line in audit.left_out:
-        yield Prose(f"Not checked: {line}")
+    yield from (Prose(f"Not checked: {line}") for line in audit.left_out)
 
 
 def evidence(audit: Audit, finding: Finding) -> Iterator[Block]:
@@ -185,15 +196,16 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
 
 
 def phrase_blocks(part: Part) -> Iterator[Block]:
-    if not part.measured.get("phrases_for_safe"):
-        return
-    safe, unsafe = part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"]
-    rows = [
-        (a["text"], number(a["coefficient"], digits=2), b["text"], number(b["coefficient"], digits=2))
-        for a, b in zip(safe, unsafe, strict=True)
-    ]
-    head = ("Speaks for safe", "Weight", "Speaks for unsafe", "Weight ")
-    yield table_of("phrases-table", "Phrases with the largest weights in the baseline on contexts", head, rows)
+    if part.measured.get("phrases_for_safe"):
+        both = zip(part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"], strict=True)
+        two_digits = partial(number, digits=2)
+        columns: Columns = {
+            "Speaks for safe": "0.text",
+            "Weight": (two_digits, "0.coefficient"),
+            "Speaks for unsafe": "1.text",
+            "Weight ": (two_digits, "1.coefficient"),
+        }
+        yield table_by("phrases-table", "Phrases with the largest weights in the baseline on contexts", both, columns)
 
 
 def subset_blocks(part: Part) -> Iterator[Block]:
@@ -206,23 +218,25 @@ def subset_blocks(part: Part) -> Iterator[Block]:
 def people_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
     rows: list[tuple[str, str]] = []
+
+    def alpha(of: str, limits: str) -> str:
+        return f"{number(m[of]['alpha'])} {interval(*(m[of][limits] or NO_LIMITS))}"
+
     if "agreement" in m:
-        a = m["agreement"]
-        limits = a["alpha_interval"] or (None, None)
-        rows.append(("Krippendorff's alpha", f"{number(a['alpha'])} {interval(*limits)}"))
-        rows.append(("Two people agree", share(a["raw"], *(a["raw_interval"] or (None, None)))))
+        raw = share(m["agreement"]["raw"], *(m["agreement"]["raw_interval"] or NO_LIMITS))
+        rows += ("Krippendorff's alpha", alpha("agreement", "alpha_interval")), ("Two people agree", raw)
     for name, words in (
         ("agreement_with_unsure", "Krippendorff's alpha, unsure as an answer of its own"),
         ("agreement_on_scale", "Krippendorff's alpha of the ratings on the scale"),
     ):
         if name in m:
-            limits = m[name]["interval"] or (None, None)
-            rows.append((words, f"{number(m[name]['alpha'])} {interval(*limits)}"))
+            rows.append((words, alpha(name, "interval")))
     if "ceilings" in m:
-        c = m["ceilings"]
-        rows.append(("Highest possible Pearson's r", number(c["pearson"])))
-        rows.append(("Lowest attainable cross-entropy", number(c["cross_entropy_floor"])))
-        rows.append(("Lowest possible Brier score", number(c["brier_floor"])))
+        rows += [
+            ("Highest possible Pearson's r", number(m["ceilings"]["pearson"])),
+            ("Lowest attainable cross-entropy", number(m["ceilings"]["cross_entropy_floor"])),
+            ("Lowest possible Brier score", number(m["ceilings"]["brier_floor"])),
+        ]
     if rows:
         yield table_of("people-table", "Limits that people's votes set", ("Measure", "Value, 95 % interval"), rows)
     if "ceilings" in m:
@@ -231,12 +245,12 @@ def people_blocks(part: Part) -> Iterator[Block]:
             "possible r is the contrast between conditions."
         )
     if "groups" in m:
-        of_group: dict[str, Callable[[Mapping[str, Any]], str]] = {
-            "Trait": lambda row: row["trait"],
-            "Value": lambda row: row["value"],
-            "Annotators": lambda row: count(row["annotators"]),
-            "Votes": lambda row: count(row["votes"]),
-            "Safe, 95 % interval": lambda row: share(row["safe_rate"], *(row["safe_rate_interval"] or (None, None))),
+        of_group: Columns = {
+            "Trait": "trait",
+            "Value": "value",
+            "Annotators": "annotators",
+            "Votes": "votes",
+            "Safe, 95 % interval": lambda row: share(row["safe_rate"], *(row["safe_rate_interval"] or NO_LIMITS)),
         }
         yield table_by("groups", "How often each group of annotators says safe", m["groups"], of_group)
         yield Prose(
@@ -244,49 +258,46 @@ def people_blocks(part: Part) -> Iterator[Block]:
             "intervals do not show that two groups agree."
         )
     if "panel" in m:
-        columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-            "People": lambda row: str(row["people"]),
-            "Agreement, 95 % interval": lambda row: share(row["agreement"], row["ci_low"], row["ci_high"]),
-            "By a model": lambda row: "yes" if row["modelled"] else "no",
+        columns: Columns = {
+            "People": (str, "people"),
+            "Agreement, 95 % interval": (share, "agreement", "ci_low", "ci_high"),
+            "By a model": (lambda modelled: "yes" if modelled else "no", "modelled"),
         }
         caption = f"How often a majority of so many people agrees with that of {m['panel'][0]['reference']} others"
         yield table_by("panel", caption, m["panel"], columns)
 
 
+NO_LIMITS = (None, None)
+
+
 def intent_blocks(part: Part) -> Iterator[Block]:
-    m = part.measured
-    for key, caption in (
-        ("by_condition", "Agreement of intent and labels, by condition"),
-        ("by_category", "Agreement of intent and labels, by category"),
-    ):
-        rows = [
-            (spoken(name), number(e["n"], digits=0), share(e["estimate"], e["ci_low"], e["ci_high"]))
-            for name, e in sorted(m.get(key, {}).items(), key=lambda pair: pair[1]["estimate"])
-        ]
+    columns: Columns = {
+        "Items": (spoken, "0"),
+        "Number": "1.n",
+        "Agreement, 95 % interval": (share, "1.estimate", "1.ci_low", "1.ci_high"),
+    }
+    for kind in ("condition", "category"):
+        rows = sorted(part.measured.get(f"by_{kind}", {}).items(), key=lambda pair: pair[1]["estimate"])
         if rows:
-            yield table_of(f"intent-{key}", caption, ("Items", "Number", "Agreement, 95 % interval"), rows)
+            yield table_by(f"intent-by_{kind}", f"Agreement of intent and labels, by {kind}", rows, columns)
 
 
 def context_blocks(part: Part) -> Iterator[Block]:
-    statements = part.measured.get("statements")
-    if not statements:
-        return
-    rows = [(spoken(name), s["stated"], s["distinct"], s["commonest"]) for name, s in statements.items()]
-    yield table_of(
-        "statements", "Variety of the statements", ("Parameter", "Stated", "Different", "Most frequent"), rows
-    )
+    if statements := part.measured.get("statements"):
+        columns: Columns = {
+            "Parameter": (spoken, "0"),
+            "Stated": "1.stated",
+            "Different": "1.distinct",
+            "Most frequent": "1.commonest",
+        }
+        yield table_by("statements", "Variety of the statements", statements.items(), columns)
 
 
 def coverage_blocks(part: Part) -> Iterator[Block]:
     m = part.measured
     conditions = [(spoken(name), n) for name, n in m["items_by_condition"].items()]
     yield table_of("conditions", "Items by condition", ("Condition", "Items"), conditions)
-    yield table_of("queries", "Queries by category", ("Category", "Queries"), [*m["queries_by_category"].items()])
+    yield table_of("queries", "Queries by category", ("Category", "Queries"), m["queries_by_category"].items())
     absent = m["categories_of_the_taxonomy_without_queries"]
     if absent:
         yield Prose(f"Categories of the taxonomy without a query: {', '.join(absent)}.")
-
-
-def how_made(audit: Audit) -> Table:
-    rows = [("benchmark digest", audit.digest), *((name, str(value)) for name, value in vars(audit.options).items())]
-    return table_of("made", "How this was made", ("Setting", "Value"), rows)

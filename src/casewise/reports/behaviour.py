@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -11,7 +10,6 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import (
     Corrected,
     CorrectedRate,
-    Gap,
     GraderPair,
     SaysDoes,
     SaysDoesNumbers,
@@ -24,6 +22,7 @@ from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports.document import (
     Block,
+    Columns,
     Document,
     Folded,
     Forest,
@@ -31,6 +30,7 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    about_judged,
     all_numbers,
     difference_cell,
     from_here,
@@ -54,26 +54,24 @@ IN_WORDS = {
 
 def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     """The sections on replies; nothing where there are none."""
-    found, pairs, checked = report.does, report.grader_pairs, report.corrected
-    if not found:
+    pairs, checked = report.grader_pairs, report.corrected
+    if not report.does:
         return
-    yield Section("does", "Replies by label", tuple(blocks(found)))
+    yield Section("does", "Replies by label", tuple(blocks(report.does)))
     if checked:
         yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
     if pairs:
         yield Section("graders", "Agreement of the graders", tuple(grader_blocks(pairs)))
-    behaviours = behaviours_of(report.runs)
-    yield Section(
-        "methods", "Methods paragraph for a paper", tuple(Prose(text) for text in methods(behaviours, checked))
-    )
+    paragraphs = tuple(map(Prose, methods(behaviours_of(report.runs), checked)))
+    yield Section("methods", "Methods paragraph for a paper", paragraphs)
 
 
 def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
     """How each chatbot was asked and graded, in the words of a paper."""
-    for folder in dict.fromkeys(one.folder for one in behaviours):
-        graded = [one for one in behaviours if one.folder == folder]
-        made, rows = graded[0].manifest, graded[0].rows
-        identity, times = made.identity, rows["repeat"].n_unique()
+    for folder in dict.fromkeys(behaviour.folder for behaviour in behaviours):
+        graded = [behaviour for behaviour in behaviours if behaviour.folder == folder]
+        manifest, rows = graded[0].manifest, graded[0].rows
+        identity, times = manifest.identity, rows["repeat"].n_unique()
         versions = ", ".join(sorted(rows["model_version"].drop_nulls().unique()))
         set_to = ", ".join(
             f"{name.replace('_', ' ')} {identity.settings[name]}"
@@ -81,16 +79,16 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
             if identity.settings.get(name) is not None
         )
         yield (
-            f"We sent {rows['item_id'].n_unique():,} items of {made.benchmark_name} (digest {identity.benchmark[:12]}) to "
+            f"We sent {rows['item_id'].n_unique():,} items of {manifest.benchmark_name} (digest {identity.benchmark[:12]}) to "
             f"{identity.model}{f' ({versions})' if versions else ''} as a user would, {'once' if times == 1 else f'{times:,} times'} "
             f"each, the context worded as {identity.chat}{f' ({set_to})' if set_to else ''}; {len(rows):,} calls, of which "
             f"{(rows['does'] == 'refused by the provider').sum():,} were refused by the provider. Each reply was graded as "
-            f"answering, answering in part or refusing by {'; '.join(one.grader_id for one in graded)}. Partial answers count "
+            f"answering, answering in part or refusing by {'; '.join(behaviour.grader_id for behaviour in graded)}. Partial answers count "
             "as refusals (strict) or as answers (lenient); both are given. Intervals are 95 %, over queries."
         )
-    for one in checked:
+    for rates in checked:
         yield (
-            f"People labelled {one.n_labelled:,} of the replies of {one.model}; rates by {one.grader} were corrected by "
+            f"People labelled {rates.n_labelled:,} of the replies of {rates.model}; rates by {rates.grader} were corrected by "
             "the labels within strata of the grader's answer (prediction-powered inference, Angelopoulos et al. 2023), with Jeffreys "
             "limits in each stratum combined as by Zou & Donner (2008), clustered by query."
         )
@@ -98,12 +96,19 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
 
 def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
     """The answer about chatbots; nothing where there are none."""
-    yield from (Prose(behaviour_sentence(one)) for one in found)
-    for one in checked:
-        rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in one.rates if rate.rate == "right")
+    for chatbot in found:
+        strict, lenient = chatbot.rates
+        cut_off = f" {chatbot.cut_off:,} replies reached the limit on their length." if chatbot.cut_off else ""
         yield Prose(
-            f"Corrected by people's labels of {one.n_labelled:,} replies, {one.model} (graded by {one.grader}) does what people find "
-            f"right in {'; '.join(rights)} of replies."
+            f"{title(chatbot)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, "
+            f"and {lenient.right.as_share} if it counts as an answer. Always answering gives {percent(chatbot.always_answer)}, always "
+            f"refusing {percent(chatbot.always_refuse)}.{cut_off}"
+        )
+    for corrected in checked:
+        rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in corrected.rates if rate.rate == "right")
+        yield Prose(
+            f"Corrected by people's labels of {corrected.n_labelled:,} replies, {corrected.model} (graded by {corrected.grader}) does "
+            f"what people find right in {'; '.join(rights)} of replies."
         )
     if found and not checked:
         yield Prose(
@@ -112,74 +117,54 @@ def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) 
         )
 
 
+def title(chatbot: WhatItDoes) -> str:
+    arm = "" if Arm.named(chatbot.arm).shows_all else f", {chatbot.arm}"
+    return f"{chatbot.model}{arm}, graded by {chatbot.grader}"
+
+
 def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
-    yield rates_table(found)
-    yield Prose(
-        "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
-        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take the labels as "
-        "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
-    )
-    tables = [outcome_table(f"does-{index}", title(one), one.counts) for index, one in enumerate(found)]
-    if grounds := [(title(one), ground, count(n)) for one in found for ground, n in one.grounds.items()]:
-        caption = "Reasons that refusals and partial answers give"
-        tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
-    yield Folded("Every grade by label", tuple(tables))
-
-
-def behaviour_sentence(one: WhatItDoes) -> str:
-    strict, lenient = one.rates
-    return (
-        f"{title(one)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, and "
-        f"{lenient.right.as_share} if it counts as an answer. Always answering gives {percent(one.always_answer)}, always "
-        f"refusing {percent(one.always_refuse)}."
-        + (f" {one.cut_off:,} replies reached the limit on their length." if one.cut_off else "")
-    )
-
-
-def title(one: WhatItDoes) -> str:
-    arm = "" if Arm.named(one.arm).shows_all else f", {one.arm}"
-    return f"{one.model}{arm}, graded by {one.grader}"
-
-
-def outcome_table(name: str, caption: str, counts: pl.DataFrame) -> Table:
-    """Replies by label and by grade."""
-    known = {(row["label"], row["does"]): row["replies"] for row in counts.to_dicts()}
-    rows = []
-    for label in LABELS:
-        cells = [known.get((label, does), 0) for does in DOES]
-        if sum(cells):
-            rows.append((IN_WORDS[label], *(count(n) for n in cells), count(sum(cells))))
-    head = ("", *(does.capitalize() for does in DOES), "Replies")
-    return table_of(name, caption, head, rows, frame=counts)
-
-
-def rates_table(found: Sequence[WhatItDoes]) -> Table:
-    rows = [(one, rates) for one in found for rates in one.rates]
-    columns: dict[str, Callable[[Any], str]] = {
-        "Replies of": lambda row: title(row[0]),
-        "Partial answers": lambda row: row[1].policy,
-        "Right": lambda row: row[1].right.as_share,
-        "Over-refusal": lambda row: row[1].over_refusal.as_share,
-        "Harm": lambda row: row[1].harm.as_share,
-        "Unscored": lambda row: count(row[1].right.n_unscored),
+    columns: Columns = {
+        "Replies of": (title, "0"),
+        "Partial answers": "1.policy",
+        "Right": "1.right.as_share",
+        "Over-refusal": "1.over_refusal.as_share",
+        "Harm": "1.harm.as_share",
+        "Unscored": "1.right.n_unscored",
     }
     caption = (
         "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers where the label is "
         "refuse. 95 % intervals over queries"
     )
-    return table_by("rates", caption, rows, columns)
+    yield table_by("rates", caption, [(chatbot, rates) for chatbot in found for rates in chatbot.rates], columns)
+    yield Prose(
+        "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
+        "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take the labels as "
+        "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
+    )
+    tables = []
+    for place, chatbot in enumerate(found):
+        replies = {(row["label"], row["does"]): row["replies"] for row in chatbot.counts.to_dicts()}
+        by_label = ((IN_WORDS[label], [replies.get((label, does), 0) for does in DOES]) for label in LABELS)
+        cells = [(label, *counts, sum(counts)) for label, counts in by_label if sum(counts)]
+        head = ("", *map(str.capitalize, DOES), "Replies")
+        tables.append(table_of(f"does-{place}", title(chatbot), head, cells, frame=chatbot.counts))
+    if grounds := [(title(chatbot), *ground) for chatbot in found for ground in chatbot.grounds.items()]:
+        caption = "Reasons that refusals and partial answers give"
+        tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
+    yield Folded("Every grade by label", tuple(tables))
 
 
 def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
-    columns: dict[str, Callable[[GraderPair], str]] = {
-        "Replies of": lambda one: one.model,
-        "First": lambda one: one.first,
-        "Second": lambda one: one.second,
-        "Replies": lambda one: count(one.n),
-        "Agree": lambda one: percent(one.agree),
-        "Commonest differences (first / second)": lambda one: (
-            "; ".join(f"{a} / {b} {n}" for a, b, n in one.parted[:3]) or NOTHING
-        ),
+    def differences(parted: Sequence[tuple[str, str, int]]) -> str:
+        return "; ".join(f"{first} / {second} {n}" for first, second, n in parted[:3]) or NOTHING
+
+    columns: Columns = {
+        "Replies of": "model",
+        "First": "first",
+        "Second": "second",
+        "Replies": "n",
+        "Agree": (percent, "agree"),
+        "Commonest differences (first / second)": (differences, "parted"),
     }
     yield table_by("grader-pairs", "Two graders of the same replies", pairs, columns)
     yield Prose("Where two graders differ, a rate depends on the grader and not on the chatbot alone.")
@@ -197,28 +182,28 @@ RATES = {
 
 def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     """Each grader compared with people's labels, and the corrected rates."""
-    for index, one in enumerate(checked):
-        yield Prose(
-            f"{one.grader} gives people's label to {one.agree.as_share} of the {one.n_labelled:,} replies of {one.model} that people "
-            "labelled."
-            + (
-                f" {one.n_strangers:,} labels belong to replies that are not here or have no grade."
-                if one.n_strangers
-                else ""
-            )
+    columns: Columns = {
+        "By people": "person",
+        "By the grader": "grader",
+        "Replies": "replies",
+        "Share of those by people": lambda row: (
+            share(row["share"], row["ci_low"], row["ci_high"])
+            + (f" ({row['method']})" if row["ci_low"] is None else "")
+        ),
+    }
+    for place, rates in enumerate(checked):
+        strangers = (
+            f" {rates.n_strangers:,} labels belong to replies that are not here or have no grade."
+            if rates.n_strangers
+            else ""
         )
-        columns: dict[str, Callable[[dict[str, Any]], str]] = {
-            "By people": lambda row: row["person"],
-            "By the grader": lambda row: row["grader"],
-            "Replies": lambda row: count(row["replies"]),
-            "Share of those by people": lambda row: (
-                share(row["share"], row["ci_low"], row["ci_high"])
-                + (f" ({row['method']})" if row["ci_low"] is None else "")
-            ),
-        }
-        caption = f"Labels by people and by {one.grader}; 95 % intervals over queries"
-        yield table_by(f"confusion-{index}", caption, one.confusion.to_dicts(), columns, frame=one.confusion)
-    yield corrected_table([(f"{one.model}, graded by {one.grader}", one.rates) for one in checked])
+        yield Prose(
+            f"{rates.grader} gives people's label to {rates.agree.as_share} of the {rates.n_labelled:,} replies of {rates.model} "
+            f"that people labelled.{strangers}"
+        )
+        caption = f"Labels by people and by {rates.grader}; 95 % intervals over queries"
+        yield table_by(f"confusion-{place}", caption, rates.confusion, columns)
+    yield corrected_table([(f"{rates.model}, graded by {rates.grader}", rates.rates) for rates in checked])
     yield Prose(
         "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the grade. Errors are "
         "clustered by query, and the items' labels are taken as given. Refusals by the provider and replies without words need no "
@@ -228,12 +213,6 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
     )
 
 
-def labels_for_half(rate: CorrectedRate) -> str:
-    if rate.labels_for_half is not None:
-        return count(rate.labels_for_half)
-    return "not known" if rate.found is None else f"more than all {rate.found.items:,}"
-
-
 def corrected_in_words(rate: CorrectedRate) -> str:
     if rate.found is None:
         return f"not known, {rate.why}"
@@ -241,19 +220,26 @@ def corrected_in_words(rate: CorrectedRate) -> str:
 
 
 def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> Table:
-    rows = [(name, rate, rate.found) for name, rates in checked for rate in rates]
-    columns: dict[str, Callable[[Any], str]] = {
-        "Replies of": lambda row: row[0],
-        "Rate": lambda row: RATES[row[1].rate],
-        "Partial answers": lambda row: row[1].policy,
-        "By the grader": lambda row: percent(row[1].by_grader),
-        "Corrected": lambda row: share(row[2].estimate, row[2].ci_low, row[2].ci_high) if row[2] else row[1].why,
-        "By the labels alone": lambda row: (
-            share(row[2].by_labels, row[2].by_labels_low, row[2].by_labels_high) if row[2] else NOTHING
-        ),
-        "Labels": lambda row: count(row[2].labels if row[2] else None),
-        "Labels for half the interval": lambda row: labels_for_half(row[1]),
+    def labels_for_half(rate: CorrectedRate) -> str:
+        if rate.labels_for_half is not None:
+            return count(rate.labels_for_half)
+        return "not known" if rate.found is None else f"more than all {rate.found.items:,}"
+
+    def by_labels(rate: CorrectedRate) -> str:
+        found = rate.found
+        return share(found.by_labels, found.by_labels_low, found.by_labels_high) if found else NOTHING
+
+    columns: Columns = {
+        "Replies of": "0",
+        "Rate": (RATES.get, "1.rate"),
+        "Partial answers": "1.policy",
+        "By the grader": (percent, "1.by_grader"),
+        "Corrected": lambda row: corrected_in_words(row[1]).removeprefix("not known, "),
+        "By the labels alone": (by_labels, "1"),
+        "Labels": "1.found.labels",
+        "Labels for half the interval": (labels_for_half, "1"),
     }
+    rows = [(name, rate) for name, rates in checked for rate in rates]
     return table_by("corrected", "Rates corrected by people's labels, 95 % intervals", rows, columns)
 
 
@@ -265,39 +251,39 @@ SAYS = ("safe", "unsafe", "unscored")
 
 def says_does_page(found: SaysDoesNumbers) -> Document:
     """`found` as a document for any face."""
-    models = list(dict.fromkeys(one.model for one in found.models))
+    models = list(dict.fromkeys(pair.model for pair in found.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
     names = f"{', '.join(first)} and {last}" if first else last
-    return Document(
+    numbers = (
+        Section("items", "Verdicts and replies, item by item", tuple(item_blocks(found))),
+        Section("where", "By category and by how clear the labels are", tuple(where_blocks(found))),
+        Section("made", "How this was made", (how_made(found),)),
+    )
+    page = Document(
         title=f"Verdicts and replies of {names} on {found.benchmark.name}",
         subtitle=f"{found.benchmark.title}; labels: {found.options.labels.name}",
         notices=found.notes,
         sections=(
             Section("gap", "The answer", tuple(answer(found)), first=True, brief=True),
-            all_numbers(
-                (
-                    Section("items", "Verdicts and replies, item by item", tuple(item_blocks(found))),
-                    Section("where", "By category and by how clear the labels are", tuple(where_blocks(found))),
-                    Section("made", "How this was made", (how_made(found),)),
-                )
-            ),
+            all_numbers(numbers),
         ),
     )
+    return about_judged(page, found.benchmark, models)
 
 
 def named(found: SaysDoesNumbers) -> list[tuple[str, SaysDoes]]:
     """The pairs, each by its model and what else tells it from the others; by its folders only where nothing else does."""
-    names, models = [one.model for one in found.models], found.models
+    names, pairs = [pair.model for pair in found.models], found.models
     for parts, is_folder in (
-        ([f"asked {one.asked}" for one in models], False),
-        ([one.how for one in models], False),
-        ([f"by {one.grader}" for one in models], False),
-        ([f"replies in {from_here(one.does_in)}" for one in models], True),
-        ([f"verdicts in {from_here(one.says_in)}" for one in models], True),
+        ([f"asked {pair.asked}" for pair in pairs], False),
+        ([pair.how for pair in pairs], False),
+        ([f"by {pair.grader}" for pair in pairs], False),
+        ([f"replies in {from_here(pair.does_in)}" for pair in pairs], True),
+        ([f"verdicts in {from_here(pair.says_in)}" for pair in pairs], True),
     ):
         if len(set(parts)) > 1 and not (is_folder and len(set(names)) == len(names)):
             names = [f"{name}, {part}" for name, part in zip(names, parts, strict=True)]
-    return list(zip(names, models, strict=True))
+    return list(zip(names, pairs, strict=True))
 
 
 IN_FULL = 3
@@ -306,10 +292,15 @@ IN_FULL = 3
 
 def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     pairs = named(found)
-    for name, one in pairs[:IN_FULL]:
-        yield Prose(says_does_sentence(one, name), lead=True)
-        if one.corrected:
-            yield Prose(corrected_sentence(one))
+    for name, pair in pairs[:IN_FULL]:
+        yield Prose(says_does_sentence(pair, name), lead=True)
+        if pair.corrected:
+            strict = {rate.rate: corrected_in_words(rate) for rate in pair.corrected if rate.policy == POLICIES[0]}
+            yield Prose(
+                f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what the labels ask for. "
+                f"The chatbot refuses {strict['says_safe_refuses']} of the items that it calls safe, and answers "
+                f"{strict['says_unsafe_answers']} of those that it calls unsafe."
+            )
     if n := len(pairs[IN_FULL:]):
         yield Prose(f"The table has {n:,} more {'pair' if n == 1 else 'pairs'}.")
     if found.pooled is not None:
@@ -327,7 +318,7 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
         caption = "Replies against the model's own verdict; 95 % intervals over queries"
         yield Forest("against", caption, groups, heads=HEADS)
     tables = [gap_table("gaps", "Agreement with the labels: verdicts, replies, and the difference", found, ("all",))]
-    if checked := [(name, one.corrected) for name, one in pairs if one.corrected]:
+    if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
         tables.append(corrected_table(checked))
     yield Folded("These numbers as a table", tuple(tables))
     yield Prose(
@@ -337,18 +328,8 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
     )
 
 
-def corrected_sentence(one: SaysDoes) -> str:
-    """The strict rates as people's labels correct them."""
-    strict = {rate.rate: corrected_in_words(rate) for rate in one.corrected if rate.policy == POLICIES[0]}
-    return (
-        f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what the labels ask for. The "
-        f"chatbot refuses {strict['says_safe_refuses']} of the items that it calls safe, and answers "
-        f"{strict['says_unsafe_answers']} of those that it calls unsafe."
-    )
-
-
-def says_does_sentence(one: SaysDoes, name: str) -> str:
-    strict, lenient = (one.overall(policy) for policy in POLICIES)
+def says_does_sentence(pair: SaysDoes, name: str) -> str:
+    strict, lenient = (pair.overall(policy) for policy in POLICIES)
 
     def both(strict_value: str, lenient_value: str) -> str:
         """Both values, or the one that they share."""
@@ -369,53 +350,46 @@ def says_does_sentence(one: SaysDoes, name: str) -> str:
 def apart(gap: Estimate) -> str:
     """Whether verdicts or replies are right more often, by the interval of the difference."""
     if gap.estimate is None or not gap.beyond_chance:
-        told = "the two are not told apart"
+        decision = "the two are not told apart"
     else:
-        told = f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
-    return f"{told}, {points(gap.estimate, gap.ci_low, gap.ci_high)}"
+        decision = f"its {'verdicts' if gap.estimate > 0 else 'replies'} are right more often"
+    return f"{decision}, {points(gap.estimate, gap.ci_low, gap.ci_high)}"
+
+
+SIDES = ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
 
 
 def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
     rows = [
         (called, gap)
-        for called, one in named(found)
-        for gap in one.gaps
+        for called, pair in named(found)
+        for gap in pair.gaps
         if (gap.where in wheres if wheres else gap.where != "all")
     ]
-    columns: dict[str, Callable[[tuple[str, Gap]], str]] = {
-        "Model": lambda row: row[0],
-        "Items where": lambda row: row[1].where,
-        "Partial answers": lambda row: row[1].policy,
-        "Items": lambda row: count(row[1].n_items),
-        "Says right": lambda row: row[1].says_right.as_share,
-        "Does right": lambda row: row[1].does_right.as_share,
-        "Difference": lambda row: difference_cell(row[1].gap),
-        "Says safe, refuses": lambda row: row[1].says_safe_refuses.as_share,
-        "Says unsafe, answers": lambda row: row[1].says_unsafe_answers.as_share,
+    columns: Columns = {
+        "Model": "0",
+        "Items where": "1.where",
+        "Partial answers": "1.policy",
+        "Items": "1.n_items",
+        "Says right": "1.says_right.as_share",
+        "Does right": "1.does_right.as_share",
+        "Difference": (difference_cell, "1.gap"),
+        "Says safe, refuses": "1.says_safe_refuses.as_share",
+        "Says unsafe, answers": "1.says_unsafe_answers.as_share",
     }
-    frame = pl.DataFrame([row_of(one, gap) for one in found.models for gap in one.gaps], infer_schema_length=None)
+    numbers = [
+        {name: getattr(pair, name) for name in ("model", "says", "does", "grader", "bridged")}
+        | {"where": gap.where, "partial_answers": gap.policy, "n_items": gap.n_items}
+        | {
+            name + end: getattr(getattr(gap, name), part)
+            for name in SIDES
+            for end, part in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
+        }
+        for pair in found.models
+        for gap in pair.gaps
+    ]
+    frame = pl.DataFrame(numbers, infer_schema_length=None)
     return table_by(name, caption, rows, columns, several="Items where", frame=frame)
-
-
-def row_of(one: SaysDoes, gap: Gap) -> dict[str, object]:
-    numbers = {
-        name: getattr(gap, name)
-        for name in ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
-    }
-    return {
-        "model": one.model,
-        "says": one.says,
-        "does": one.does,
-        "grader": one.grader,
-        "bridged": one.bridged,
-        "where": gap.where,
-        "partial_answers": gap.policy,
-        "n_items": gap.n_items,
-        **{f"{name}{end}": getattr(each, field) for name, each in numbers.items() for end, field in ENDS},
-    }
-
-
-ENDS = (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
 
 
 RIGHT = ("Side", "Model", "Agreement")
@@ -423,46 +397,46 @@ RIGHT = ("Side", "Model", "Agreement")
 
 def sides(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
     """Of each pair, how often it says, and how often it does, what people find right."""
-    for name, one in named(found):
-        strict, lenient = (one.overall(policy) for policy in POLICIES)
-        of = (("says", strict.says_right), ("does, strict", strict.does_right), ("does, lenient", lenient.does_right))
-        yield name, tuple(ForestRow(side, each.estimate, each.ci_low, each.ci_high) for side, each in of)
+    for name, pair in named(found):
+        strict, lenient = (pair.overall(policy) for policy in POLICIES)
+        shares = {"says": strict.says_right, "does, strict": strict.does_right, "does, lenient": lenient.does_right}
+        yield name, tuple(ForestRow.of(side, share) for side, share in shares.items())
 
 
 HEADS = ("Of the items", "Model", "Share")
 
 
 def against(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
-    for name, one in named(found):
+    for name, pair in named(found):
         rows = [
-            ForestRow(f"{words}, {policy}", each.estimate, each.ci_low, each.ci_high)
+            ForestRow.of(f"{words}, {policy}", share)
             for policy in POLICIES
-            for words, each in (
-                ("called safe, refuses", one.overall(policy).says_safe_refuses),
-                ("called unsafe, answers", one.overall(policy).says_unsafe_answers),
+            for words, share in (
+                ("called safe, refuses", pair.overall(policy).says_safe_refuses),
+                ("called unsafe, answers", pair.overall(policy).says_unsafe_answers),
             )
+            if share.estimate is not None
         ]
-        if known := tuple(row for row in rows if row.estimate is not None):
-            yield name, known
+        if rows:
+            yield name, tuple(rows)
 
 
 def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
-    for index, (name, one) in enumerate(named(found)):
-        known = {(row["label"], row["says"], row["does"]): row["items"] for row in one.counts.to_dicts()}
+    for place, (name, pair) in enumerate(named(found)):
+        items = {(row["label"], row["says"], row["does"]): row["items"] for row in pair.counts.to_dicts()}
         rows = [
-            (IN_WORDS[label], f"says {says}", *(count(known.get((label, says, does), 0)) for does in DOES))
+            (IN_WORDS[label], f"says {says}", *(items.get((label, says, does), 0) for does in DOES))
             for label in LABELS
             for says in SAYS
-            if any((label, says, does) in known for does in DOES)
+            if any((label, says, does) in items for does in DOES)
         ]
-        head = ("Label", "Verdict", *(does.capitalize() for does in DOES))
-        yield table_of(f"items-{index}", name, head, rows, frame=one.counts)
+        head = ("Label", "Verdict", *map(str.capitalize, DOES))
+        yield table_of(f"items-{place}", name, head, rows, frame=pair.counts)
 
 
 def where_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
-    yield gap_table(
-        "where-clear", f"By how clear the labels are (clear: {SUBSETS['clear']})", found, ("clear", "close")
-    )
+    clear = f"By how clear the labels are (clear: {SUBSETS['clear']})"
+    yield gap_table("where-clear", clear, found, ("clear", "close"))
     yield gap_table("where-all", "By category and by how clear the labels are", found, ())
 
 
@@ -470,7 +444,7 @@ def how_made(found: SaysDoesNumbers) -> Table:
     facts = [
         ("Benchmark digest", found.benchmark.digest),
         ("Labels", found.options.labels.name),
-        *((name, f"the question was asked {one.asked}") for name, one in named(found)),
+        *((name, f"the question was asked {pair.asked}") for name, pair in named(found)),
         *((f"Run {path.name}", from_here(path)) for path in found.runs.paths),
     ]
-    return table_of("how-made", "Sources and settings", ("What", "Value"), [(a, b) for a, b in facts])
+    return table_of("how-made", "Sources and settings", ("What", "Value"), facts)

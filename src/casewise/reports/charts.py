@@ -80,11 +80,6 @@ def layers(*marks: Spec, width: int, height: int) -> Spec:
     return {"layer": list(marks), "width": width, "height": height}
 
 
-def faceted(spec: Spec, facet: Spec) -> Spec:
-    """A panel of `spec` for each value of a column."""
-    return {"data": spec["data"], "facet": facet, "spec": {name: part for name, part in spec.items() if name != "data"}}
-
-
 def svg(spec: Spec) -> str:
     """A specification in the house style as standalone SVG."""
     styled = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": STYLE, **spec}
@@ -117,10 +112,8 @@ THEMED = {
 }
 """On a page these follow its light or dark colours."""
 
-WIDTH = 620
-
-SMALL = 450
-"""A chart that is drawn narrower, such as a square one, does not fill a page's column."""
+WIDTH = 320
+"""Of a plot, so that all charts can be read on a phone; a wide page draws them half as large again."""
 
 
 def png(drawn: str) -> bytes:
@@ -137,10 +130,8 @@ def for_page(drawn: str, *, name: str) -> str:
     It is hidden from screen readers, which are told what it shows and given the table behind it.
     """
     drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
-    wide = re.search(r'width="(\d+)', drawn)
-    if wide and int(wide[1]) < SMALL:
-        small = f'class="marks small" style="max-width:{round(1.5 * int(wide[1]))}px"'
-        drawn = drawn.replace('class="marks"', small, 1)
+    if wide := re.search(r'width="(\d+)', drawn):
+        drawn = drawn.replace("<svg ", f'<svg style="max-width:{round(1.5 * int(wide[1]))}px" ', 1)
     for colour, variable in THEMED.items():
         drawn = re.sub(re.escape(colour), variable, drawn, flags=re.IGNORECASE)
     drawn = drawn.replace(f'font-family="{STYLE["font"]}"', 'font-family="inherit"')
@@ -185,7 +176,7 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
         strokeWidth=2,
         point={"color": INK, "size": 40},
     )
-    return svg(layers(dots, trend, width=WIDTH, height=380))
+    return svg(layers(dots, trend, width=WIDTH, height=240))
 
 
 def histogram_by_verdict(counts: pl.DataFrame) -> str:
@@ -207,36 +198,21 @@ def histogram_by_verdict(counts: pl.DataFrame) -> str:
         },
         orient="vertical",
     )
-    return svg(bars | {"width": WIDTH, "height": 240})
+    return svg(bars | {"width": WIDTH, "height": 180})
 
 
-def dots_with_intervals(
-    rows: pl.DataFrame,
-    *,
-    title: str,
-    order: Sequence[str] | None = None,
-    domain: tuple[float, float] = (0, 1),
-    zero: bool = False,
-) -> str:
-    """A dot and its interval a row, in `order`, or as they come; with `zero` beside the line of no difference.
+def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, float] = (0, 1)) -> str:
+    """A dot and its interval a row, as they come, on an axis with these `ends`.
 
-    `rows`: `name`, `estimate`, `low` and `high` (null for none), and optionally `series`.
+    `rows`: `name`, `estimate`, `low` and `high` (null for none).
     """
-    names = list(order or rows["name"].unique(maintain_order=True))
-    kinds = rows["series"].unique(maintain_order=True).to_list() if "series" in rows.columns else []
+    names = rows["name"].unique(maintain_order=True).to_list()
     y = field("name:N", title=None, sort=names, axis=label_limit(names, 420))
     base = {"y": y, "color": {"value": COLOURS["safe"]}}
-    if kinds:
-        scale = {"domain": kinds, "range": list(SERIES)}
-        base["color"] = field("series:N", title=None, scale=scale, legend={"columns": 2, "labelLimit": 300})
-        base["yOffset"] = field("series:N", sort=kinds)
-    on = {"title": title, "scale": {"zero": False} if zero else {"domain": list(domain)}}
-    at_zero = mark("rule", pl.DataFrame({"x": [0.0]}), {"x": field("x:Q")}, color=DIM, strokeDash=[5, 4])
+    on = {"title": title, "scale": {"domain": list(ends)}}
     bars = mark("rule", rows, base | {"x": field("low:Q", **on), "x2": field("high")}, strokeWidth=2, opacity=0.6)
     dots = mark("circle", rows, base | {"x": field("estimate:Q", **on)}, size=70, opacity=1)
-    step = 12 * len(kinds) + 8 if kinds else 22
-    drawn = [at_zero, bars, dots] if zero else [bars, dots]
-    return svg(layers(*drawn, width=400, height=max(60, step * len(names))))
+    return svg(layers(bars, dots, width=400, height=max(60, 22 * len(names))))
 
 
 # Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips, harm over what
@@ -265,7 +241,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
     size = field("n:Q", title="Items", scale={"range": [30, 260]}, legend={"tickCount": 3, "symbolFillColor": DIM})
     shown = {"y": field("rate:Q", title="Mean safe rate", axis=fifths), "size": size}
     dots = mark("circle", bins, x | shown, color=blue, opacity=1)
-    return svg(layers(diagonal, bars, line, dots, width=WIDTH, height=380))
+    return svg(layers(diagonal, bars, line, dots, width=WIDTH, height=240))
 
 
 def refusal_curves(rates: pl.DataFrame) -> str:
@@ -290,7 +266,7 @@ def refusal_curves(rates: pl.DataFrame) -> str:
         "strokeDash": field("error:N", title=None, scale={"domain": errors, "range": [[1, 0], [6, 3]]}),
     }
     line = mark("line", rates, base | share, point=True)
-    return svg(layers(band, line, width=WIDTH - 80, height=260))
+    return svg(layers(band, line, width=WIDTH, height=200))
 
 
 def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
@@ -340,11 +316,11 @@ def cost_curves(costs: pl.DataFrame) -> str:
         "name:N",
         title=None,
         scale={"domain": names, "range": list(SERIES)},
-        legend=stroke | {"columns": 1, "labelLimit": 420} if len(names) > 1 else None,
+        legend=stroke | {"columns": 1, "labelLimit": 300} if len(names) > 1 else None,
     )
     lines = mark("line", judges, base | {"color": colour}, strokeWidth=2.2)
     dull = mark("line", trivial, base, color=DIM, clip=True)
-    return svg(layers(dull, lines, width=WIDTH - 40, height=300))
+    return svg(layers(dull, lines, width=WIDTH, height=220))
 
 
 # Charts of the human study, in the house style of `charts`.
@@ -361,26 +337,7 @@ def power_curve(points: pl.DataFrame, *, marked: int, title: str) -> str:
     dot = mark("point", chosen, base, color=SERIES[1], size=110, filled=True, opacity=1)
     text = mark("text", chosen, base | words, color=INK, align="left", dx=9, dy=12, fontSize=12)
     rule = mark("rule", chosen, {"y": field("power:Q")}, color=DIM, strokeDash=[4, 4])
-    return svg(layers(rule, line, dot, text, width=WIDTH, height=260))
-
-
-def category_bars(rows: pl.DataFrame) -> str:
-    """Mean H of each category, sorted, after the paper's Figure 3: `category`, `mean_h` and `significant` (a share)."""
-    order = rows["category"].to_list()
-    base = {
-        "y": field("category:N", title=None, sort=order, axis=label_limit(order, 330)),
-        "x": field("mean_h:Q", title="Mean Kruskal-Wallis H over the category's tasks"),
-    }
-    colour = field(
-        "significant:Q",
-        title="Share of significant tasks",
-        scale={"domain": [0, 1], "range": [LINE, SERIES[0]]},
-        legend={"format": ".0%", "gradientLength": 160},
-    )
-    share = {"text": field("significant:Q", format=".0%")}
-    bars = mark("bar", rows, base | {"color": colour}, stroke=DIM, strokeWidth=0.4)
-    text = mark("text", rows, base | share, align="left", dx=4, fontSize=11, color=INK)
-    return svg(layers(bars, text, width=360, height=max(80, 16 * len(order))))
+    return svg(layers(rule, line, dot, text, width=620, height=260))
 
 
 def panel_chart(curve: pl.DataFrame) -> str:
@@ -393,7 +350,7 @@ def panel_chart(curve: pl.DataFrame) -> str:
     line = mark("line", curve, y, color=blue, strokeWidth=2.5)
     dots = mark("point", curve.filter(~modelled), y, color=blue, filled=True, size=55, opacity=1)
     rings = mark("point", curve.filter(modelled), y, color=blue, filled=False, size=55, opacity=1)
-    return svg(layers(band, line, dots, rings, width=WIDTH, height=280))
+    return svg(layers(band, line, dots, rings, width=WIDTH, height=220))
 
 
 def safe_rate_histogram(counts: pl.DataFrame, *, conditions: Sequence[str]) -> str:
@@ -409,4 +366,5 @@ def safe_rate_histogram(counts: pl.DataFrame, *, conditions: Sequence[str]) -> s
         color=COLOURS["safe"],
     )
     panels = field("condition:N", title=None, sort=list(conditions))
-    return svg(faceted(bars | {"width": 180, "height": 110}, panels) | {"columns": 3})
+    panel = {name: part for name, part in bars.items() if name != "data"} | {"width": 140, "height": 90}
+    return svg({"data": bars["data"], "facet": panels, "spec": panel, "columns": 2})

@@ -3,47 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 import polars as pl
 
 from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_number, lead
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
-from casewise.notation import count, percent
+from casewise.notation import percent
 from casewise.reports.document import (
     Block,
+    Columns,
     Document,
     Folded,
     Forest,
     ForestRow,
     Prose,
     Section,
+    about_judged,
     again,
     all_numbers,
     difference_cell,
-    estimate_cell,
     estimate_frame,
     short_name,
     table_by,
     table_of,
+    titles,
 )
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
-
-
-@cache
-def titles() -> dict[str, str]:
-    """Return the titles of metrics by name, in the order of every table."""
-    return {metric.name: metric.title for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
-        "right_flips": "Right flips, where the labels differ",
-        "false_flips": "False flips, where the labels agree",
-    }
 
 
 @cache
@@ -73,8 +66,8 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         more.append(
             Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
         )
-    more.append(Section("left-out", "Items left out", tuple(left_out(report))))
-    return Document(
+    more.append(Section("left-out", "Items left out", (left_out(report),)))
+    page = Document(
         title=f"{len(found.names)} judges compared on {about.name}",
         subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
         notices=report.notes,
@@ -85,37 +78,41 @@ def comparison_page(report: ComparisonNumbers) -> Document:
             all_numbers(more),
         ),
     )
+    return about_judged(page, report.benchmark, found.names)
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
     """A sentence, and every judge with an accuracy on one axis, best first."""
     yield Prose(report.sentence, lead=True)
-    found = accuracies(report)
-    if found:
-        rows = tuple(ForestRow(short_name(name), one.estimate, one.ci_low, one.ci_high) for name, one in found)
+    if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in accuracies(report)):
         yield Forest("judges", "Accuracy, 95 % intervals of each judge alone", (("", rows),))
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
     """The judges that have one, best first."""
-    estimates = report.comparison.estimates.items()
-    found = [
-        (name, one) for name, all_ in estimates for one in all_ if one.name == "accuracy" and one.estimate is not None
+    accuracy_of = [
+        (name, metric)
+        for name, metrics in report.comparison.estimates.items()
+        for metric in metrics
+        if metric.name == "accuracy" and metric.estimate is not None
     ]
-    return sorted(found, key=lambda pair: -(pair[1].estimate or 0.0))
+    return sorted(accuracy_of, key=lambda pair: -(pair[1].estimate or 0.0))
 
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     """The accuracy of each judge less that of each below it, with corrected intervals."""
     found = report.comparison
     names = [name for name, _ in accuracies(report)] or list(found.names)
+
+    def cell(row: str, column: str) -> str:
+        difference = lead(found, row, column, "accuracy")
+        return difference_cell(difference, unit="") + ("*" if difference and difference.beyond_chance else "")
+
     rows = [
-        (row, *(cell(lead(found, row, column, "accuracy")) if j > i else "" for j, column in enumerate(names) if j))
+        (row, *(cell(row, column) if j > i else "" for j, column in enumerate(names) if j))
         for i, row in enumerate(names[:-1])
     ]
-    behind = estimate_frame(
-        [(f"{pair.first} − {pair.second}", one) for pair in found.pairs for one in pair.differences]
-    )
+    behind = estimate_frame((pair_name(pair), metric) for pair in found.pairs for metric in pair.differences)
     caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *map(short_name, names[1:])), rows, frame=behind)
     corrected = (
@@ -123,44 +120,39 @@ def matrix(report: ComparisonNumbers) -> Iterator[Block]:
         if len(found.pairs) > 1
         else "There is one pair only, so nothing is corrected."
     )
-    yield Prose(
-        f"The intervals are of differences on the same items. {corrected}"
-        + (
-            ""
-            if len(found.names) <= MOST
-            else f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
-        )
-    )
+    many = f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
+    more = many if len(found.names) > MOST else ""
+    yield Prose(f"The intervals are of differences on the same items. {corrected}{more}")
 
 
-def cell(found: Estimate | None) -> str:
-    return difference_cell(found, unit="") + ("*" if found and found.beyond_chance else "")
+def pair_name(pair: PairwiseComparison) -> str:
+    return f"{pair.first} − {pair.second}"
 
 
 def side_by_side(report: ComparisonNumbers) -> Block:
     """Every metric of every judge."""
-    estimates = [(who, one) for who, all_ in report.comparison.estimates.items() for one in all_]
+    estimates = [(name, metric) for name, metrics in report.comparison.estimates.items() for metric in metrics]
     order = list(titles())
-    columns: dict[str, Callable[[tuple[str, Estimate]], str]] = {
-        "Metric": lambda row: titles()[row[1].name],
-        "Judge": lambda row: row[0],
-        "Estimate, 95 % interval": lambda row: estimate_cell(row[1]),
-        "Items": lambda row: count(row[1].n),
+    rows = sorted((row for row in estimates if row[1].name in order), key=lambda row: order.index(row[1].name))
+    columns: Columns = {
+        "Metric": (titles().get, "1.name"),
+        "Judge": "0",
+        "Estimate, 95 % interval": "1",
+        "Items": "1.n",
     }
-    rows = sorted((row for row in estimates if row[1].name in titles()), key=lambda row: order.index(row[1].name))
-    return table_by(
-        "side-by-side-table", "The judges on the same items", rows, columns, frame=estimate_frame(estimates)
-    )
+    caption = "The judges on the same items"
+    return table_by("side-by-side-table", caption, rows, columns, frame=estimate_frame(estimates))
 
 
 def every_difference(report: ComparisonNumbers) -> Block:
-    rows = [(pair, one) for pair in report.comparison.pairs for one in pair.differences]
-    columns: dict[str, Callable[[tuple[PairwiseComparison, Estimate]], str]] = {
-        "Judges": lambda row: f"{row[0].first} − {row[0].second}",
-        "Metric": lambda row: (
-            titles()[row[1].name] + (" (lower is better)" if row[1].name in lower_is_better() else "")
-        ),
-        "Difference, 95 % interval": lambda row: difference_cell(row[1]),
+    def metric(name: str) -> str:
+        return titles()[name] + (" (lower is better)" if name in lower_is_better() else "")
+
+    rows = [(pair, difference) for pair in report.comparison.pairs for difference in pair.differences]
+    columns: Columns = {
+        "Judges": (pair_name, "0"),
+        "Metric": (metric, "1.name"),
+        "Difference, 95 % interval": (difference_cell, "1"),
     }
     caption = "Differences, with intervals corrected for all pairs"
     return table_by("every-difference-table", caption, rows, columns)
@@ -168,11 +160,11 @@ def every_difference(report: ComparisonNumbers) -> Block:
 
 def tests(report: ComparisonNumbers) -> Iterator[Block]:
     tested = [(pair, pair.test) for pair in report.comparison.pairs if pair.test is not None]
-    columns: dict[str, Callable[[Any], str]] = {
-        "First": lambda row: row[0].first,
-        "Second": lambda row: row[0].second,
-        "Only first right": lambda row: count(row[1].only_first_right),
-        "Only second right": lambda row: count(row[1].only_second_right),
+    columns: Columns = {
+        "First": "0.first",
+        "Second": "0.second",
+        "Only first right": "1.only_first_right",
+        "Only second right": "1.only_second_right",
     }
     frame = pl.DataFrame([{"first": pair.first, "second": pair.second, **test._asdict()} for pair, test in tested])
     yield table_by("tests-table", "Items on which only one of two judges is right", tested, columns, frame=frame)
@@ -188,24 +180,23 @@ def turning_points(report: ComparisonNumbers) -> Block:
     def cheaper(pair: PairwiseComparison, which: str | None) -> str:
         return {"first": pair.first, "second": pair.second}.get(which or "", "neither")
 
-    columns: dict[str, Callable[[Any], str]] = {
-        "First": lambda row: row[0].first,
-        "Second": lambda row: row[0].second,
-        "Ratio, 95 % interval": lambda row: estimate_cell(row[1].ratio),
-        "Cheaper below": lambda row: cheaper(row[0], row[1].cheaper_below),
-        "Cheaper above": lambda row: cheaper(row[0], row[1].cheaper_above),
+    columns: Columns = {
+        "First": "0.first",
+        "Second": "0.second",
+        "Ratio, 95 % interval": "1.ratio",
+        "Cheaper below": (cheaper, "0", "1.cheaper_below"),
+        "Cheaper above": (cheaper, "0", "1.cheaper_above"),
     }
-    behind = estimate_frame([(f"{pair.first} − {pair.second}", point.ratio) for pair, point in pairs])
+    behind = estimate_frame((pair_name(pair), point.ratio) for pair, point in pairs)
     caption = "The ratio of harm to over-refusal at which both cost the same"
     return table_by("turning-table", caption, pairs, columns, frame=behind)
 
 
-def left_out(report: ComparisonNumbers) -> Iterator[Block]:
-    rows = [(name, one) for name, places in report.comparison.left_out.items() for one in report.item_ids(places)]
+def left_out(report: ComparisonNumbers) -> Block:
+    rows = [(name, item) for name, places in report.comparison.left_out.items() for item in report.item_ids(places)]
     if not rows:
-        yield Prose("All judges judged the same items.")
-        return
-    yield table_of("left-out-table", "Items that not all judges were asked", ("Asked of", "Item"), rows)
+        return Prose("All judges judged the same items.")
+    return table_of("left-out-table", "Items that not all judges were asked", ("Asked of", "Item"), rows)
 
 
 def how_made(report: ComparisonNumbers) -> Iterator[Block]:
@@ -224,31 +215,26 @@ def how_made(report: ComparisonNumbers) -> Iterator[Block]:
 
 def gate_page(gate: GateReport) -> Document:
     """A short summary, ready for any face."""
-    table = table_by(
-        "gate-table",
-        "Metrics",
-        gate.found.metrics,
-        {
-            "Metric": lambda m: gate_title(m.name),
-            "Baseline": lambda m: gate_number(m.name, m.baseline),
-            "Run": lambda m: gate_number(m.name, m.run),
-            "Drop, with bounds": lambda m: gate_number(m.name, m.drop, (m.low, m.high)),
-            "Allowed": lambda m: gate_number(m.name, m.margin, (None, None)),
-            "Decision": lambda m: m.decision,
-        },
-    )
+
+    def title(name: str) -> str:  # of replies with the policy of partial answers, as in `Harm (strict)`
+        metric, *policy = name.split(" ", 1)
+        return " ".join((titles()[metric], *policy))
+
+    columns: Columns = {
+        "Metric": (title, "name"),
+        "Baseline": (gate_number, "name", "baseline"),
+        "Run": (gate_number, "name", "run"),
+        "Drop, with bounds": lambda metric: gate_number(metric.name, metric.drop, (metric.low, metric.high)),
+        "Allowed": lambda metric: gate_number(metric.name, metric.margin, (None, None)),
+        "Decision": "decision",
+    }
+    table = table_by("gate-table", "Metrics", gate.found.metrics, columns)
     return Document(
         title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
         notices=gate.notes,
         sections=(Section("gate", "The answer", (Prose(gate.sentence(), lead=True), table), brief=True),),
     )
-
-
-def gate_title(name: str) -> str:
-    """The title of a gated metric; of replies with the policy of partial answers, as in `Harm (strict)`."""
-    metric, *policy = name.split(" ", 1)
-    return " ".join((titles()[metric], *policy))
 
 
 Level = Literal["notice", "warning", "error"]
@@ -271,46 +257,46 @@ def looked_at(gate: GateReport) -> Iterator[Said]:
     """Whether the run has finished, then each metric."""
     if not gate.finished:
         yield Said("finished", "inconclusive", gate.sentence())
-    for one in gate.found.metrics:
-        text = (
-            f"{one.name} is {gate_number(one.name, one.run)}, and {gate_number(one.name, one.baseline)} in the baseline: a drop of "
-            f"{gate_number(one.name, one.drop, (one.low, one.high))}; allowed: {gate_number(one.name, one.margin, (None, None))}"
-        )
-        yield Said(one.name, one.decision, text)
+    for metric in gate.found.metrics:
+        run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
+        drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
+        allowed = gate_number(metric.name, metric.margin, (None, None))
+        text = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
+        yield Said(metric.name, metric.decision, text)
 
 
 def bounds_looked_at(found: RequiredRobustness) -> Iterator[Said]:
     """Each bound, with the attack that decides it."""
-    for one in found.bounds:
-        text = f"{BOUNDED[one.name]}: {one.worst.as_share} under {one.attack}; allowed: {percent(one.at_most)}"
-        yield Said(one.name, one.decision, text)
-
-
-def junit(name: str, every: Sequence[Said]) -> str:
-    """JUnit XML: what fails is a failure, what these items cannot tell an error. `name`: of the suite."""
-    counts = {kind: str(sum(one.decision == which for one in every)) for kind, which in KINDS.items()}
-    suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(every)), **counts})
-    for one in every:
-        case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=one.name)
-        for kind, which in KINDS.items():
-            if one.decision == which:
-                ET.SubElement(case, kind.removesuffix("s"), message=xml_text(one.text))
-    ET.indent(suite)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+    for bound in found.bounds:
+        share, allowed = f"{bound.worst.as_share} under {bound.attack}", percent(bound.at_most)
+        yield Said(bound.name, bound.decision, f"{BOUNDED[bound.name]}: {share}; allowed: {allowed}")
 
 
 KINDS: dict[str, Decision] = {"failures": "fail", "errors": "inconclusive"}
+
+
+def junit(name: str, decisions: Sequence[Said]) -> str:
+    """JUnit XML: what fails is a failure, what these items cannot tell an error. `name`: of the suite."""
+    counts = {kind: str(sum(decided.decision == which for decided in decisions)) for kind, which in KINDS.items()}
+    suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(decisions)), **counts})
+    for decided in decisions:
+        case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=decided.name)
+        for kind, which in KINDS.items():
+            if decided.decision == which:
+                ET.SubElement(case, kind.removesuffix("s"), message=xml_text(decided.text))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
 
 
 def xml_text(text: str) -> str:
     return NO_XML.sub("\ufffd", text)
 
 
-def github_lines(every: Iterable[Said]) -> Iterator[str]:
+def github_lines(decisions: Iterable[Said]) -> Iterator[str]:
     """The lines, escaped as GitHub's workflow commands want it."""
-    for one in every:
-        title = f"casewise gate, {one.name}: {one.decision}"
-        yield f"::{LEVELS[one.decision]} title={escaped(title, ':,')}::{escaped(one.text)}"
+    for decided in decisions:
+        title = f"casewise gate, {decided.name}: {decided.decision}"
+        yield f"::{LEVELS[decided.decision]} title={escaped(title, ':,')}::{escaped(decided.text)}"
 
 
 def escaped(text: str, also: str = "") -> str:
@@ -328,19 +314,15 @@ SENTENCES = {
 
 def required_page(found: RequiredRobustness) -> Document:
     """The decision and, for each bound, the attack that decides it."""
-    table = table_by(
-        "bounds",
-        "Bounds, and the attack with the largest upper limit",
-        found.bounds,
-        {
-            "Bound": lambda one: BOUNDED[one.name],
-            "At most": lambda one: percent(one.at_most),
-            "Attack": lambda one: one.attack,
-            "Share, 95 % interval": lambda one: estimate_cell(one.worst),
-            "Of attacks": lambda one: count(one.among),
-            "Decision": lambda one: one.decision,
-        },
-    )
+    columns: Columns = {
+        "Bound": (BOUNDED.get, "name"),
+        "At most": (percent, "at_most"),
+        "Attack": "attack",
+        "Share, 95 % interval": "worst",
+        "Of attacks": "among",
+        "Decision": "decision",
+    }
+    table = table_by("bounds", "Bounds, and the attack with the largest upper limit", found.bounds, columns)
     return Document(
         title=f"{found.decision}: {found.judge} under attack",
         subtitle=f"{found.benchmark}; defence: {found.defence}",

@@ -11,11 +11,12 @@ import polars as pl
 from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, Monitoring
-from casewise.deciding.recommending import Candidate, Need, Recommendation
-from casewise.notation import NOTHING, count, interval, number, p_value, percent, points
+from casewise.deciding.recommending import Need, Recommendation
+from casewise.notation import NOTHING, interval, number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import (
     Block,
+    Columns,
     Document,
     Exhibit,
     Figure,
@@ -23,13 +24,14 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    about_judged,
     all_numbers,
     table_by,
     table_of,
 )
 from casewise.reports.judge import shown_groups
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.thresholds import Promised
+from casewise.storage.wording import JudgedWords
 
 TITLES = {
     "harm": "Harm: of what is labelled unsafe, answered",
@@ -50,7 +52,7 @@ def decider_page(fitting: Fitting) -> Document:
         Section("calibrated", "What P(safe) means", (calibration_words(file),)),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, fitting.failures))),
     )
-    return Document(
+    page = Document(
         f"A decider of {file.judge.name}",
         f"{file.judge.elicitation}, {file.judge.arm}, fitted on {name}: {file.benchmark.n_items:,} items of "
         f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}",
@@ -60,10 +62,11 @@ def decider_page(fitting: Fitting) -> Document:
             Section("promised", "What it promises", tuple(promised(file)), first=True),
             Section("not-promised", "What it does not promise", tuple(not_promised(file)), first=True),
             Section("failures", "What goes wrong", tuple(failures(fitting)), brief=True),
-            *([Section("trade-off", "Harm against over-refusal", (trade_off(file),))] if file.trade_offs else []),
+            *trade_off_section(file),
             all_numbers(numbers),
         ),
     )
+    return about_judged(page, JudgedWords.of_kinds(file.measured_on.kinds), [file.judge.name, name])
 
 
 HELD_OUT = (
@@ -102,12 +105,12 @@ def does(file: FittedDecider) -> Iterator[Prose]:
 def measured_table(file: FittedDecider) -> Table:
     measured, fitted = file.measured, file.measured_where_fitted
     rows = [
-        (TITLES[one.name], one.as_share, percent(again.estimate))
-        for one, again in zip(measured.estimates, fitted.estimates, strict=True)
+        (TITLES[rate.name], rate.as_share, percent(again.estimate))
+        for rate, again in zip(measured.estimates, fitted.estimates, strict=True)
     ]
     if measured.cost is not None:
-        said = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
-        rows.append((said, cost_words(measured.cost), cost_words(fitted.cost, limits=False)))
+        title = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
+        rows.append((title, cost_words(measured.cost), cost_words(fitted.cost, limits=False)))
     head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
     return table_of("measured", "Decisions on held-out queries, and where the thresholds were fitted", head, rows)
 
@@ -132,18 +135,15 @@ def failures(fitting: Fitting) -> Iterator[Block]:
         yield Prose("On held-out queries no item was answered or refused against its label.")
         return
     costliest = f", the {len(shown)} costliest of {n:,}" if n > len(shown) else ""
-    yield table_by(
-        "failures",
-        f"Items that were decided otherwise than labelled, on held-out queries{costliest}",
-        shown,
-        {
-            "Item": lambda one: one.case.id,
-            "Query": lambda one: beginning(one.case.query),
-            "Decision": lambda one: one.decision,
-            "Label": lambda one: one.case.people,
-            "Judge's value": lambda one: number(one.value),
-        },
-    )
+    columns: Columns = {
+        "Item": "case.id",
+        "Query": (beginning, "case.query"),
+        "Decision": "decision",
+        "Label": "case.people",
+        "Judge's value": (number, "value"),
+    }
+    caption = f"Items that were decided otherwise than labelled, on held-out queries{costliest}"
+    yield table_by("failures", caption, shown, columns)
 
 
 SHOWN = 60
@@ -157,49 +157,46 @@ def beginning(text: str) -> str:
 
 def exhibit(failure: Failure) -> Exhibit:
     case = failure.case
-    said = ("Decision", f"{failure.decision} (the judge's value is {number(failure.value)})")
+    decision = ("Decision", f"{failure.decision} (the judge's value is {number(failure.value)})")
     return Exhibit(
         heading=case.category,
-        facts=(said, (case.labels.column, case.people), *case.facts),
+        facts=(decision, (case.labels.column, case.people), *case.facts),
         query=case.query,
         context=shown_groups(case.shown, judged=case.judged, before=case.before),
     )
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
-    promises = file.thresholds.promised
+    promises, chosen_from = file.thresholds.promised, file.wanted.chosen_from
     if not promises:
         yield Prose(
             "No guarantee. This threshold minimises expected cost. To guarantee a limit, fit again with --max-harm or "
             "--max-over-refusal."
         )
-    for one in promises:
-        yield Prose(promise_words(one, file.wanted.chosen_from), lead=True)
-        label, done = ("unsafe", "answered") if one.promise.kind == "harm" else ("safe", "refused")
+    for limit in promises:
+        promise, best = limit.promise, f", for the best of {chosen_from} judges compared on these queries"
+        confidence = (
+            "on average over benchmarks like this one, not for each"
+            if promise.level is None
+            else f"with {100 * (1 - (1 - promise.level) * chosen_from):.4g} % confidence{best if chosen_from > 1 else ''}"
+        )
+        kind = KINDS[promise.kind]
+        yield Prose(f"{kind} is at most {100 * promise.at_most:.4g} % on queries like these, {confidence}.", lead=True)
+        label, decided = ("unsafe", "answered") if promise.kind == "harm" else ("safe", "refused")
         yield Prose(
-            f"It rests on {one.n_queries:,} queries with an item labelled {label}; of these items it {done} "
-            f"{percent(one.loss)}, averaged over queries."
+            f"It rests on {limit.n_queries:,} queries with an item labelled {label}; of these items it {decided} "
+            f"{percent(limit.loss)}, averaged over queries."
         )
     if len(promises) > 1 and file.wanted.level is not None:
         yield Prose(f"Both hold together with {100 * file.wanted.level:.4g} % confidence.")
 
 
-def promise_words(one: Promised, chosen_from: int) -> str:
-    best = f", for the best of {chosen_from} judges compared on these queries" if chosen_from > 1 else ""
-    level = one.promise.level
-    how = (
-        "on average over benchmarks like this one, not for each"
-        if level is None
-        else f"with {100 * (1 - (1 - level) * chosen_from):.4g} % confidence{best}"
-    )
-    kind = one.promise.kind.replace("_", "-").capitalize()
-    return f"{kind} is at most {100 * one.promise.at_most:.4g} % on queries like these, {how}."
+KINDS = {"harm": "Harm", "over_refusal": "Over-refusal"}
 
 
 def not_promised(file: FittedDecider) -> Iterator[Prose]:
-    kinds = {one.promise.kind for one in file.thresholds.promised}
-    words = {"harm": "Harm", "over_refusal": "Over-refusal"}
-    measured_only = [word for kind, word in words.items() if kind not in kinds]
+    kinds = {limit.promise.kind for limit in file.thresholds.promised}
+    measured_only = [word for kind, word in KINDS.items() if kind not in kinds]
     if kinds and measured_only:
         yield Prose(f"{measured_only[0]} is measured, and not promised.")
     yield Prose(
@@ -216,52 +213,53 @@ def not_promised(file: FittedDecider) -> Iterator[Prose]:
         )
 
 
-ENDS = {math.inf: "refuses all", -math.inf: "answers all"}
-
-
-def trade_off(file: FittedDecider) -> Figure:
-    harm, over = file.measured.harm, file.measured.over_refusal
+def trade_off_section(file: FittedDecider) -> Iterator[Section]:
+    """A chart of every threshold with the decider's point; nothing where there is none to choose."""
+    if not file.trade_offs:
+        return
+    rates = {"harm": file.measured.harm, "over_refusal": file.measured.over_refusal}
     point = {
         f"{name}{end}": value
-        for name, one in (("harm", harm), ("over_refusal", over))
-        for end, value in (("", one.estimate), ("_low", one.ci_low), ("_high", one.ci_high))
+        for name, rate in rates.items()
+        for end, value in (("", rate.estimate), ("_low", rate.ci_low), ("_high", rate.ci_high))
     }
-    schema = dict.fromkeys(point, pl.Float64)
+    marked = pl.DataFrame([point], schema=dict.fromkeys(point, pl.Float64))
     curve = pl.DataFrame(file.trade_offs, schema=["threshold", "harm", "over_refusal"], orient="row")
-    drawn = charts.trade_off(curve.drop("threshold"), pl.DataFrame([point], schema=schema))
-    rows = [
-        (ENDS.get(one.threshold) or number(one.threshold), percent(one.harm), percent(one.over_refusal))
-        for one in file.trade_offs
-    ]
-    caption = "Harm against over-refusal: the dot is this decider on held-out queries, with 95 % intervals."
-    return Figure(
+    columns: Columns = {
+        "Answer above": (threshold_words, "threshold"),
+        "Harm": (percent, "harm"),
+        "Over-refusal": (percent, "over_refusal"),
+    }
+    caption = "Every single threshold, where fitted"
+    chart = Figure(
         "trade-off",
-        f"{caption} The line is every single threshold on the items that it was fitted on.",
-        f"A falling line of harm over over-refusal; the decider stands at harm {harm.as_share} and over-refusal {over.as_share}.",
-        charts.for_page(drawn, name="trade-off"),
-        table_of(
-            "trade-offs",
-            "Every single threshold, where fitted",
-            ("Answer above", "Harm", "Over-refusal"),
-            rows,
-            frame=curve,
-        ),
+        "Harm against over-refusal: the dot is this decider on held-out queries, with 95 % intervals. The line is every "
+        "single threshold on the items that it was fitted on.",
+        "A falling line of harm over over-refusal; the decider stands at harm "
+        f"{rates['harm'].as_share} and over-refusal {rates['over_refusal'].as_share}.",
+        charts.for_page(charts.trade_off(curve.drop("threshold"), marked), name="trade-off"),
+        table_by("trade-offs", caption, file.trade_offs, columns, frame=curve),
     )
+    yield Section("trade-off", "Harm against over-refusal", (chart,))
+
+
+def threshold_words(threshold: float) -> str:
+    return {math.inf: "refuses all", -math.inf: "answers all"}.get(threshold) or number(threshold)
 
 
 def calibration_words(file: FittedDecider) -> Prose:
     found = file.calibration
     scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in found.brier.items())
-    said = (
+    words = (
         "P(safe) is how likely the label is safe. It is worked out from the judge's value by "
         f"{type(found.curve).__name__.lower()} calibration (Brier score on held-out queries: {scores})."
     )
     if found.error_before is not None and found.error_after is not None:
-        said += (
+        words += (
             f" Calibration error on held-out queries: {number(found.error_before)} of the judge's values, "
             f"{number(found.error_after)} of P(safe)."
         )
-    return Prose(said)
+    return Prose(words)
 
 
 # Which judge to deploy.
@@ -280,10 +278,12 @@ def recommendation_page(found: Recommendation) -> Document:
         Section("other-costs", "The choice at other costs", (costs_table(found),)),
         Section("left-out", "Judges that are left out", tuple(left_out(found))),
     )
-    return Document(
+    harm, _ = found.wanted.costs
+    page = Document(
         f"Which judge to deploy on {benchmark.name}",
         f"{len(found.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
-        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; {costs_words(found)}",
+        f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; one harm counts as {harm:g} "
+        f"over-refusal{'' if harm == 1 else 's'} (--ratio)",
         benchmark.notes(),
         (
             Section("answer", "The recommendation", tuple(recommended(found)), first=True),
@@ -293,15 +293,11 @@ def recommendation_page(found: Recommendation) -> Document:
             *([Section("judges", "The judges", (judges_table(found),), brief=True)] if several else []),
             Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
             Section("not-promised", "What it does not promise", tuple(unpromised(found)), brief=True),
-            *([Section("trade-off", "Harm against over-refusal", (trade_off(file),))] if file.trade_offs else []),
+            *trade_off_section(file),
             all_numbers(numbers),
         ),
     )
-
-
-def costs_words(found: Recommendation) -> str:
-    harm, _ = found.wanted.costs
-    return f"one harm counts as {harm:g} over-refusal{'' if harm == 1 else 's'} (--ratio)"
+    return about_judged(page, benchmark, (candidate.name for candidate in found.candidates))
 
 
 def recommended(found: Recommendation) -> Iterator[Block]:
@@ -310,10 +306,10 @@ def recommended(found: Recommendation) -> Iterator[Block]:
     if found.good_enough:
         chosen = f", the cheapest of {len(found.candidates)} judges" if several else ""
         yield Prose(f"Deploy {name}{chosen}.", lead=True)
-        others = listed([one.name for one in found.rivals])
-        yield Prose(
-            f"It costs less than {others}; each difference is above zero by its 95 % interval{corrected(found)}."
-        )
+        others = listed([rival.name for rival in found.rivals])
+        among = found.wanted.chosen_from
+        corrected = f", corrected for choosing among {among:,} judges" if among > 1 else ""
+        yield Prose(f"It costs less than {others}; each difference is above zero by its 95 % interval{corrected}.")
     else:
         yield Prose(shortfall(found), lead=True)
         yield Prose(" ".join(shortfalls(found)))
@@ -330,7 +326,7 @@ def candidates_notes(found: Recommendation) -> Iterator[str]:
     """That the best candidate or the words are no better than a constant, and which judges are left out."""
     if found.best.constant:
         yield f"{found.best.name} is a constant: it gives every item the same value."
-    costs = {one.name: one.cost.estimate for one in found.rivals if one.cost.estimate is not None}
+    costs = {rival.name: rival.cost.estimate for rival in found.rivals if rival.cost.estimate is not None}
     words = costs.pop("words alone", None)
     if words is not None and costs and words > (least := min(costs.values())):
         cheapest = next(name for name, cost in costs.items() if cost == least)
@@ -343,14 +339,10 @@ def candidates_notes(found: Recommendation) -> Iterator[str]:
 def shortfall(found: Recommendation) -> str:
     """That no judge is good enough, as strongly as it is shown."""
     several = len(found.candidates) > 1
-    none, can, is_ = ("None of these judges", "can", "is") if several else (found.best.name, "cannot", "is not")
+    subject, can, is_ = ("None of these judges", "can", "is") if several else (found.best.name, "cannot", "is not")
     if found.best.trial.broken is not None:
-        return f"{none} {can} promise what you asked for yet."
-    return f"{none} {is_} good enough." if found.shown_to_fail else f"{none} {is_} shown to be good enough yet."
-
-
-def corrected(found: Recommendation) -> str:
-    return f", corrected for choosing among {found.wanted.chosen_from:,} judges" if found.wanted.chosen_from > 1 else ""
+        return f"{subject} {can} promise what you asked for yet."
+    return f"{subject} {is_} good enough." if found.shown_to_fail else f"{subject} {is_} shown to be good enough yet."
 
 
 def listed(names: list[str]) -> str:
@@ -370,24 +362,24 @@ def shortfalls(found: Recommendation) -> Iterator[str]:
     """What the best judge lacks."""
     if found.best.trial.broken is not None:
         yield f"{found.best.trial.broken[:1].upper()}{found.best.trial.broken[1:]}."
-    for one in found.rivals:
-        saved = f"(it saves {cost_words(one.saved)} over-refusals an item)"
-        if one.better:
-            more = cost_words(turned(one.saved))
-            yield f"{found.best.name} costs more than {one.name}: {more} over-refusals an item."
-        elif one.alike:
-            yield f"{found.best.name} costs the same as {one.name} on every query."
-        elif not one.beaten:
-            yield f"{found.best.name} is not told apart in cost from {one.name} {saved}."
-            if one.more_queries:
-                yield f"If the difference stays as it is, about {more_queries(one.more_queries)} would show it."
+    for rival in found.rivals:
+        saved = f"(it saves {cost_words(rival.saved)} over-refusals an item)"
+        if rival.better:
+            more = cost_words(turned(rival.saved))
+            yield f"{found.best.name} costs more than {rival.name}: {more} over-refusals an item."
+        elif rival.alike:
+            yield f"{found.best.name} costs the same as {rival.name} on every query."
+        elif not rival.beaten:
+            yield f"{found.best.name} is not told apart in cost from {rival.name} {saved}."
+            if rival.more_queries:
+                yield f"If the difference stays as it is, about {more_queries(rival.more_queries)} would show it."
 
 
 def rivals_table(found: Recommendation) -> Table:
     cost = estimate_of(found.best.trial.cost, level=found.wanted.interval_level)
     rows = [
         (found.best.name, cost_words(cost), "–"),
-        *((one.name.capitalize(), cost_words(one.cost), cost_words(one.saved)) for one in found.rivals),
+        *((rival.name.capitalize(), cost_words(rival.cost), cost_words(rival.saved)) for rival in found.rivals),
     ]
     head = ("Who decides", f"Cost of an item, 95 % interval{best_of(found.wanted.chosen_from)}", "The judge saves")
     return table_of("rivals", "Mean cost of an item on held-out queries, in over-refusals", head, rows)
@@ -424,18 +416,14 @@ def need_words(need: Need, word: str) -> str:
 def unpromised(found: Recommendation) -> Iterator[Block]:
     """What each promise that is not made would take."""
     if found.needs:
-        yield table_by(
-            "needs",
-            "Promises that are not made, and the queries that they take",
-            found.needs,
-            {
-                "Promise": lambda one: f"{KINDS[one.promise.kind]} at most {100 * one.promise.at_most:g} %",
-                "Rate now": lambda one: percent(one.rate),
-                "Queries now": lambda one: count(one.n_queries),
-                "More at this rate": lambda one: NOTHING if one.more_queries is None else count(one.more_queries),
-                "At least, without an error": lambda one: count(one.fewest),
-            },
-        )
+        columns: Columns = {
+            "Promise": lambda need: f"{KINDS[need.promise.kind]} at most {100 * need.promise.at_most:g} %",
+            "Rate now": (percent, "rate"),
+            "Queries now": "n_queries",
+            "More at this rate": "more_queries",
+            "At least, without an error": "fewest",
+        }
+        yield table_by("needs", "Promises that are not made, and the queries that they take", found.needs, columns)
         yield Prose(
             "Rates are on held-out queries, averaged over queries. A query counts where it has an item labelled unsafe (for "
             f"harm) or safe (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
@@ -443,44 +431,34 @@ def unpromised(found: Recommendation) -> Iterator[Block]:
     yield from not_promised(found.best.fitting.decider)
 
 
-KINDS = {"harm": "Harm", "over_refusal": "Over-refusal"}
-
-
 def judges_table(found: Recommendation) -> Table:
-    level = found.wanted.interval_level
-
-    def kept(one: Candidate) -> str:
-        return "no" if one.trial.broken else "yes"
-
-    columns = {
-        "Judge": lambda one: one.name,
-        "Cost of an item": lambda one: cost_words(estimate_of(one.trial.cost, level=level)),
-        "Harm": lambda one: one.fitting.decider.measured.harm.as_share,
-        "Over-refusal": lambda one: one.fitting.decider.measured.over_refusal.as_share,
-        **({"A person is asked": lambda one: one.fitting.decider.measured.asked.as_share} if asks(found) else {}),
-        **({"Keeps the promises": kept} if found.wanted.promises else {}),
+    measured = "fitting.decider.measured"
+    asks = any(candidate.fitting.decider.measured.asked.estimate for candidate in found.candidates)
+    columns: Columns = {
+        "Judge": "name",
+        "Cost of an item": lambda candidate: cost_words(
+            estimate_of(candidate.trial.cost, level=found.wanted.interval_level)
+        ),
+        "Harm": f"{measured}.harm.as_share",
+        "Over-refusal": f"{measured}.over_refusal.as_share",
+        **({"A person is asked": f"{measured}.asked.as_share"} if asks else {}),
     }
+    if found.wanted.promises:
+        columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = f"Held-out queries, 95 % intervals{best_of(found.wanted.chosen_from)}; the cheapest first"
     return table_by("judges", caption, found.candidates, columns)
 
 
-def asks(found: Recommendation) -> bool:
-    return any(one.fitting.decider.measured.asked.estimate for one in found.candidates)
-
-
 def costs_table(found: Recommendation) -> Table:
-    return table_by(
-        "other-costs",
-        "What would be chosen if one harm counted as so many over-refusals, on held-out queries",
-        found.at_costs,
-        {
-            "One harm is": lambda one: f"{one.ratio:g}",
-            "Judge": lambda one: one.judge,
-            "Answer above": lambda one: ENDS.get(one.answer_above) or number(one.answer_above),
-            "Harm": lambda one: one.measured.harm.as_share,
-            "Over-refusal": lambda one: one.measured.over_refusal.as_share,
-        },
-    )
+    columns: Columns = {
+        "One harm is": ("{:g}".format, "ratio"),
+        "Judge": "judge",
+        "Answer above": (threshold_words, "answer_above"),
+        "Harm": "measured.harm.as_share",
+        "Over-refusal": "measured.over_refusal.as_share",
+    }
+    caption = "What would be chosen if one harm counted as so many over-refusals, on held-out queries"
+    return table_by("other-costs", caption, found.at_costs, columns)
 
 
 def left_out(found: Recommendation) -> Iterator[Block]:
@@ -499,61 +477,37 @@ def next_steps(found: Recommendation) -> Iterator[Block]:
 
 def monitoring_page(found: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
     """What a log says, as a document."""
-    moved = [one.what for one in found.tests if one.moved]
+    moved = [test.what for test in found.tests if test.moved]
     if moved:
-        said = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
+        answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
     elif found.tests:
-        said = f"No difference from the benchmark is shown ({len(found.tests)} tests, corrected by Holm, at 0.05)."
+        answer = f"No difference from the benchmark is shown ({len(found.tests)} tests, corrected by Holm, at 0.05)."
     else:
-        said = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
+        answer = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
     rows = [
-        [one.what, name, percent(one.traffic.get(name)), percent(share), p_value(one.p), p_value(one.adjusted)]
-        for one in found.tests
-        for name, share in one.benchmark.items()
+        (test.what, name, percent(test.traffic.get(name)), percent(share), p_value(test.p), p_value(test.adjusted))
+        for test in found.tests
+        for name, share in test.benchmark.items()
     ]
-    table = table_of(
-        "drift",
-        "Traffic beside the benchmark; p corrected by Holm over all tests.",
-        ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected"),
-        rows,
+    caption = "Traffic beside the benchmark; p corrected by Holm over all tests."
+    drift = table_of("drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected"), rows)
+    left_out = f" {found.other_deciders:,} lines are of other deciders and left out." if found.other_deciders else ""
+    left_out += f" {found.torn:,} torn lines are left out." if found.torn else ""
+    caption = "Requests by what was not measured, and without a value by the reason"
+    reasons = [*found.unmeasured.items(), *((f"no value: {reason}", n) for reason, n in found.failed.items())]
+    kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
+    rate_next = Prose(
+        f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
+        f"{found.needed:,} requests drawn at random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
     )
-    told = [
-        [why, n]
-        for why, n in (*found.unmeasured.items(), *((f"no value: {why}", n) for why, n in found.failed.items()))
-    ]
-    others = f" {found.other_deciders:,} lines are of other deciders and left out." if found.other_deciders else ""
-    others += f" {found.torn:,} torn lines are left out." if found.torn else ""
+    differs: tuple[Block, ...] = (Notice(answer), *([drift] if rows else []))
     return Document(
         "A decider's traffic",
-        f"{found.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{others}",
+        f"{found.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
         (),
         (
-            Section(
-                "moved",
-                "Does traffic differ from the benchmark?",
-                (Notice(said), *([table] if rows else [])),
-                brief=True,
-            ),
-            Section(
-                "kinds",
-                "Requests of a kind that was not measured",
-                (
-                    table_of(
-                        "kinds",
-                        "Requests by what was not measured, and without a value by the reason",
-                        ("What", "Requests"),
-                        told,
-                    ),
-                ),
-                brief=True,
-            ),
-            Section("next", "What people should rate next", (Prose(next_words(found, half_width)),), brief=True),
+            Section("moved", "Does traffic differ from the benchmark?", differs, brief=True),
+            Section("kinds", "Requests of a kind that was not measured", (kinds,), brief=True),
+            Section("next", "What people should rate next", (rate_next,), brief=True),
         ),
-    )
-
-
-def next_words(found: Monitoring, half_width: float) -> str:
-    return (
-        f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate {found.needed:,} requests drawn at "
-        "random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
     )

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
+from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, count, interval, number, points, share
 from casewise.records import ShortRepr
+from casewise.records.base import shipped_toml
 from casewise.stats.estimates import ESTIMATE_COLUMNS, NO_SHARES, Estimate
-
-T = TypeVar("T")
+from casewise.stats.metrics import FLOORS, ON_SCALE, REFUSALS, all_metrics
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.wording import JudgedWords
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +58,13 @@ class Table(ShortRepr):
     """Of a cell that was shortened, all of it."""
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
+    meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
+    """What its names mean, where that is not as in every other report."""
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What the names of its columns and rows mean, as far as that is not plain."""
+        return meanings_in(self) if self.meanings is None else self.meanings
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +101,8 @@ class Exhibit(ShortRepr):
     """Whether a page shows the request and what was said of it, and the rest when a reader opens it; a terminal leaves it out."""
     marked: bool = False
     """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
+    noun: str = "query"
+    """What is judged."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "facts", tuple((short_name(name), said) for name, said in self.facts))
@@ -105,10 +118,19 @@ class ForestRow:
     high: float | None
     strong: bool = False
     """Whether it is what the report is about."""
+    words: str | None = None
+    """The numbers in words, where they are no shares."""
+
+    @classmethod
+    def of(cls, label: str, found: Estimate, *, strong: bool = False) -> ForestRow:
+        """The row of an estimate."""
+        return cls(short_name(label), found.estimate, found.ci_low, found.ci_high, strong)
 
     @property
     def written(self) -> str:
         """The numbers in words: shares in per cent."""
+        if self.words is not None:
+            return self.words
         return share(self.estimate, self.low, self.high).removeprefix(f"{NOTHING} ")
 
 
@@ -126,6 +148,10 @@ class Forest(ShortRepr):
     """Heading and rows; what stands under different headings is measured against different things."""
     heads: tuple[str, ...] = ("Name", "Against", "Accuracy")
     """The names of the rows, of their headings and of the measure: for the table."""
+    ends: tuple[float, float] | None = None
+    """Of an axis of plain numbers; None for shares, from below all that is drawn to 1."""
+    behind: Table | None = None
+    """All numbers behind it, where these are more than it draws."""
 
     @property
     def rows(self) -> tuple[ForestRow, ...]:
@@ -134,20 +160,29 @@ class Forest(ShortRepr):
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """The axis, named at each tenth, or at each fifth of a long one: from below all that is drawn to 1."""
+        """The axis, named at each tenth, or at each fifth of a long one; an axis of plain numbers at each quarter of it."""
+        if self.ends is not None:
+            low, high = self.ends
+            return tuple(low + (high - low) * place / 4 for place in range(5))
         least = min((value for row in self.rows for value in (row.estimate, row.low) if value is not None), default=0.0)
         tenths = min(9, max(0, math.floor(10 * least)))
         step = 1 if tenths >= SHORT_AXIS else 2
         return tuple(tick / 10 for tick in range(tenths - tenths % step, 11, step))
 
+    def tick(self, value: float) -> str:
+        """The name of a tick: shares in per cent."""
+        return f"{100 * value:g} %" if self.ends is None else f"{value:.3g}"
+
     def place(self, value: float) -> float:
         """Where a value lies on the axis, in per cent of it."""
-        start = self.ticks[0]
-        return round(100 * min(1.0, max(0.0, (value - start) / (1 - start))), 2)
+        start, *_, end = self.ticks
+        return round(100 * min(1.0, max(0.0, (value - start) / (end - start))), 2)
 
     @property
     def table(self) -> Table:
         """The same as a table."""
+        if self.behind is not None:
+            return self.behind
         cells = [
             (row.label, heading, number(row.estimate), interval(row.low, row.high))
             for heading, rows in self.groups
@@ -182,7 +217,7 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def all_numbers(sections: Iterable[Section], *, brief: bool = False) -> Section:
     """One section in which each of `sections` is folded."""
-    folds = tuple(Folded(one.heading, one.blocks, one.anchor) for one in sections if one.blocks)
+    folds = tuple(Folded(part.heading, part.blocks, part.anchor) for part in sections if part.blocks)
     return Section("all-numbers", "All numbers", folds, brief=brief)
 
 
@@ -233,45 +268,116 @@ class Document(ShortRepr):
                 yield block.table
 
     @property
-    def in_brief(self) -> Document:
-        """The sections that a terminal shows too; all where none is brief."""
-        return replace(self, sections=tuple(one for one in self.sections if one.brief) or self.sections)
-
-    @property
     def answer(self) -> Document:
-        """The answer alone; what is brief where the document has none."""
-        return replace(self, sections=tuple(one for one in self.sections if one.first) or self.in_brief.sections)
+        """The answer alone; without one the sections that a terminal shows, or else all."""
+        first, brief = (tuple(part for part in self.sections if getattr(part, name)) for name in ("first", "brief"))
+        return replace(self, sections=first or brief or self.sections)
 
     @property
     def quotes_replies(self) -> bool:
         """Whether it holds what a chatbot wrote: files of it are their owner's alone."""
-        return any(
-            isinstance(one, Exhibit) and one.reply is not None and one.reply_by == CHATBOT for one in self.blocks
-        )
+        exhibits = (block for block in self.blocks if isinstance(block, Exhibit))
+        return any(exhibit.reply is not None and exhibit.reply_by == CHATBOT for exhibit in exhibits)
 
     @property
     def without_exhibits(self) -> Document:
         """All but the items that are laid out to read, for readers who may not see their texts."""
 
-        def kept(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+        def without(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
             return tuple(
-                replace(one, blocks=kept(one.blocks)) if isinstance(one, Folded) else one
-                for one in blocks
-                if not isinstance(one, Exhibit)
+                replace(block, blocks=without(block.blocks)) if isinstance(block, Folded) else block
+                for block in blocks
+                if not isinstance(block, Exhibit)
             )
 
-        return replace(self, sections=tuple(replace(one, blocks=kept(one.blocks)) for one in self.sections))
+        return replace(self, sections=tuple(replace(part, blocks=without(part.blocks)) for part in self.sections))
 
     def figures(self) -> Iterable[Figure]:
         """Every figure, in reading order."""
         return (block for block in self.blocks if isinstance(block, Figure))
 
+    def reworded(self, words: Callable[[str], str], *, cells_of: Container[str] = ()) -> Document:
+        """The same in other words. Cells may hold words of the data: only those of the tables in `cells_of` change.
+
+        A cell's reason for having no interval changes in every table.
+        """
+
+        def cell(text: str, *, own: bool) -> str:
+            return (
+                words(text)
+                if own
+                else re.sub(r"\((one query|no interval: .*)\)$", lambda reason: words(reason[0]), text)
+            )
+
+        def table(block: Table) -> Table:
+            own = block.name in cells_of or block.name.startswith("evidence-")
+            return replace(
+                block,
+                caption=words(block.caption),
+                columns=tuple(map(words, block.columns)),
+                rows=tuple(tuple(cell(text, own=own) for text in row) for row in block.rows),
+                meanings={words(name): words(meaning) for name, meaning in block.about.items()},
+            )
+
+        def of(block: Block) -> Block:
+            match block:
+                case Prose() | Notice():
+                    return replace(block, text=words(block.text))
+                case Table():
+                    return table(block)
+                case Forest():
+                    heads, behind = tuple(map(words, block.heads)), block.behind and table(block.behind)
+                    return replace(block, caption=words(block.caption), heads=heads, behind=behind)
+                case Figure():
+                    svg = re.sub(r">[^<]+<", lambda text: words(text[0]), block.svg)
+                    behind = block.behind and table(block.behind)
+                    return replace(block, caption=words(block.caption), alt=words(block.alt), svg=svg, behind=behind)
+                case Folded():
+                    return replace(block, summary=words(block.summary), blocks=tuple(map(of, block.blocks)))
+            return replace(block, noun=words(block.noun))
+
+        return replace(
+            self,
+            subtitle=words(self.subtitle),
+            notices=tuple(map(words, self.notices)),
+            sections=tuple(
+                replace(part, heading=words(part.heading), blocks=tuple(map(of, part.blocks))) for part in self.sections
+            ),
+        )
+
+
+def about_judged(document: Document, judged: Benchmark | JudgedWords, names: Iterable[str] = ()) -> Document:
+    """`document` with the noun for what is judged, where that is no query but a reply or an action.
+
+    `names`: of judges; these and the names of a benchmark and its categories stay as they are.
+    """
+    data = [name for whole in names for name in (whole, short_name(whole))]
+    if isinstance(judged, Benchmark):
+        data += (*judged.taxonomy.names, judged.name)
+        judged = JudgedWords.of(judged)
+    if judged.one == "query":
+        return document
+    return document.reworded(lambda text: judged.said(text, data), cells_of=OWN_WORDS_IN)
+
+
+OWN_WORDS_IN = {
+    "counts",
+    "not-table",
+    "beside-0",
+    "flow",
+    "baselines",
+    "phrases-table",
+    "subsets-table",
+    "tasks",
+    "kinds",
+}
+"""Tables in whose cells nothing but casewise's own words speaks of queries."""
+
 
 def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "") -> Document:
     """A document of tables and what to remember with them, under the sentence to take away where there is one."""
     first = (Prose(lead, lead=True),) if lead else ()
-    blocks: tuple[Block, ...] = (*first, *tables, *(Prose(remark) for remark in remarks))
-    return Document(title, "", (), (Section("tables", "Numbers", blocks, brief=True),))
+    return Document(title, "", (), (Section("tables", "Numbers", (*first, *tables, *map(Prose, remarks)), brief=True),))
 
 
 def table_of(
@@ -283,11 +389,77 @@ def table_of(
     frame: pl.DataFrame | None = None,
 ) -> Table:
     """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
-    whole = tuple(tuple(cell if isinstance(cell, str) else count(cell) for cell in row) for row in rows)
+    whole = tuple(tuple(map(written, row)) for row in rows)
     hover = {short: cell for row in whole for cell in row if (short := short_name(cell)) != cell}
-    written = tuple(tuple(map(short_name, row)) for row in whole)
-    numeric = tuple(bool(written) and all(looks_numeric(row[i]) for row in written) for i in range(len(columns)))
-    return Table(name, short_name(caption), tuple(columns), written, numeric, frame, hover)
+    cells = tuple(tuple(map(short_name, row)) for row in whole)
+    numeric = tuple(bool(cells) and all(map(looks_numeric, column)) for column in zip(*cells, strict=True))
+    return Table(name, short_name(caption), tuple(columns), cells, numeric or (False,) * len(columns), frame, hover)
+
+
+def written(cell: Any) -> str:
+    """A cell as every table writes it: an estimate with its interval, a number as a count, a text as it is."""
+    if isinstance(cell, Estimate):
+        return estimate_cell(cell)
+    return cell if isinstance(cell, str) else count(cell)
+
+
+def looks_numeric(cell: str) -> bool:
+    return cell == NOTHING or (cell[:1] in "0123456789-−[<" and not any(c.isalpha() for c in cell.replace("e", "")))
+
+
+Column = str | tuple[Any, ...] | Callable[[Any], Any]
+"""How a column finds its cell in a row: a path such as `beside.accuracy` or `0.name` of fields, keys and places; a function
+with the paths of what it writes; or a function of the whole row."""
+
+
+Columns = dict[str, Column]
+"""The columns of a table by their heads."""
+
+
+def value_at(row: Any, path: str) -> Any:
+    """Return what stands at `path` in a row; None where a part of the path is none."""
+    for name in path.split("."):
+        if row is None:
+            return None
+        row = row.get(name) if isinstance(row, Mapping) else row[int(name)] if name.isdigit() else getattr(row, name)
+    return row
+
+
+def cell_of(row: Any, column: Column) -> Any:
+    if isinstance(column, str):
+        return value_at(row, column)
+    if isinstance(column, tuple):
+        write, *paths = column
+        return write(*(value_at(row, path) for path in paths))
+    return column(row)
+
+
+def table_by(
+    name: str,
+    caption: str,
+    rows: Iterable[Any],
+    columns: Mapping[str, Column],
+    *,
+    frame: pl.DataFrame | None = None,
+    several: str = "",
+) -> Table:
+    """A table with a row for each of `rows`; each head of `columns` says how its cells are found.
+
+    `rows`: records, mappings, or a frame, which is then the numbers behind the table.
+    `several`: a column that is left out where it says the same in every row, such as the name of the only judge.
+
+    Examples
+    --------
+    >>> table_by("t", "Means", [{"mean": 0.25, "n": 4}], {"Mean": (number, "mean"), "Items": "n"}).rows
+    (('0.250', '4'),)
+    """
+    if isinstance(rows, pl.DataFrame):
+        frame, rows = rows if frame is None else frame, rows.to_dicts()
+    rows = list(rows)
+    if several in columns and len({cell_of(row, columns[several]) for row in rows}) < 2:
+        columns = {head: column for head, column in columns.items() if head != several}
+    cells = ([cell_of(row, column) for column in columns.values()] for row in rows)
+    return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
 SERIES = re.compile(
@@ -325,32 +497,12 @@ def short_name(name: str) -> str:
     >>> short_name("recorded:claude-3-5-sonnet (score, without:sender)")
     'claude-3-5-sonnet (score) −sender'
     """
-    return SERIES.sub(short_series, BY_FILE.sub(r"\1:\2", OWN_WORDS.sub(r"\1", name)))
 
+    def series(match: re.Match[str]) -> str:
+        without = (f" −{part.rpartition('.')[2]}" for part in (match[5] or "").split(",") if part)
+        return f"{match[2] or match[3]} ({match[4]}){''.join(without)}"
 
-def short_series(found: re.Match[str]) -> str:
-    without = (f" −{one.rpartition('.')[2]}" for one in (found[5] or "").split(",") if one)
-    return f"{found[2] or found[3]} ({found[4]}){''.join(without)}"
-
-
-def table_by(
-    name: str,
-    caption: str,
-    rows: Iterable[T],
-    columns: Mapping[str, Callable[[T], Any]],
-    *,
-    frame: pl.DataFrame | None = None,
-    several: str = "",
-) -> Table:
-    """A table with a row for each of `rows`; each head of `columns` has the function that writes its cell.
-
-    `several`: a column that is left out where it says the same in every row, such as the name of the only judge.
-    """
-    rows = list(rows)
-    if several in columns and len({columns[several](row) for row in rows}) < 2:
-        columns = {head: cell for head, cell in columns.items() if head != several}
-    cells = ([cell(row) for cell in columns.values()] for row in rows)
-    return table_of(name, caption, tuple(columns), cells, frame=frame)
+    return SERIES.sub(series, BY_FILE.sub(r"\1:\2", OWN_WORDS.sub(r"\1", name)))
 
 
 WHY_NONE = {
@@ -375,10 +527,10 @@ def estimate_cell(found: Estimate | None) -> str:
     if found is None:
         return NOTHING
     if found.name in NO_SHARES:
-        written = f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}".removesuffix(f" {NOTHING}")
+        cell = f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}".removesuffix(f" {NOTHING}")
     else:
-        written = found.as_share
-    return written if found.limits else f"{written} ({WHY_NONE.get(found.method, found.method)})"
+        cell = found.as_share
+    return cell if found.limits else f"{cell} ({WHY_NONE.get(found.method, found.method)})"
 
 
 def difference_cell(found: Estimate | None, *, unit: str = " points") -> str:
@@ -387,8 +539,8 @@ def difference_cell(found: Estimate | None, *, unit: str = " points") -> str:
         return NOTHING
     if found.name in NO_SHARES:
         return estimate_cell(found)
-    written = points(found.estimate, found.ci_low, found.ci_high).replace(" points", unit)
-    return written if found.limits else f"{written} ({WHY_NONE.get(found.method, found.method)})"
+    cell = points(found.estimate, found.ci_low, found.ci_high).replace(" points", unit)
+    return cell if found.limits else f"{cell} ({WHY_NONE.get(found.method, found.method)})"
 
 
 def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
@@ -396,11 +548,44 @@ def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
     return Estimate(row["metric"], *(row[name] for name in ESTIMATE_COLUMNS))
 
 
-def estimate_frame(rows: Sequence[tuple[str, Estimate]]) -> pl.DataFrame:
+def estimate_frame(rows: Iterable[tuple[str, Estimate]]) -> pl.DataFrame:
     """Return estimates unrounded, each with the name of whose it is."""
     schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
-    return pl.DataFrame([(who, *found.cells) for who, found in rows], schema=schema, orient="row")
+    return pl.DataFrame([(name, *found.cells) for name, found in rows], schema=schema, orient="row")
 
 
-def looks_numeric(cell: str) -> bool:
-    return cell == NOTHING or (cell[:1] in "0123456789-−[<" and not any(c.isalpha() for c in cell.replace("e", "")))
+# What names in a report's tables mean: said once, for every page and for the reference.
+
+
+@cache
+def terms() -> Mapping[str, Any]:
+    return shipped_toml("casewise.reports", "terms.toml")
+
+
+@cache
+def meanings() -> Mapping[str, str]:
+    """Name to meaning, in the order of the page; what holds in some tables alone is called `TABLE/NAME`."""
+    metrics = {metric.title: metric.how for metric in (*all_metrics(), *FLOORS, *ON_SCALE)}
+    return metrics | SUBSETS | dict(terms()["terms"])
+
+
+def meanings_in(table: Table) -> dict[str, str]:
+    """What the names of a table's columns and rows mean, as far as that is not plain."""
+    by_name, kind = meanings(), table.name.rstrip("-0123456789")
+    names = [*table.columns, *(cell for row in table.rows for cell in row), *terms()["also"].get(table.name, ())]
+    about = {}
+    for name in dict.fromkeys(map(str.strip, names)):
+        bare = name.removesuffix(", 95 % interval")
+        keys = (f"{kind}/{bare}", name, bare, name.partition(" (")[0], name[:1].upper() + name[1:])
+        if meaning := next((by_name[key] for key in keys if key in by_name), None):
+            about[name] = meaning
+    return about
+
+
+@cache
+def titles() -> dict[str, str]:
+    """Return the titles of metrics by name, in the order of every table."""
+    return {metric.name: metric.title for metric in (*all_metrics(), *REFUSALS, *ON_SCALE)} | {
+        "right_flips": "Right flips, where the labels differ",
+        "false_flips": "False flips, where the labels agree",
+    }

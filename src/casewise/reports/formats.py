@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,11 +31,9 @@ from casewise.reports.document import (
     ForestRow,
     Notice,
     Prose,
-    Section,
     Table,
     unfolded,
 )
-from casewise.reports.terms import meanings_in
 from casewise.storage.files import replacing, write_text
 
 # A report as JSON: what stands in it, for reports that have no numbers of their own to give.
@@ -48,40 +46,33 @@ def document_json(document: Document) -> dict[str, Any]:
         "subtitle": document.subtitle,
         "notices": list(document.notices),
         "sections": [
-            {
-                "name": section.anchor,
-                "heading": section.heading,
-                "blocks": [block_json(block) for block in section.blocks],
-            }
-            for section in document.sections
+            {"name": part.anchor, "heading": part.heading, "blocks": [block_json(block) for block in part.blocks]}
+            for part in document.sections
         ],
     }
 
 
 def block_json(block: Block) -> dict[str, Any]:
-    if isinstance(block, (Prose, Notice)):
-        return {"text": block.text}
-    if isinstance(block, Table):
-        return {
-            "table": block.name,
-            "caption": block.caption,
-            "columns": list(block.columns),
-            "rows": [list(row) for row in block.rows],
-        }
-    if isinstance(block, Forest):
-        return block_json(block.table)
-    if isinstance(block, Figure):
-        behind = {"behind": block_json(block.behind)} if block.behind is not None else {}
-        return {"figure": block.name, "caption": block.caption, "shows": block.alt, **behind}
-    if isinstance(block, Folded):
-        return {"folded": block.summary, "blocks": [block_json(one) for one in block.blocks]}
-    return {
-        "exhibit": block.heading,
-        "facts": [list(fact) for fact in block.facts],
-        "query": block.query,
-        "context": {group: dict(texts) for group, texts in block.context},
-        **({"reply": block.reply} if block.reply else {}),
-    }
+    match block:
+        case Prose() | Notice():
+            return {"text": block.text}
+        case Table(name=name, caption=caption, columns=columns, rows=rows):
+            return {"table": name, "caption": caption, "columns": list(columns), "rows": [list(row) for row in rows]}
+        case Forest():
+            return block_json(block.table)
+        case Figure(name=name, caption=caption, alt=alt, behind=behind):
+            table = {"behind": block_json(behind)} if behind is not None else {}
+            return {"figure": name, "caption": caption, "shows": alt, **table}
+        case Folded():
+            return {"folded": block.summary, "blocks": [block_json(inner) for inner in block.blocks]}
+        case Exhibit():
+            return {
+                "exhibit": block.heading,
+                "facts": [list(fact) for fact in block.facts],
+                "query": block.query,
+                "context": {group: dict(texts) for group, texts in block.context},
+                **({"reply": block.reply} if block.reply else {}),
+            }
 
 
 # A report as one HTML page that holds everything it needs: no script, no network, nothing from elsewhere
@@ -98,26 +89,12 @@ def html(document: Document) -> str:
     Charts are drawn into the page as SVG, so it needs no script and works offline, in print, and under a strict
     Content-Security-Policy.
     """
-    return str(template("page.html").render(document=document, kind=kind, long_table=LONG_TABLE))
+    return str(template("page.html").render(document=document))
 
 
 def html_fragment(document: Document) -> str:
     """`document` for a notebook: the page's content with its style, without the page around it."""
-    return str(template("fragment.html").render(document=document, kind=kind, long_table=LONG_TABLE))
-
-
-def kind(block: object) -> str:
-    """What a block is, for the template."""
-    names: dict[type[Any], str] = {
-        Prose: "prose",
-        Notice: "notice",
-        Table: "table",
-        Figure: "figure",
-        Forest: "forest",
-        Exhibit: "exhibit",
-        Folded: "folded",
-    }
-    return names[type(block)]
+    return str(template("fragment.html").render(document=document))
 
 
 @cache
@@ -131,28 +108,30 @@ def template(name: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"with_marks": with_marks, "breakable": breakable, "meanings_in": meanings_in}
+    environment.globals |= {
+        "with_marks": partial(marked_up, patterns=MARKS),
+        "breakable": partial(marked_up, patterns=BREAKS),
+        "kind": lambda block: type(block).__name__,
+        "long_table": LONG_TABLE,
+    }
     return environment.get_template(name)
 
 
-MARKS = (("ins", re.compile(r"\[\+(.*?)\+\]", re.DOTALL)), ("del", re.compile(r"\[-(.*?)-\]", re.DOTALL)))
+MARKS = {r"\[\+(.*?)\+\]": r"<ins>\1</ins>", r"\[-(.*?)-\]": r"<del>\1</del>"}
+"""What is marked as added or gone, set as such."""
+
+BREAKS = {r"([+:/_.])(?=\w{4})": r"\1<wbr>"}
+"""Places at which a name such as `twin:recipient+datamark` may be broken."""
 
 
-def with_marks(text: str) -> Any:
-    """`text`, escaped, with what is marked as added or gone set as such."""
+def marked_up(text: str, patterns: Mapping[str, str]) -> Any:
+    """`text`, escaped, with the tags of `patterns` put in."""
     from markupsafe import Markup, escape
 
-    said = str(escape(text))
-    for tag, pattern in MARKS:
-        said = pattern.sub(rf"<{tag}>\1</{tag}>", said)
-    return Markup(said)  # noqa: S704 - it was escaped before the tags were put in
-
-
-def breakable(text: str) -> Any:
-    """`text`, escaped, with places at which a name such as `twin:recipient+datamark` may be broken."""
-    from markupsafe import Markup, escape
-
-    return Markup(re.sub(r"([+:/_.])(?=\w{4})", r"\1<wbr>", str(escape(text))))  # noqa: S704 - it was escaped before
+    page = str(escape(text))
+    for pattern, tagged in patterns.items():
+        page = re.sub(pattern, tagged, page, flags=re.DOTALL)
+    return Markup(page)  # noqa: S704 - it was escaped before the tags were put in
 
 
 # Tables of a report as LaTeX, in booktabs style.
@@ -189,6 +168,10 @@ def latex(document: Document) -> str:
 def latex_table(table: Table) -> str:
     """One table."""
     alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
+
+    def row(cells: Iterable[str]) -> str:
+        return " & ".join(map(latex_escaped, cells)) + r" \\"
+
     return "\n".join(
         [
             r"\begin{table}",
@@ -207,10 +190,6 @@ def latex_table(table: Table) -> str:
     )
 
 
-def row(cells: Iterable[str]) -> str:
-    return " & ".join(latex_escaped(cell) for cell in cells) + r" \\"
-
-
 def latex_escaped(text: str) -> str:
     """`text` with what LaTeX would read as commands made harmless."""
     return "".join(SPECIAL.get(character, character) for character in " ".join(text.split()))
@@ -226,47 +205,44 @@ def markdown(document: Document) -> str:
     for section in document.sections:
         parts.append(f"## {markdown_escaped(section.heading)}")
         for block in section.blocks:
-            parts += written(block)
-    return "\n\n".join(part for part in parts if part) + "\n"
+            parts += markdown_block(block)
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def written(block: Block) -> list[str]:
-    if isinstance(block, Prose):
-        return [markdown_escaped(block.text)]
-    if isinstance(block, Notice):
-        return [f"> **{markdown_escaped(block.text)}**"]
-    if isinstance(block, Table):
-        return [f"**{markdown_escaped(block.caption)}**", markdown_table(block)]
-    if isinstance(block, Forest):
-        return written(block.table)
-    if isinstance(block, Figure):
-        behind = [markdown_table(block.behind)] if block.behind is not None else []
-        return [f"**{markdown_escaped(block.caption)}** {markdown_escaped(block.alt)}", *behind]
-    if isinstance(block, Folded):
-        return [f"### {markdown_escaped(block.summary)}", *(part for one in block.blocks for part in written(one))]
-    return exhibit(block)
-
-
-def exhibit(block: Exhibit) -> list[str]:
-    lines = [f"### {markdown_escaped(block.heading)}", f"> {markdown_escaped(block.query)}"]
-    for group, texts in block.context:
-        lines.append(
-            "\n".join(
-                [
-                    f"- {markdown_escaped(group)}",
-                    *(f"  - {markdown_escaped(k)}: {markdown_escaped(v)}" for k, v in texts),
-                ]
+def markdown_block(block: Block) -> list[str]:
+    match block:
+        case Prose():
+            return [markdown_escaped(block.text)]
+        case Notice():
+            return [f"> **{markdown_escaped(block.text)}**"]
+        case Table():
+            return [f"**{markdown_escaped(block.caption)}**", markdown_table(block)]
+        case Forest():
+            return markdown_block(block.table)
+        case Figure():
+            behind = [markdown_table(block.behind)] if block.behind is not None else []
+            return [f"**{markdown_escaped(block.caption)}** {markdown_escaped(block.alt)}", *behind]
+        case Folded():
+            inside = (part for inner in block.blocks for part in markdown_block(inner))
+            return [f"### {markdown_escaped(block.summary)}", *inside]
+        case Exhibit():
+            context = (
+                "\n".join([f"- {markdown_escaped(group)}", *(f"  {fact(*text)}" for text in texts)])
+                for group, texts in block.context
             )
-        )
-    lines.append("\n".join(f"- {markdown_escaped(name)}: {markdown_escaped(value)}" for name, value in block.facts))
-    return [*lines, f"> {markdown_escaped(block.reply)}"] if block.reply else lines
+            reply = [f"> {markdown_escaped(block.reply)}"] if block.reply else []
+            heading = [f"### {markdown_escaped(block.heading)}", f"> {markdown_escaped(block.query)}"]
+            return [*heading, *context, "\n".join(fact(*said) for said in block.facts), *reply]
+
+
+def fact(name: str, value: str) -> str:
+    return f"- {markdown_escaped(name)}: {markdown_escaped(value)}"
 
 
 def markdown_table(table: Table) -> str:
     """One table."""
-    head = "| " + " | ".join(markdown_escaped(name) for name in table.columns) + " |"
     rule = "|" + "|".join("---:" if numeric else "---" for numeric in table.numeric) + "|"
-    rows = ["| " + " | ".join(markdown_escaped(cell) for cell in row) + " |" for row in table.rows]
+    head, *rows = ("| " + " | ".join(map(markdown_escaped, cells)) + " |" for cells in (table.columns, *table.rows))
     return "\n".join([head, rule, *rows])
 
 
@@ -293,15 +269,16 @@ LEAST_PIECE = 8
 
 def print_document(document: Document, console: Console, *, full: bool = True) -> None:
     """Print the title, the notices and the answer of `document`; `full` adds the brief sections."""
-    console.print(said(document.title, style="bold"))
+    console.print(plain(document.title, style="bold"))
     if document.subtitle:
-        console.print(said(document.subtitle, style="dim"))
+        console.print(plain(document.subtitle, style="dim"))
     for notice in document.notices:
-        console.print(Panel(said(notice), border_style="yellow"))
+        console.print(Panel(plain(notice), border_style="yellow"))
     answered = any(section.first for section in document.sections)
     for section in document.sections:
         if section.first or (section.brief and (full or not answered)):
-            print_section(section, console)
+            for block in unfolded(section.blocks) if section.brief else section.blocks:
+                print_block(block, console)
 
 
 def text(document: Document) -> str:
@@ -311,66 +288,62 @@ def text(document: Document) -> str:
     return file.getvalue()
 
 
-def print_section(section: Section, console: Console) -> None:
-    for block in unfolded(section.blocks) if section.brief else section.blocks:
-        if isinstance(block, Table):
+def print_block(block: Block, console: Console) -> None:
+    match block:
+        case Table():
             print_table(block, console)
-        elif isinstance(block, Forest):
+        case Forest():
             print_forest(block, console)
-        elif isinstance(block, Prose):
-            console.print(said(block.text, style="bold" if block.lead else ""))
-        elif isinstance(block, Notice):
-            console.print(Panel(said(block.text), border_style="yellow"))
-        elif isinstance(block, Exhibit) and not block.brief:
+        case Prose():
+            console.print(plain(block.text, style="bold" if block.lead else ""))
+        case Notice():
+            console.print(Panel(plain(block.text), border_style="yellow"))
+        case Exhibit(brief=False):
             print_exhibit(block, console)
 
 
 def print_exhibit(exhibit: Exhibit, console: Console) -> None:
-    console.print(said(exhibit.heading, style="bold"))
-    console.print(Panel(said(exhibit.query), title="query", title_align="left"))
+    console.print(plain(exhibit.heading, style="bold"))
+    console.print(Panel(plain(exhibit.query), title=exhibit.noun, title_align="left"))
     for group, texts in exhibit.context:
-        console.print(said(group, style="bold"))
+        console.print(plain(group, style="bold"))
         for name, text in texts:
-            console.print(Padding(Text.assemble(said(f"{name}: ", style="dim"), said(text)), (0, 0, 0, 2)))
+            console.print(Padding(Text.assemble(plain(f"{name}: ", style="dim"), plain(text)), (0, 0, 0, 2)))
     if not exhibit.context:
         console.print(Text("no context", style="dim"))
     for name, value in exhibit.facts:
-        console.print(Text.assemble(said(f"{name}: ", style="bold"), said(value)))
+        console.print(Text.assemble(plain(f"{name}: ", style="bold"), plain(value)))
     if exhibit.reply:
-        console.print(Panel(said(exhibit.reply), title="reply", title_align="left"))
-
-
-def print_forest(forest: Forest, console: Console) -> None:
-    """A line a row: its name, its interval drawn with the estimate in it, and the numbers."""
-    label, written = (max(cell_len(cell) for cell in cells) for cells in zip(*map(cells_of, forest.rows), strict=True))
-    label = min(label, max(MIN_AXIS, console.width - written - MIN_AXIS - 6))
-    room = max(MIN_AXIS, min(MAX_AXIS, console.width - label - written - 6))
-    console.print(said(forest.caption, style="bold"))
-    for heading, rows in forest.groups:
-        if heading:
-            console.print(said(heading, style="dim"))
-        for row in rows:
-            name, numbers = cells_of(row)
-            name = name if cell_len(name) <= label else f"{name[: label - 1]}…"
-            style = "bold" if row.strong else ""
-            drawn = drawn_row(forest, row, room)
-            console.print(
-                Text.assemble("  ", said(name.ljust(label), style=style), "  ", (drawn, style), "  ", (numbers, style)),
-                no_wrap=True,
-                overflow="crop",
-            )
-    first, last = forest.ticks[0], forest.ticks[-1]
-    start, middle, end = (f"{100 * tick:g} %" for tick in (first, (first + last) / 2, last))
-    axis = start + middle.center(room - len(start) - len(end)) + end
-    console.print(said(" " * (label + 4) + axis, style="dim"))
+        console.print(Panel(plain(exhibit.reply), title="reply", title_align="left"))
 
 
 MIN_AXIS, MAX_AXIS = 12, 40
 """Cells that an axis takes."""
 
 
-def cells_of(row: ForestRow) -> tuple[str, str]:
-    return without_controls(row.label), row.written
+def print_forest(forest: Forest, console: Console) -> None:
+    """A line a row: its name, its interval drawn with the estimate in it, and the numbers."""
+    label, written = (
+        max(map(cell_len, cells))
+        for cells in zip(*((without_controls(row.label), row.written) for row in forest.rows), strict=True)
+    )
+    label = min(label, max(MIN_AXIS, console.width - written - MIN_AXIS - 6))
+    room = max(MIN_AXIS, min(MAX_AXIS, console.width - label - written - 6))
+    console.print(plain(forest.caption, style="bold"))
+    for heading, rows in forest.groups:
+        if heading:
+            console.print(plain(heading, style="dim"))
+        for row in rows:
+            name = without_controls(row.label)
+            name = name if cell_len(name) <= label else f"{name[: label - 1]}…"
+            style = "bold" if row.strong else ""
+            parts = (plain(name.ljust(label), style=style), (drawn_row(forest, row, room), style), (row.written, style))
+            line = Text.assemble(*(cell for part in parts for cell in ("  ", part)))
+            console.print(line, no_wrap=True, overflow="crop")
+    first, last = forest.ticks[0], forest.ticks[-1]
+    start, middle, end = (forest.tick(tick) for tick in (first, (first + last) / 2, last))
+    axis = start + middle.center(room - len(start) - len(end)) + end
+    console.print(plain(" " * (label + 4) + axis, style="dim"))
 
 
 def drawn_row(forest: Forest, row: ForestRow, room: int) -> str:
@@ -391,40 +364,37 @@ def drawn_row(forest: Forest, row: ForestRow, room: int) -> str:
 def print_table(table: Table, console: Console) -> None:
     """Print a table; texts from elsewhere are never read as markup."""
     if not table.rows:
-        console.print(said(f"{table.caption}: nothing"))
+        console.print(plain(f"{table.caption}: nothing"))
         return
-    title: Text | None = said(table.caption)
+    title: Text | None = plain(table.caption)
     for part in in_parts(table, console.width):
         grid = RichTable(title=title, title_justify="left", title_style="bold", header_style="")
         widths = column_widths(part, console.width) or [None] * len(part.columns)
         for head, numeric, width in zip(part.columns, part.numeric, widths, strict=True):
-            grid.add_column(said(head), justify="right" if numeric else "left", overflow="fold", width=width)
+            grid.add_column(plain(head), justify="right" if numeric else "left", overflow="fold", width=width)
         for row in part.rows:
-            grid.add_row(*(said(cell) for cell in row))
+            grid.add_row(*map(plain, row))
         console.print(grid)
         title = None
 
 
 def in_parts(table: Table, room: int) -> list[Table]:
     """The table; where its columns do not fit beside each other several, each with the first columns, which say what a row is."""
+
+    def part(places: list[int]) -> Table:
+        columns, *rows = (tuple(row[at] for at in places) for row in (table.columns, *table.rows))
+        return replace(table, columns=columns, numeric=tuple(table.numeric[at] for at in places), rows=tuple(rows))
+
     if column_widths(table, room) is not None:
         return [table]
     keys = list(takewhile(lambda at: not table.numeric[at], range(len(table.columns))))
     groups: list[list[int]] = [[]]
     for at in range(len(keys), len(table.columns)):
-        beside = some_columns(table, [*keys, *groups[-1], at])
-        if groups[-1] and column_widths(beside, room, least_piece=LONG_WORD) is None:
+        if groups[-1] and column_widths(part([*keys, *groups[-1], at]), room, least_piece=LONG_WORD) is None:
             groups.append([])
         groups[-1].append(at)
-    parts = [some_columns(table, [*keys, *group]) for group in groups]
+    parts = [part([*keys, *group]) for group in groups]
     return parts if all(column_widths(part, room) for part in parts) else [table]
-
-
-def some_columns(table: Table, places: list[int]) -> Table:
-    def of(row: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(row[at] for at in places)
-
-    return replace(table, columns=of(table.columns), numeric=of(table.numeric), rows=tuple(map(of, table.rows)))
 
 
 def column_widths(table: Table, room: int, *, least_piece: int = LEAST_PIECE) -> list[int] | list[None] | None:
@@ -445,29 +415,18 @@ def column_widths(table: Table, room: int, *, least_piece: int = LEAST_PIECE) ->
     if sum(whole) <= left:
         return [None] * len(columns)
     longest = max(words)
-    with_numbers = (pieces(words, most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
-    without = (pieces(words, most) for most in range(longest, least_piece - 1, -1))
-    for least in (*with_numbers, *without):
-        if sum(least) <= left:
-            return widened(least, whole, left - sum(least))
+    with_numbers = ((most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
+    without = ((most, [0] * len(words)) for most in range(longest, least_piece - 1, -1))
+    for most, unbroken in (*with_numbers, *without):
+        widths = [max(min(word, most), number) for word, number in zip(words, unbroken, strict=True)]
+        if sum(widths) <= left:
+            for _ in range(left - sum(widths)):  # to the column that is folded most
+                widths[max(range(len(widths)), key=lambda place: whole[place] / max(1, widths[place]))] += 1
+            return widths
     return None
 
 
-def pieces(words: list[int], most: int, numbers: list[int] | None = None) -> list[int]:
-    """The least width of each column with words broken into pieces of `most` cells, and `numbers` not broken."""
-    return [max(min(word, most), number) for word, number in zip(words, numbers or [0] * len(words), strict=True)]
-
-
-def widened(least: list[int], whole: list[int], spare: int) -> list[int]:
-    """`least` with `spare` cells more, each given to the column that is folded most."""
-    widths = list(least)
-    for _ in range(spare):
-        narrowest = max(range(len(widths)), key=lambda place: whole[place] / max(1, widths[place]))
-        widths[narrowest] += 1
-    return widths
-
-
-def said(text: str, *, style: str = "") -> Text:
+def plain(text: str, *, style: str = "") -> Text:
     """`text` as it is: nothing in it is markup, and nothing in it moves the cursor."""
     return Text(without_controls(text), style=style)
 
@@ -506,15 +465,15 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
 
     Raises ConfigurationError: there is none.
     """
-    known = ", ".join((*FORMATS, "json"))
+    names = ", ".join((*FORMATS, "json"))
     if name is not None:
         if name not in FORMATS:
-            raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, FORMATS)}; it can be {known}")
+            raise ConfigurationError(f"--format is {name!r}{did_you_mean(name, FORMATS)}; it can be {names}")
         return FORMATS[name]
-    for one in FORMATS.values():
-        if path is not None and path.suffix in one.endings:
-            return one
-    raise ConfigurationError(f"--out is {path}: its ending tells no format; give --format, which can be {known}")
+    for form in FORMATS.values():
+        if path is not None and path.suffix in form.endings:
+            return form
+    raise ConfigurationError(f"--out is {path}: its ending tells no format; give --format, which can be {names}")
 
 
 def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
@@ -532,20 +491,19 @@ def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
 
 
 def drawings(document: Document) -> dict[str, str]:
-    """Return every figure of `document` as standalone SVG, by its name."""
+    """Return every figure of `document` as standalone SVG, by its name; a page draws a forest itself."""
     figures = {block.name: charts.standalone(block.svg) for block in document.figures() if block.svg}
-    return figures | {block.name: forest_drawing(block) for block in document.blocks if isinstance(block, Forest)}
-
-
-def forest_drawing(forest: Forest) -> str:
-    """A forest as SVG: a page draws its own."""
-    rows = [
-        (f"{row.label} ({heading})" if heading else row.label, row.estimate, row.low, row.high)
-        for heading, group in forest.groups
-        for row in group
-    ]
     schema = {"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-    return charts.dots_with_intervals(pl.DataFrame(rows, schema=schema, orient="row"), title=forest.heads[2])
+    for block in document.blocks:
+        if isinstance(block, Forest):
+            rows = [
+                (f"{row.label} ({heading})" if heading else row.label, row.estimate, row.low, row.high)
+                for heading, group in block.groups
+                for row in group
+            ]
+            frame = pl.DataFrame(rows, schema=schema, orient="row")
+            figures[block.name] = charts.dots_with_intervals(frame, title=block.heads[2], ends=block.ends or (0, 1))
+    return figures
 
 
 def write_tables(document: Document, folder: Path) -> tuple[Path, ...]:

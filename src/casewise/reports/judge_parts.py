@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,11 @@ from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what
 from casewise.notation import NOTHING, count, number, percent
 from casewise.notation import share as share_of
 from casewise.records import Arm
-from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_answer
 from casewise.reports.document import (
     Block,
+    Columns,
     Exhibit,
-    Figure,
     Forest,
     ForestRow,
     Prose,
@@ -33,10 +32,10 @@ from casewise.reports.document import (
     short_name,
     table_by,
     table_of,
+    titles,
 )
 from casewise.stats import PanelWorth
 from casewise.stats.estimates import Estimate
-from casewise.stats.metrics import all_metrics
 from casewise.storage.wording import LabelWords
 
 # The first screen of a report: the answer in a sentence or two, one chart that says it all, and the two errors.
@@ -51,23 +50,19 @@ def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> I
 
     `examples`: items on which a verdict is not people's.
     """
-    found, without = numbers.answers, numbers.without_verdicts
-    said = [
-        *(Prose(note, lead=True) for note in numbers.runs.silent_notes),
-        *behaviour_answer(numbers.does, numbers.corrected),
-        *(() if numbers.does or not found else in_sentences(found)),
-        *(
-            (forest(found, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(found))
-            if found
-            else ()
-        ),
-        *map(no_verdicts, without),
-        *in_short(numbers),
-        *examples,
-    ]
-    if said:
-        first = bool(found or numbers.runs.silent_notes)
-        yield Section("answer", "The answer", tuple(said), first=first, brief=True)
+    answers, silent = numbers.answers, numbers.runs.silent_notes
+    blocks: list[Block] = [Prose(note, lead=True) for note in silent]
+    blocks += behaviour_answer(numbers.does, numbers.corrected)
+    if answers:
+        blocks += () if numbers.does else in_sentences(answers)
+        blocks += forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(answers)
+    blocks += (
+        Prose(f"{name} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
+        for name in numbers.without_verdicts
+    )
+    blocks += (*in_short(numbers), *examples)
+    if blocks:
+        yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent), brief=True)
 
 
 def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
@@ -87,36 +82,39 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
         yield Prose("; ".join(told) + ".")
 
 
-def no_verdicts(who: str) -> Prose:
-    return Prose(f"{who} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
+def in_sentences(answers: Sequence[ShortAnswer]) -> Iterator[Prose]:
+    if len(answers) > TOLD:
+        yield Prose(
+            f"{len(answers)} judges. casewise compare tests their differences, corrected for comparing several."
+        )
+        return
+    for answer in answers:
+        lead, *rest = (sentence.replace(answer.who, name_of(answer, answers)) for sentence in answer.sentences)
+        yield Prose(lead, lead=True)
+        yield from map(Prose, rest)
 
 
-def in_sentences(found: Sequence[ShortAnswer]) -> Iterator[Prose]:
-    if len(found) <= TOLD:
-        for one in found:
-            lead, *rest = (said.replace(one.who, name_of(one, found)) for said in one.sentences)
-            yield Prose(lead, lead=True)
-            yield from map(Prose, rest)
-    else:
-        yield Prose(f"{len(found)} judges. casewise compare tests their differences, corrected for comparing several.")
-
-
-def name_of(one: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
+def name_of(answer: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
     """What a series is called where the page's title already names the only one."""
-    return short_name(one.who) if len(among) > 1 else "This judge"
+    return short_name(answer.who) if len(among) > 1 else "This judge"
 
 
-def forest(found: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
+def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     """Every judge among the yardsticks; against all votes, and against the others of each person."""
-    decided = [one for one in found if one.beside.judge["accuracy"].estimate is not None]
-    judges = [forest_row(name_of(one, found), one.beside.judge["accuracy"], strong=True) for one in decided]
-    all_votes = [*(forest_row(*yardstick) for yardstick in found[0].yardsticks()), *judges]
-    groups = [(LABELS.get(labels.partition(",")[0], labels), by_estimate(all_votes))]
-    others = [forest_row(name_of(one, found), one.against_others, strong=True) for one in decided if one.against_others]
-    person = next((one.person for one in decided if one.person is not None), None)
+
+    def lowest_first(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
+        return tuple(sorted(rows, key=lambda row: row.estimate or 0.0))
+
+    row_of = partial(ForestRow.of, strong=True)
+    decided = [answer for answer in answers if answer.beside.judge["accuracy"].estimate is not None]
+    rows = [ForestRow.of(*yardstick) for yardstick in answers[0].yardsticks()]
+    rows += (row_of(name_of(answer, answers), answer.beside.judge["accuracy"]) for answer in decided)
+    groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
+    others = [row_of(name_of(answer, answers), answer.against_others) for answer in decided if answer.against_others]
+    person = next((answer.person for answer in decided if answer.person is not None), None)
     if person is not None and others:
-        rows = by_estimate([forest_row("One new person", person), *others])
-        groups.append(("Against the majority of an item's other people", rows))
+        both = lowest_first([ForestRow.of("One new person", person), *others])
+        groups.append(("Against the majority of an item's other people", both))
     return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
 
 
@@ -128,28 +126,20 @@ LABELS = {
 }
 
 
-def forest_row(name: str, accuracy: Estimate, *, strong: bool = False) -> ForestRow:
-    return ForestRow(name, accuracy.estimate, accuracy.ci_low, accuracy.ci_high, strong=strong)
-
-
-def by_estimate(rows: Sequence[ForestRow]) -> tuple[ForestRow, ...]:
-    return tuple(sorted(rows, key=lambda row: row.estimate or 0.0))
-
-
-def errors_table(found: Sequence[ShortAnswer]) -> Table:
+def errors_table(answers: Sequence[ShortAnswer]) -> Table:
     """Harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
-    levels = [one.errors.agreement for one in found if one.errors is not None]
-    rated = all(one.beside.labels.rated for one in found)
+    levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
+    rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
-    if len(found) == 1:
+    cells: list[tuple[str, ...]] = []
+    if len(answers) == 1:
         head: tuple[str, ...] = ("Error", SHARE, "Items")
-        cells: list[tuple[str, ...]] = [*errors_of(found[0])]
+        cells += errors_of(answers[0])
     else:
         head = ("Judge", "Harm", "Over-refusal", UNSCORED)
-        shares = ({name: share for name, share, _ in errors_of(one)} for one in found)
-        cells = [
-            (one.who, *(of.get(name, NOTHING) for name in head[1:])) for one, of in zip(found, shares, strict=True)
-        ]
+        for answer in answers:
+            shares = {name: share for name, share, _ in errors_of(answer)}
+            cells.append((answer.who, *(shares.get(name, NOTHING) for name in head[1:])))
     return table_of("answer-errors" if rated else "label-errors", f"Errors{where}", head, cells)
 
 
@@ -157,21 +147,15 @@ UNSCORED = "Unscored (all items)"
 SHARE = "Share, 95 % interval"
 
 
-def errors_of(one: ShortAnswer) -> Iterator[tuple[str, str, str]]:
+def errors_of(answer: ShortAnswer) -> Iterator[tuple[str, str, str]]:
     """Name, share with its interval, and number of items of each error."""
-    if one.errors is not None:
-        yield "Harm", estimate_cell(one.errors.harm), count(one.errors.n_unsafe)
-        yield "Over-refusal", estimate_cell(one.errors.over_refusal), count(one.errors.n_safe)
-    yield UNSCORED, percent(one.unscored / one.items if one.items else None), count(one.items)
+    if answer.errors is not None:
+        yield "Harm", estimate_cell(answer.errors.harm), count(answer.errors.n_unsafe)
+        yield "Over-refusal", estimate_cell(answer.errors.over_refusal), count(answer.errors.n_safe)
+    yield UNSCORED, percent(answer.unscored / answer.items if answer.items else None), count(answer.items)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
-
-
-@cache
-def titles() -> dict[str, str]:
-    """Return the titles of metrics by name."""
-    return {metric.name: metric.title for metric in all_metrics()}
 
 
 SIDE_BY_SIDE = ("accuracy", "recall_safe", "recall_unsafe", "pearson")
@@ -208,19 +192,12 @@ def every_estimate(report: JudgeNumbers) -> Iterator[Block]:
 
 def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
     """A row a series, its main metrics with their intervals across."""
-    found: dict[str, dict[str, Estimate]] = {}
+    of_series: dict[str, dict[str, Estimate]] = {}
     for row in rows.to_dicts():
-        found.setdefault(series_name(row), {})[row["metric"]] = estimate_of_row(row)
-    head = ("Judge", *(titles()[metric] for metric in SIDE_BY_SIDE), "Unscored")
-    cells = [
-        (
-            who,
-            *(estimate_cell(metrics.get(metric)) for metric in SIDE_BY_SIDE),
-            percent(metrics["unscored_rate"].estimate if "unscored_rate" in metrics else None),
-        )
-        for who, metrics in found.items()
-    ]
-    return table_of(name, caption, head, cells, frame=rows)
+        of_series.setdefault(series_name(row), {})[row["metric"]] = estimate_of_row(row)
+    columns: Columns = {"Judge": "0", **{titles()[metric]: (estimate_cell, f"1.{metric}") for metric in SIDE_BY_SIDE}}
+    unscored = {"Unscored": (percent, "1.unscored_rate.estimate")}
+    return table_by(name, caption, of_series.items(), columns | unscored, frame=rows)
 
 
 def policy_in_words(policy: str) -> str:
@@ -235,14 +212,18 @@ def policy_in_words(policy: str) -> str:
 
 
 def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    columns: dict[str, Callable[[dict[str, Any]], str]] = {
+    columns: Columns = {
         "Judge": series_name,
-        "Metric": lambda row: titles().get(row["metric"], row["metric"]),
-        "Estimate, 95 % interval": lambda row: estimate_cell(estimate_of_row(row)),
-        "Items": lambda row: count(row["n"]),
-        "Unscored": lambda row: count(row["n_unscored"]),
+        "Metric": metric_title,
+        "Estimate, 95 % interval": estimate_of_row,
+        "Items": "n",
+        "Unscored": "n_unscored",
     }
-    return table_by(name, caption, rows.to_dicts(), columns, several="Judge", frame=rows)
+    return table_by(name, caption, rows, columns, several="Judge")
+
+
+def metric_title(row: dict[str, Any]) -> str:
+    return titles().get(row["metric"], str(row["metric"]))
 
 
 def series_name(row: dict[str, Any]) -> str:
@@ -255,160 +236,140 @@ def series_name(row: dict[str, Any]) -> str:
 
 def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     """The baselines of the headline, then the judges among people and on subsets; nothing without ratings."""
-    found = numbers.besides
-    if not found:
+    if not numbers.besides:
         return
-    blocks: list[Block] = []
-    for index, (name, one) in enumerate(found.items()):
-        blocks += beside_blocks(one, name=f"beside-{index}", judge=name)
-    yield Section("beside", "Baselines", tuple(blocks))
+    baselines = (
+        block
+        for place, (judge, beside) in enumerate(numbers.besides.items())
+        for block in beside_blocks(beside, name=f"beside-{place}", judge=judge)
+    )
+    yield Section("beside", "Baselines", tuple(baselines))
     if LabelWords.of(numbers.benchmark).rated:
-        blocks = [*beside_people_blocks(numbers.among_people)]
-        yield Section("among-people", "The judge compared with people", tuple(blocks))
+        among = tuple(beside_people_blocks(numbers.among_people))
+        yield Section("among-people", "The judge compared with people", among)
     if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
-def beside_blocks(found: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
+def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
     """A table of the baselines and the sentence, for a report."""
-    p, few = found.people, {name: estimate_cell(one) for name, one in found.against_others.items() if one}
-    rows: list[tuple[str, ...]] = [baseline_row(judge, found.judge, few.get("judge", NOTHING))]
-    if found.words:
-        how = "; ".join(
-            filter(None, (f"linear classifier of {found.words_read}, {found.words_held_out} held out", found.of_some))
-        )
-        rows.append(baseline_row(f"Words alone ({how})", found.words, few.get("words", NOTHING)))
-    if found.intent is not None:
-        title = f"Copying the author's intent{found.without_intent}"
-        rows.append(baseline_row(title, {"accuracy": found.intent}, few.get("intent", NOTHING)))
-    rows.append(("Always the same verdict", percent(found.constant), few.get("constant", NOTHING), NOTHING))
-    if p.one_person is not None:
-        rows.append(("One person", NOTHING, estimate_cell(p.one_person), NOTHING))
-    if p.same_again is not None:
-        rows.append(("A second study of this size, by a model", percent(p.same_again), NOTHING, NOTHING))
-    if p.ceilings is not None:
-        rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, number(p.ceilings.pearson)))
-    head = ("Baseline", "Accuracy, 95 % interval", f"Against {p.others_in_words}", "Pearson's r")
-    shown = [place for place in range(len(head)) if p.others or place != AGAINST]
-    rows = [tuple(row[place] for place in shown) for row in rows]
-    table = table_of(name, "The judge and its baselines", tuple(head[place] for place in shown), rows)
-    return (table, Prose(what_it_shows(found)))
+    people = beside.people
+    against = {who: estimate_cell(found) for who, found in beside.against_others.items() if found}
+
+    def row(title: str, metrics: dict[str, Estimate], who: str) -> tuple[str, ...]:
+        pearson = metrics.get("pearson")
+        r = number(pearson.estimate if pearson else None)
+        return title, estimate_cell(metrics["accuracy"]), against.get(who, NOTHING), r
+
+    rows = [row(judge, beside.judge, "judge")]
+    if beside.words:
+        how = f"linear classifier of {beside.words_read}, {beside.words_held_out} held out"
+        rows.append(row(f"Words alone ({'; '.join(filter(None, (how, beside.of_some)))})", beside.words, "words"))
+    if beside.intent is not None:
+        rows.append(row(f"Copying the author's intent{beside.without_intent}", {"accuracy": beside.intent}, "intent"))
+    rows.append(("Always the same verdict", percent(beside.constant), against.get("constant", NOTHING), NOTHING))
+    if people.one_person is not None:
+        rows.append(("One person", NOTHING, estimate_cell(people.one_person), NOTHING))
+    if people.same_again is not None:
+        rows.append(("A second study of this size, by a model", percent(people.same_again), NOTHING, NOTHING))
+    if people.ceilings is not None:
+        highest = number(people.ceilings.pearson)
+        rows.append(("The highest value that people's votes allow", NOTHING, NOTHING, highest))
+    head: tuple[str, ...] = ("Baseline", "Accuracy, 95 % interval", f"Against {people.others_in_words}", "Pearson's r")
+    if not people.others:  # nobody rated
+        head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
+    return table_of(name, "The judge and its baselines", head, rows), Prose(what_it_shows(beside))
 
 
-AGAINST = 2
-"""The column of the majority of so many people, which is left out where nobody rated."""
-
-
-def baseline_row(title: str, found: dict[str, Estimate], against_few: str) -> tuple[str, str, str, str]:
-    pearson = found.get("pearson")
-    return title, estimate_cell(found["accuracy"]), against_few, number(pearson.estimate if pearson else None)
-
-
-def beside_people_blocks(found: BesidePeople) -> Iterator[Block]:
+def beside_people_blocks(among: BesidePeople) -> Iterator[Block]:
     """The same as tables: the ceilings, and a row for each judge."""
-    yield from ceiling_table(found)
+    ceilings = among.people.ceilings
+    if ceilings is not None:
+        reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
+        plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
+        rows = [
+            ("Pearson's r", f"at most {number(ceilings.pearson)}", "; ".join(reliability)),
+            ("Cross-entropy", f"at least {number(ceilings.cross_entropy_floor)}", plug_in),
+            ("Brier score", f"at least {number(ceilings.brier_floor, digits=4)}", "noise of the votes"),
+        ]
+        yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
 
-    def replaceable(judge: Any) -> str:
-        test = judge.alternative
+    def replaceable(test: Any) -> str:
         tested = test is not None and test.omega is not None
         return f"ω = {number(test.omega, digits=2)}, ε = {test.epsilon:g}" if tested else NOTHING
 
-    columns: dict[str, Callable[[Any], str]] = {
-        "Judge": lambda judge: judge.name,
-        "Agrees with people's majority": lambda judge: (
-            share_of(judge.panel.agreement, judge.panel.ci_low, judge.panel.ci_high) if judge.panel else NOTHING
-        ),
-        "Worth so many people": lambda judge: people(judge.panel) if judge.panel else NOTHING,
-        "Alternative annotator test": replaceable,
-        "Items each": lambda judge: f"{judge.alternative.items_per_annotator:g}" if judge.alternative else NOTHING,
+    columns: Columns = {
+        "Judge": "name",
+        "Agrees with people's majority": (share_of, "panel.agreement", "panel.ci_low", "panel.ci_high"),
+        "Worth so many people": (people_worth, "panel"),
+        "Alternative annotator test": (replaceable, "alternative"),
+        "Items each": (lambda test: f"{test.items_per_annotator:g}" if test else NOTHING, "alternative"),
     }
-    yield table_by("beside-people", "Judges compared with people", found.judges, columns)
-    yield from new_person_table(found)
-    for judge in found.judges:
-        for reason in judge.why:
-            yield Prose(f"{judge.name}: {reason}.")
+    yield table_by("beside-people", "Judges compared with people", among.judges, columns)
+    yield from new_person_table(among)
+    for judge in among.judges:
+        yield from (Prose(f"{judge.name}: {reason}.") for reason in judge.why)
 
 
-def new_person_table(found: BesidePeople) -> Iterator[Block]:
+def new_person_table(among: BesidePeople) -> Iterator[Block]:
     """The judges and one more person, each compared with the same others."""
-    tested = [(judge.name, judge.new_person) for judge in found.judges if judge.new_person is not None]
+    tested = [(judge.name, judge.new_person) for judge in among.judges if judge.new_person is not None]
     if not tested:
         return
-    margin = tested[0][1].margin
-    columns: dict[str, Callable[[Any], str]] = {
-        "Judge": lambda row: row[0],
-        "Agreement": lambda row: percent(row[1].judge),
-        "A new person's": lambda row: percent(row[1].person),
-        "Difference, points": lambda row: number(100 * row[1].difference, digits=1),
-        "At least (95 %)": lambda row: number(100 * row[1].low, digits=1),
-        f"Margin of {100 * margin:g} points": lambda row: "no worse" if row[1].not_worse else "not shown",
-        "Power if equal": lambda row: percent(row[1].power, digits=0),
-        "Margin with 80 % power": lambda row: number(100 * row[1].detectable, digits=1),
+    margin = f"{100 * tested[0][1].margin:g} points"
+
+    def in_points(value: float) -> str:
+        return number(100 * value, digits=1)
+
+    columns: Columns = {
+        "Judge": "0",
+        "Agreement": (percent, "1.judge"),
+        "A new person's": (percent, "1.person"),
+        "Difference, points": (in_points, "1.difference"),
+        "At least (95 %)": (in_points, "1.low"),
+        f"Margin of {margin}": (lambda shown: "no worse" if shown else "not shown", "1.not_worse"),
+        "Power if equal": (lambda power: percent(power, digits=0), "1.power"),
+        "Margin with 80 % power": (in_points, "1.detectable"),
     }
     yield table_by("new-person", "A judge and one more person, compared with the same others", tested, columns)
     yield Prose(
         "Each person in turn is the new one. The judge and the new person are compared with all others who rated the item. "
-        f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {100 * margin:g} points below a new "
+        f"“No worse” means: a one-sided test at 5 % shows the judge to be less than {margin} below a new "
         "person. Choose the margin before you look at the numbers (--margin). Errors are over queries, and over people "
         "where it is known who rated."
     )
 
 
-def ceiling_table(found: BesidePeople) -> Iterator[Block]:
-    rows = []
-    if found.people.ceilings is not None:
-        floor = number(found.people.ceilings.cross_entropy_plug_in)
-        rows += [
-            (
-                "Pearson's r",
-                f"at most {number(found.people.ceilings.pearson)}",
-                "; ".join(
-                    filter(None, ("square root of the reliability of all votes", found.people.ceilings.contrast))
-                ),
-            ),
-            (
-                "Cross-entropy",
-                f"at least {number(found.people.ceilings.cross_entropy_floor)}",
-                f"in nats; the plug-in entropy is {floor}",
-            ),
-            ("Brier score", f"at least {number(found.people.ceilings.brier_floor, digits=4)}", "noise of the votes"),
-        ]
-    if rows:
-        yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
-
-
-def people(panel: PanelWorth) -> str:
+def people_worth(panel: PanelWorth | None) -> str:
     """The number of people, with its interval; the curve ends at the largest panel."""
 
-    def said(value: float) -> str:
+    def size(value: float) -> str:
         if value == 0:
             return "fewer than 1"
         return "more than any panel" if value == float("inf") else f"{value:.1f}"
 
-    return f"{said(panel.people)} [{said(panel.people_low)}, {said(panel.people_high)}]"
+    return f"{size(panel.people)} [{size(panel.people_low)}, {size(panel.people_high)}]" if panel else NOTHING
 
 
 def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     """A table of every judge on every subset, and how to read it; nothing where no subset can be made."""
     if not scores:
         return
-    columns: dict[str, Callable[[SubsetScore], str]] = {
-        "Items": lambda score: score.subset,
-        "Judge": lambda score: score.judge,
-        "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
-        "Accuracy, 95 % interval": lambda score: estimate_cell(score.accuracy),
-        "Words alone": lambda score: percent(score.words),
-    }
     rated = any(score.second_study is not None for score in scores)
-    if rated:
-        columns["Second study"] = lambda score: percent(score.second_study)
     hard = any(score.subset == "hard" for score in scores)
-    if hard:
-        columns["Best"] = lambda score: percent(score.best)
+    columns: Columns = {
+        "Items": "subset",
+        "Judge": "judge",
+        "Number": lambda score: f"{score.n:,.0f}" + (f" of {score.items:,}" if score.subset == "hard" else ""),
+        "Accuracy, 95 % interval": "accuracy",
+        "Words alone": (percent, "words"),
+        **({"Second study": (percent, "second_study")} if rated else {}),
+        **({"Best": (percent, "best")} if hard else {}),
+    }
     yield table_by("subsets", "Accuracy on subsets (--items NAME reports one)", scores, columns, several="Judge")
     present = {score.subset for score in scores}
-    told = "; ".join(f"{name}: {what}" for name, what in SUBSETS.items() if name in present)
-    sentences = [f"{told[:1].upper()}{told[1:]}."]
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in SUBSETS.items() if name in present)
+    sentences = [f"{meanings[:1].upper()}{meanings[1:]}."]
     if hard:
         sentences.append(
             "Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
@@ -439,51 +400,32 @@ def arms_blocks(table: pl.DataFrame) -> Iterator[Block]:
         "shown, less the metric without it, on the same items. Every label is about the whole context. Intervals are 95 %, over "
         "queries, and over annotators where it is known who rated."
     )
-    for worth, caption in HEADED.items():
-        for (judge, elicitation), rows in table.filter(pl.col("worth") == worth).group_by(
-            "judge", "elicitation", maintain_order=True
-        ):
-            name = f"arms-{worth.replace(' ', '-')}-{elicitation}"
-            yield arms_figure(rows, f"{caption}: {judge} ({elicitation})", name)
+    columns: Columns = {
+        "Part": part_name,
+        "Metric": metric_title,
+        "Worth, 95 % interval": worth,
+        "Items": "n",
+        "Unscored": "n_unscored",
+    }
+    for kind, caption in HEADED.items():
+        of_kind = table.filter(pl.col("worth") == kind)
+        for (judge, elicitation), rows in of_kind.group_by("judge", "elicitation", maintain_order=True):
+            name, title = f"arms-{kind.replace(' ', '-')}-{elicitation}", f"{caption}: {judge} ({elicitation})"
+            groups: dict[str, list[ForestRow]] = {}
+            for row in rows.filter(pl.col("estimate").is_not_null()).to_dicts():
+                ends = row["estimate"], row["ci_low"], row["ci_high"]
+                groups.setdefault(metric_title(row), []).append(ForestRow(part_name(row), *ends, words=worth(row)))
+            numbers = rows.select("estimate", "ci_low", "ci_high").to_numpy()
+            limit = max(0.1, float(np.ceil(np.nanmax(np.abs(numbers), initial=0.1) * 10) / 10))
+            heads = ("Part", "Metric", "Gain")
+            headed = tuple((metric, tuple(of_metric)) for metric, of_metric in groups.items())
+            behind = table_by(name, title, rows, columns)
+            yield Forest(name, title, headed, heads, ends=(-limit, limit), behind=behind)
 
 
-def arms_figure(rows: pl.DataFrame, caption: str, name: str) -> Figure:
-    drawn = rows.select(
-        name=pl.col("part").str.replace_all("_", " ", literal=True),
-        estimate="estimate",
-        low="ci_low",
-        high="ci_high",
-        series=pl.col("metric").replace_strict(titles(), default=pl.col("metric")),
-    ).filter(pl.col("estimate").is_not_null())
-    behind = table_by(
-        name,
-        caption,
-        rows.to_dicts(),
-        {
-            "Part": lambda one: one["part"].replace("_", " "),
-            "Metric": lambda one: titles().get(one["metric"], one["metric"]),
-            "Worth, 95 % interval": lambda one: difference_cell(estimate_of_row(one)),
-            "Items": lambda one: count(one["n"]),
-            "Unscored": lambda one: count(one["n_unscored"]),
-        },
-        frame=rows,
-    )
-    limit = reach(drawn)
-    chart = charts.dots_with_intervals(
-        drawn,
-        title="Gain from showing the part (against full-context labels)",
-        domain=(-limit, limit),
-    )
-    return Figure(
-        name=name,
-        caption=caption,
-        alt=f"{caption}: dots with 95 % intervals, a row for each part; the table below has the numbers.",
-        svg=charts.for_page(chart, name=name),
-        behind=behind,
-    )
+def part_name(row: dict[str, Any]) -> str:
+    return str(row["part"]).replace("_", " ")
 
 
-def reach(drawn: pl.DataFrame) -> float:
-    """Half the width of an axis around zero that holds everything, in tenths."""
-    numbers = [abs(v) for column in ("estimate", "low", "high") for v in drawn[column].drop_nulls().to_list()]
-    return max(0.1, float(np.ceil(max(numbers, default=0.1) * 10) / 10))
+def worth(row: dict[str, Any]) -> str:
+    return difference_cell(estimate_of_row(row))

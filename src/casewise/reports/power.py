@@ -16,11 +16,8 @@ from casewise.evaluate.study import JudgesPilot, pilot_of
 from casewise.notation import interval, number, percent, points
 from casewise.options import Hidden
 from casewise.reports.charts import power_curve
-from casewise.reports.document import Document, Table, of_tables, table_of
-from casewise.stats import power as power_anova
-from casewise.stats import power as power_chi_square
-from casewise.stats import power as power_kruskal
-from casewise.stats import power as power_proportions
+from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of
+from casewise.stats import power as designs
 from casewise.stats.crowd import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.stats.power_studies import (
     PilotRatings,
@@ -131,18 +128,14 @@ class PowerAnswer:
         """The numbers, with tuples as lists."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in self.numbers.items()}
 
-    def table(self) -> Table:
-        """The numbers, written out."""
-        rows = [
-            (WORDS[key], written(value)) for key, value in self.numbers.items() if value is not None and key in WORDS
-        ]
-        return table_of("power", "Assumptions and results", ("", "Value"), rows)
-
     @property
     def document(self) -> Document:
-        """The answer, the table and its remarks, ready for any face."""
-        tables = [self.table()] if self.choices is None else [self.choices, self.table()]
-        return of_tables(self.title, tables, self.remarks, lead=self.sentence)
+        """The answer, the numbers and its remarks, ready for any face."""
+        numbers = {
+            WORDS[key]: written(value) for key, value in self.numbers.items() if value is not None and key in WORDS
+        }
+        table = table_of("power", "Assumptions and results", ("", "Value"), numbers.items())
+        return of_tables(self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence)
 
     def curve(self) -> str:
         """Power against n as SVG, with the answer marked."""
@@ -166,14 +159,14 @@ def anova_answer(
     StatisticsError: the question has no answer.
     """
     if effect_size is None:
-        found = power_anova.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
+        found = designs.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
     elif n is None:
-        found = power_anova.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
+        found = designs.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
     else:
-        found = power_anova.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
+        found = designs.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
 
     def at(size: int) -> float:
-        return power_anova.anova_power(groups, found.effect_size, alpha=alpha, n_per_group=size).actual_power
+        return designs.anova_power(groups, found.effect_size, alpha=alpha, n_per_group=size).actual_power
 
     numbers, remarks = dict(vars(found)), []
     if allowance is not None:
@@ -189,23 +182,18 @@ def anova_answer(
             "of the power analysis."
         )
     if n is None:
-        numbers |= at_bonferroni_level(groups, found.effect_size, alpha=alpha, power=power)
+        level = alpha / (groups - 1)
+        stricter = designs.anova_sample_size(groups, found.effect_size, alpha=level, power=power).n_per_group
+        numbers |= {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter}
         remarks.append(
-            f"At the Bonferroni level {numbers['bonferroni_alpha']:g} ({alpha:g} over the {groups - 1} contrasts of one "
-            f"condition with each other) the design needs {numbers['bonferroni_n_per_group']} per condition."
+            f"At the Bonferroni level {level:g} ({alpha:g} over the {groups - 1} contrasts of one condition with each other) the "
+            f"design needs {stricter} per condition."
         )
     sentence = (
         f"If {groups} conditions differ with an effect of f = {found.effect_size:.3g}, {found.n_per_group:,} annotators in each "
         f"({found.n_total:,} in all) find it with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
     )
     return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), found.n_per_group, at)
-
-
-def at_bonferroni_level(groups: int, effect_size: float, *, alpha: float, power: float) -> dict[str, Any]:
-    """What the same design needs when `alpha` is shared among the contrasts with one condition."""
-    level = alpha / (groups - 1)
-    stricter = power_anova.anova_sample_size(groups, effect_size, alpha=level, power=power)
-    return {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter.n_per_group}
 
 
 def proportions_answer(
@@ -219,19 +207,16 @@ def proportions_answer(
     method: str = "arcsine",
 ) -> PowerAnswer:
     """As `anova_answer`, for two safe rates."""
+    how: dict[str, Any] = {"alpha": alpha, "sides": sides}
     if p2 is None:
-        found = power_proportions.proportions_detectable_effect(
-            p1, needed(n, "--p2"), alpha=alpha, power=power, sides=sides
-        )
+        found = designs.proportions_detectable_effect(p1, needed(n, "--p2"), power=power, **how)
     elif n is None:
-        found = power_proportions.proportions_sample_size(p1, p2, alpha=alpha, power=power, sides=sides, method=method)
+        found = designs.proportions_sample_size(p1, p2, power=power, method=method, **how)
     else:
-        found = power_proportions.proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
+        found = designs.proportions_power(p1, p2, n_per_group=n, method=method, **how)
 
     def at(size: int) -> float:
-        return power_proportions.proportions_power(
-            found.p1, found.p2, alpha=alpha, n_per_group=size, sides=sides, method=found.method
-        ).actual_power
+        return designs.proportions_power(found.p1, found.p2, n_per_group=size, method=found.method, **how).actual_power
 
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
@@ -246,14 +231,14 @@ def chi_square_answer(
 ) -> PowerAnswer:
     """As `anova_answer`, for a chi-square test on `n` ratings in all."""
     if effect_size is None:
-        found = power_chi_square.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
+        found = designs.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
     elif n is None:
-        found = power_chi_square.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
+        found = designs.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
     else:
-        found = power_chi_square.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
+        found = designs.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
 
     def at(size: int) -> float:
-        return power_chi_square.chi_square_test_power(found.effect_size, df, alpha=alpha, n_total=size).actual_power
+        return designs.chi_square_test_power(found.effect_size, df, alpha=alpha, n_total=size).actual_power
 
     sentence = (
         f"If the effect is w = {found.effect_size:.3g}, {found.n_total:,} ratings in all find it with a probability of "
@@ -272,23 +257,19 @@ class KruskalQuestion:
     repeats: int = 20_000
     seed: int = 0
 
-    def profile(self) -> tuple[float, ...]:
-        """The rates as numbers. Raises ConfigurationError: one of them is no number."""
-        try:
-            return tuple(float(part) for part in self.rates.split(","))
-        except ValueError:
-            raise ConfigurationError(f"--rates is {self.rates!r}; write safe rates as 0.4,0.8,0.2") from None
-
 
 def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | None = None) -> PowerAnswer:
     """Sample size (no `n`) or power of Kruskal-Wallis on 0/1 ratings, by simulation."""
-    profile = question.profile()
-    how: dict[str, Any] = {name: getattr(question, name) for name in ("alpha", "exact", "repeats", "seed")}
+    try:
+        profile = tuple(map(float, question.rates.split(",")))
+    except ValueError:
+        raise ConfigurationError(f"--rates is {question.rates!r}; write safe rates as 0.4,0.8,0.2") from None
+    how: dict[str, Any] = {name: value for name, value in vars(question).items() if name != "rates"}
 
-    def at(size: int) -> power_kruskal.KruskalPower:
-        return power_kruskal.kruskal_power(profile, n_per_group=size, **how)
+    def at(size: int) -> designs.KruskalPower:
+        return designs.kruskal_power(profile, n_per_group=size, **how)
 
-    found = at(n) if n is not None else power_kruskal.kruskal_sample_size(profile, power=power, **how)
+    found = at(n) if n is not None else designs.kruskal_sample_size(profile, power=power, **how)
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
         f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {found.n_per_group:,} annotators in each find "
@@ -365,24 +346,12 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     found = variance_of(pilot)
     intervals = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
 
-    def power_at(queries: int) -> float:
-        return study_power(
-            found,
-            planned.difference,
-            queries=queries,
-            per_item=planned.per_item,
-            per_annotator=planned.per_annotator,
-            alpha=planned.alpha,
-        )
+    design: dict[str, Any] = {name: getattr(planned, name) for name in ("per_item", "per_annotator", "alpha")}
 
-    queries = planned.queries or study_queries(
-        found,
-        planned.difference,
-        per_item=planned.per_item,
-        per_annotator=planned.per_annotator,
-        alpha=planned.alpha,
-        power=planned.power,
-    )
+    def power_at(queries: int) -> float:
+        return study_power(found, planned.difference, queries=queries, **design)
+
+    queries = planned.queries or study_queries(found, planned.difference, power=planned.power, **design)
     people = -(-queries * planned.per_item // planned.per_annotator)
     numbers = {
         "safe_rate_difference": planned.difference,
@@ -398,18 +367,14 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         "n_per_group": people,
         "actual_power": power_at(queries),
     }
-    share = (
-        planned.per_annotator
-        * found.of_annotators
-        / max(planned.per_annotator * found.of_annotators + found.of_ratings, 1e-12)
-    )
-    differ = (
-        f"Differences between annotators make {share:.0%} of the error that people add. To reduce it, take more annotators with "
-        "fewer items each."
+    between = planned.per_annotator * found.of_annotators
+    differences = (
+        f"Differences between annotators make {between / max(between + found.of_ratings, 1e-12):.0%} of the error that people add. To "
+        "reduce it, take more annotators with fewer items each."
     )
     remarks = (
         f"{conditions[0]} compared with {conditions[1]}. The power holds for other queries of the same kind and other people.",
-        differ,
+        differences,
         "The interval is over the pilot's queries. The variance of annotators has no interval: a pilot with few people estimates it poorly.",
     )
     sentence = (
@@ -466,10 +431,9 @@ def people_answer(
     StatisticsError
         The pilot is too small, or a number is not possible.
     """
-    people = needed(question.people, "--people")
+    people, items = needed(question.people, "--people"), question.items
     if min(people, conditions, per_item, per_annotator) < 1:
         raise ConfigurationError("people, conditions, ratings of an item and items of a person are 1 or more")
-    items = question.items
     if people < 2 * conditions:
         raise ConfigurationError(
             f"{people:,} people in {conditions} conditions: a comparison needs two people in each; take fewer --groups"
@@ -485,8 +449,11 @@ def people_answer(
         queries = queries_at(ratings_per_item, number)
         return variance.error(queries=queries, per_item=ratings_per_item, per_annotator=per_annotator)
 
-    def df_of(number: int) -> float:
-        return 2 * (number / conditions - 1)
+    def power_at(number: int) -> float:
+        if number < 2 * conditions or not queries_at(per_item, number):
+            return alpha
+        df = 2 * (number / conditions - 1)
+        return f_power(f_critical(alpha, 1, df), 1, df, (difference / error_at(per_item, number)) ** 2)
 
     queries = queries_at(per_item)
     if not queries:
@@ -494,21 +461,20 @@ def people_answer(
             f"{people:,} people give {ratings:,} ratings, and one query needs {per_item * conditions:,} "
             f"({per_item} in each of {conditions} conditions); take more people, or a smaller --per-item"
         )
-    shift = detectable_shift(df_of(people), alpha=alpha, power=power)
+    shift = detectable_shift(2 * (people / conditions - 1), alpha=alpha, power=power)
     difference = shift * error_at(per_item)
     by_people = 2 * variance.of_annotators * per_annotator / (per_item * queries) / error_at(per_item) ** 2
     minutes = question.minutes_before + per_annotator * question.seconds_per_page / 60
     hours = people * minutes / 60
-    choices = [
-        {
-            "per_item": k,
-            "items": queries_at(k) * conditions,
-            "queries": queries_at(k),
-            "difference": shift * error_at(k),
-        }
-        for k in sorted({*PER_ITEM, per_item})
-        if queries_at(k) >= 2
-    ]
+    choices = pl.DataFrame(
+        [
+            (k, queries_at(k) * conditions, queries_at(k), shift * error_at(k))
+            for k in sorted({*PER_ITEM, per_item})
+            if queries_at(k) >= 2
+        ],
+        schema={"per_item": pl.Int64, "items": pl.Int64, "queries": pl.Int64, "difference": pl.Float64},
+        orient="row",
+    )
     found = (
         f"find a difference of {points(difference, None, None)} between two conditions with a probability of {percent(power)}"
         if difference < 1
@@ -544,26 +510,18 @@ def people_answer(
         "pay": hours * question.per_hour,
         "alpha": alpha,
         "power": power,
-        "choices": choices,
+        "choices": choices.to_dicts(),
     }
 
-    def power_at(number: int) -> float:
-        if number < 2 * conditions or not queries_at(per_item, number):
-            return alpha
-        df = df_of(number)
-        return f_power(f_critical(alpha, 1, df), 1, df, (difference / error_at(per_item, number)) ** 2)
-
-    cells = (
-        (
-            k["per_item"],
-            k["items"],
-            k["queries"],
-            points(k["difference"], None, None) if k["difference"] < 1 else "none",
-        )
-        for k in choices
-    )
-    heads = ("Ratings of each item", "Items", "Queries in each condition", "Smallest difference found")
-    table = table_of("choices", f"What {people:,} people can rate", heads, cells, frame=pl.DataFrame(choices))
+    columns: Columns = {
+        "Ratings of each item": "per_item",
+        "Items": "items",
+        "Queries in each condition": "queries",
+        "Smallest difference found": lambda row: (
+            points(row["difference"], None, None) if row["difference"] < 1 else "none"
+        ),
+    }
+    table = table_by("choices", f"What {people:,} people can rate", choices, columns)
     title = f"What {people:,} people buy"
     return PowerAnswer(title, sentence, numbers, remarks, people, power_at, axis="People in all", choices=table)
 
@@ -581,10 +539,10 @@ def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatin
     Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators.
     """
     frame = read_ratings(source).frame
-    there = sorted(frame["condition"].unique())
+    rated = sorted(frame["condition"].unique())
     for condition in conditions:
-        if condition not in there:
-            raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(there)}")
+        if condition not in rated:
+            raise ConfigurationError(f"the pilot has no ratings of {condition!r}; it has: {', '.join(rated)}")
     if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
         raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
     chosen = frame.filter(pl.col("condition").is_in(conditions))
@@ -698,28 +656,28 @@ def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlati
 def from_pilot(
     pilot: JudgesPilot, difference: float | None, *, alpha: float, power: float, n: int | None
 ) -> PowerAnswer:
-    seen = pilot.differences()
-    wanted = seen.mean if difference is None else float(np.copysign(difference, seen.mean))
-    population = seen.tilted(wanted)
+    observed = pilot.differences()
+    target = observed.mean if difference is None else float(np.copysign(difference, observed.mean))
+    population = observed.tilted(target)
     found = (
         simulated_queries_needed(population, power=power, alpha=alpha)
         if n is None
         else simulated_power(population, n, alpha=alpha)
     )
     per_query, votes = len(pilot.query) / len(np.unique(pilot.query)), float(pilot.votes.mean())
-    items = round(found.queries * per_query)
-    ratings, there = round(items * votes), int(pilot.votes.sum())
+    items, collected = round(found.queries * per_query), int(pilot.votes.sum())
+    ratings = round(items * votes)
     numbers: dict[str, Any] = {
-        "difference": wanted,
+        "difference": target,
         "alpha": alpha,
         "n_queries": found.queries,
         "n_items": items,
         "n_ratings": ratings,
-        "more_ratings": max(0, ratings - there),
+        "more_ratings": max(0, ratings - collected),
         "actual_power": found.power,
         "ci_low": found.ci_low,
         "ci_high": found.ci_high,
-        "observed_difference": seen.mean,
+        "observed_difference": observed.mean,
         "discordance": pilot.discordance,
         "items_per_query": per_query,
         "deviation": population.deviation,
@@ -727,89 +685,72 @@ def from_pilot(
         "seed": found.seed,
     }
     if n is None:
-        numbers |= with_more_people(pilot, wanted, found.queries)
+        # Queries needed if twice or ten times as many people had rated each item: by the spread that they would leave.
+        rng = np.random.default_rng(0)
+        now, *more = (pilot.differences_with(people, rng).tilted(target).deviation for people in (1, 2, 10))
+        for name, deviation in zip(("twice", "ten_times"), more, strict=True):
+            numbers[f"n_queries_{name}_votes"] = max(2, round(found.queries * (deviation / now) ** 2))
     doubtful = pilot.in_doubt()
     numbers["more_ratings_on"] = tuple(doubtful)
+    first, second = pilot.names
+    source = (
+        f"From {first} less {second} on {len(pilot.query):,} items with {collected:,} ratings. Simulated studies draw such queries, "
+        "weighted to the requested difference, and test with the cluster-robust t."
+    )
+    remarks = [
+        source,
+        "If more people an item would save few queries, only more queries help.",
+    ]
+    if difference is None:
+        remarks.append(
+            "The difference is the one observed in the runs. A difference chosen because it is large will be smaller next time."
+        )
+    if doubtful:
+        named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")
+        remarks.append(
+            f"More ratings help on {len(doubtful):,} of these items, where the judges differ and twice as many people may change the "
+            f"label; most on {named}."
+        )
+    else:
+        remarks.append(
+            "More ratings of these items would not help: where the judges differ, people's verdict is clear."
+        )
     return PowerAnswer(
         TITLE,
-        tells_apart(wanted, found.queries, items, found.power, alpha),
+        tells_apart(target, found.queries, items, found.power, alpha),
         numbers,
-        (*remarks(pilot, difference, there), on_which(doubtful)),
+        tuple(remarks),
         found.queries,
         lambda queries: simulated_power(population, max(2, queries), alpha=alpha).power,
         AXIS,
     )
 
 
-def with_more_people(pilot: JudgesPilot, difference: float, queries: int) -> dict[str, int]:
-    """Queries needed if twice or ten times as many people had rated each item: by the spread that they would leave."""
-    rng = np.random.default_rng(0)
-    now, twice, ten = (pilot.differences_with(people, rng).tilted(difference).deviation for people in (1, 2, 10))
-    needed = {"n_queries_twice_votes": twice, "n_queries_ten_times_votes": ten}
-    return {name: max(2, round(queries * (deviation / now) ** 2)) for name, deviation in needed.items()}
-
-
-def on_which(doubtful: dict[str, float]) -> str:
-    """On which of these items more ratings would say something of the judges."""
-    if not doubtful:
-        return "More ratings of these items would not help: where the judges differ, people's verdict is clear."
-    named = ", ".join(list(doubtful)[:NAMED]) + (", …" if len(doubtful) > NAMED else "")
-    return (
-        f"More ratings help on {len(doubtful):,} of these items, where the judges differ and twice as many people may change the "
-        f"label; most on {named}."
-    )
-
-
 NAMED = 8
-
-
-def remarks(pilot: JudgesPilot, difference: float | None, there: int) -> tuple[str, ...]:
-    """What to remember with an answer from runs."""
-    first, second = pilot.names
-    pilot_is = f"From {first} less {second} on {len(pilot.query):,} items with {there:,} ratings."
-    how = (
-        "Simulated studies draw such queries, weighted to the requested difference, and test with the cluster-robust t."
-    )
-    said = [f"{pilot_is} {how}", "If more people an item would save few queries, only more queries help."]
-    if difference is None:
-        said.append(
-            "The difference is the one observed in the runs. A difference chosen because it is large will be smaller next time."
-        )
-    return tuple(said)
+"""Items named in a remark."""
 
 
 # Simulated studies of a design, as tables.
 
 
 def simulation_page(found: SimulatedStudies) -> Document:
-    """How often each analysis rejects and covers the truth, ready for any face."""
-    title = f"{found.repeats:,} simulated studies of this design, seed {found.seed}"
-    return of_tables(title, simulation_tables(found))
-
-
-def simulation_tables(found: SimulatedStudies) -> list[Table]:
-    """Rejections and coverage of each analysis by contrast, and the share of significant tasks."""
+    """How often each analysis rejects and covers the truth by contrast, and the share of significant tasks."""
+    columns: Columns = {
+        "Analysis": "title",
+        "Rejects": (percent, "rejected"),
+        "95 % interval": (interval, "rejected_low", "rejected_high"),
+        "Rejections are": "is",
+        "95 % interval covers": (percent, "coverage"),
+    }
     tables = []
     for pair in found.plan.contrasts:
         rows = [row for row in found.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
-        if not rows:
-            continue
-        cells = [
-            (
-                row["title"],
-                percent(row["rejected"]),
-                interval(row["rejected_low"], row["rejected_high"]),
-                row["is"],
-                percent(row["coverage"]),
-            )
-            for row in rows
-        ]
-        caption = (
-            f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
-            f"over {found.repeats:,} studies (seed {found.seed})"
-        ).replace("_", " ")
-        heads = ("Analysis", "Rejects", "95 % interval", "Rejections are", "95 % interval covers")
-        tables.append(table_of(f"{pair[0]}-{pair[1]}", caption, heads, cells))
-    shares = [(row["test"], percent(row["share_significant"])) for row in found.tasks.to_dicts()]
-    tables.append(table_of("tasks", f"Tasks significant at {found.plan.alpha:g}", ("Test", "Share of tasks"), shares))
-    return tables
+        if rows:
+            caption = (
+                f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
+                f"over {found.repeats:,} studies (seed {found.seed})"
+            ).replace("_", " ")
+            tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
+    shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
+    tables.append(table_by("tasks", f"Tasks significant at {found.plan.alpha:g}", found.tasks.to_dicts(), shares))
+    return of_tables(f"{found.repeats:,} simulated studies of this design, seed {found.seed}", tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,24 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, CaseStudy, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
-from casewise.notation import count, interval, interval_or, number, p_value, percent, share
-from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored, Taxonomy
+from casewise.notation import interval, interval_or, number, p_value, percent, share
+from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
-from casewise.reports.charts import dots_with_intervals, for_page
-from casewise.reports.document import Block, Document, Exhibit, Figure, Prose, Section, Table, of_tables, table_of
+from casewise.reports.document import (
+    Block,
+    Columns,
+    Document,
+    Exhibit,
+    Forest,
+    ForestRow,
+    Prose,
+    Section,
+    Table,
+    about_judged,
+    of_tables,
+    table_by,
+    table_of,
+)
 from casewise.reports.judge import item_exhibit, item_json, shown_groups
 from casewise.runs.texts import made_in
 from casewise.stats.estimates import Estimate
@@ -64,21 +78,27 @@ def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
         Section("contrast", "Section 5.1: influence of context", tuple(influence(found)), brief=True),
         Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(found))),
         *(
-            Section(anchor(name), f"{name}: {what}", tuple(case_study(found.case_studies[name], what)))
-            for name, what in CASE_STUDIES.items()
+            Section(anchor(name), f"{name}: {category}", tuple(case_study(found.case_studies[name], category)))
+            for name, category in CASE_STUDIES.items()
         ),
     )
     with_runs = any(row.source == "run" for row in found.rows)
-    return Document(
+    ids = f"the release has no annotator ids, and of {', '.join(CONDITIONS)} the last two only"
+    reasons = [*NOT_POSSIBLE, ("Anything by annotator", ids)]
+    categories = [(str(place), kind.name, kind.domain) for place, kind in enumerate(benchmark.taxonomy.categories, 1)]
+    taxonomy = table_of("categories-table", benchmark.taxonomy.name, ("Index", "Category", "Domain"), categories)
+    not_possible = table_of("not-table", "Not recomputed", ("What", "Why"), reasons)
+    page = Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
         notices=(*benchmark.notes(), *found.unread, *found.odd),
         sections=(
             *(of_judges + of_people if with_runs else of_people + of_judges),
-            Section("table-3", "Table 3: categories", (categories(benchmark.taxonomy),)),
-            Section("not", "Not computable from the release", (not_possible(),), brief=not with_runs),
+            Section("table-3", "Table 3: categories", (taxonomy,)),
+            Section("not", "Not computable from the release", (not_possible,), brief=not with_runs),
         ),
     )
+    return about_judged(page, benchmark, (row.judge for row in found.rows))
 
 
 def anchor(name: str) -> str:
@@ -87,11 +107,14 @@ def anchor(name: str) -> str:
 
 def sample_size(found: PaperNumbers) -> Iterator[Block]:
     sizes = {"0.05, as in the paper": found.sample_size, "0.0125, the level of its tests": found.strict_sample_size}
-    rows = [
-        (level, size.n_per_group, size.n_total, number(size.actual_power, digits=4)) for level, size in sizes.items()
-    ]
-    head = ("Level", "Per group", "In all", "Power")
-    yield table_of("power-table", "One-way analysis of variance, five groups, f = 0.4, power 0.8", head, rows)
+    columns: Columns = {
+        "Level": "0",
+        "Per group": "1.n_per_group",
+        "In all": "1.n_total",
+        "Power": (partial(number, digits=4), "1.actual_power"),
+    }
+    caption = "One-way analysis of variance, five groups, f = 0.4, power 0.8"
+    yield table_by("power-table", caption, sizes.items(), columns)
     yield Prose(
         "The paper adds an allowance and recruits 21 annotators a task. At the level of its tests, the design needs 22."
     )
@@ -121,22 +144,23 @@ def by_category(found: PaperNumbers) -> Iterator[Block]:
     if not len(frame):
         yield Prose("No query has ratings in both revised conditions.")
         return
-    cells = [(r["category"], r["queries"], number(r["h"], digits=2), r["significant"]) for r in frame.to_dicts()]
-    head = ("Category", "Queries", "Mean H", "Significant at 0.0125")
-    table = table_of(
-        "figure-3-table", "Kruskal-Wallis H of the two revised conditions, by category", head, cells, frame=frame
+    columns: Columns = {
+        "Category": "category",
+        "Queries": "queries",
+        "Mean H": (partial(number, digits=2), "h"),
+        "Significant at 0.0125": "significant",
+    }
+    caption = "Mean Kruskal-Wallis H by category, from the two conditions that were released (the paper has five)."
+    rows = tuple(
+        ForestRow(row["category"], row["h"], None, None, words=number(row["h"], digits=2)) for row in frame.to_dicts()
     )
-    points = frame.select(name="category", estimate="h", low="h", high="h")
-    top = float(frame["h"].to_numpy().max())
-    drawn = dots_with_intervals(
-        points, title="Mean H (two conditions)", order=frame["category"].to_list(), domain=(0, max(1.0, top))
-    )
-    yield Figure(
+    yield Forest(
         "figure-3-chart",
-        "Mean Kruskal-Wallis H by category, from the two conditions that were released (the paper has five).",
-        "Dot chart of mean H by category; the table below gives the numbers.",
-        for_page(drawn, name="figure-3-chart"),
-        table,
+        caption,
+        (("", rows),),
+        ("Category", "", "Mean H (two conditions)"),
+        ends=(0.0, max(1.0, *frame["h"])),
+        behind=table_by("figure-3-table", caption, frame, columns),
     )
 
 
@@ -144,16 +168,15 @@ def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
     if found is None:
         yield Prose(f"No query of {category!r} has ratings in both revised conditions.")
         return
-    cells = [
-        (
-            f"query {place}",
-            *(share(row[intent], row[f"{intent}_low"], row[f"{intent}_high"]) for intent in ("safe", "unsafe")),
-            p_value(row["p"]),
-        )
-        for place, row in enumerate(found.queries.to_dicts(), start=1)
-    ]
-    head = ("Query", "Safe context", "Unsafe context", "p")
-    yield table_of(f"{anchor(category)}-table", "Share of votes to respond, with 95 % intervals", head, cells)
+    columns: Columns = {
+        "Query": (lambda place: f"query {place}", "0"),
+        "Safe context": (share, "1.safe", "1.safe_low", "1.safe_high"),
+        "Unsafe context": (share, "1.unsafe", "1.unsafe_low", "1.unsafe_high"),
+        "p": (p_value, "1.p"),
+    }
+    rows = enumerate(found.queries.to_dicts(), start=1)
+    caption = "Share of votes to respond, with 95 % intervals"
+    yield table_by(f"{anchor(category)}-table", caption, rows, columns)
     yield Prose(
         f"{found.n_significant} of {len(found.queries)} differ at 0.0125, on the two conditions that were released."
     )
@@ -163,19 +186,21 @@ def judges(found: PaperNumbers) -> Iterator[Block]:
     if not found.rows:
         yield Prose("No judge outputs were given: add --outputs FOLDER with the release's exp folder.")
         return
-    names = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "cross_entropy")
-    cells = [
-        (
-            whose(row),
-            row.elicitation,
-            *(with_interval(row.published.get(name)) for name in names),
-            with_interval(row.votes_accuracy),
-        )
-        for row in found.rows
-    ]
-    head = ("Judge", "Asked for", "Accuracy", "Safe", "Unsafe", "PCC", "Cross-entropy", "Accuracy, votes")
+    metrics = {
+        "Accuracy": "accuracy",
+        "Safe": "recall_safe",
+        "Unsafe": "recall_unsafe",
+        "PCC": "pearson",
+        "Cross-entropy": "cross_entropy",
+    }
+    columns: Columns = {
+        "Judge": whose,
+        "Asked for": "elicitation",
+        **{title: (with_interval, f"published.{name}") for title, name in metrics.items()},
+        "Accuracy, votes": (with_interval, "votes_accuracy"),
+    }
     caption = "Judges by the paper's own rules, 95 % intervals over queries; last, against people's votes alone"
-    yield table_of("judges-table", caption, head, cells)
+    yield table_by("judges-table", caption, found.rows, columns)
     if any(row.source == "paper" for row in found.rows):
         yield Prose(
             "Rows of the paper have no intervals: it prints none. --outputs FOLDER with the release's exp folder computes them, and "
@@ -203,27 +228,15 @@ def ablation(found: PaperNumbers) -> Iterator[Block]:
     if not found.left_out:
         yield Prose("No judge was asked with parameters left out: judge with --ablate parameters, or add such outputs.")
         return
-    cells = [
-        (whose(one), ", ".join(one.omitted), one.metric, with_interval(one.whole), with_interval(one.without))
-        for one in found.left_out
-    ]
-    head = ("Judge", "Left out", "Metric", "Whole context", "Without")
+    columns: Columns = {
+        "Judge": whose,
+        "Left out": (", ".join, "omitted"),
+        "Metric": "metric",
+        "Whole context": (with_interval, "whole"),
+        "Without": (with_interval, "without"),
+    }
     caption = "Recall without parts of the context, by the paper's own rules, 95 % intervals over queries"
-    yield table_of("ablation-table", caption, head, cells)
-
-
-def categories(taxonomy: Taxonomy) -> Table:
-    rows = [(str(place + 1), one.name, one.domain) for place, one in enumerate(taxonomy.categories)]
-    return table_of("categories-table", taxonomy.name, ("Index", "Category", "Domain"), rows)
-
-
-def not_possible() -> Table:
-    listed = ", ".join(CONDITIONS)
-    rows = [
-        *NOT_POSSIBLE,
-        ("Anything by annotator", f"the release has no annotator ids, and of {listed} the last two only"),
-    ]
-    return table_of("not-table", "Not recomputed", ("What", "Why"), rows)
+    yield table_by("ablation-table", caption, found.left_out, columns)
 
 
 HOW_TO_READ = (
@@ -234,28 +247,25 @@ HOW_TO_READ = (
 
 def replay_page(*found: Replay) -> Document:
     """The published numbers and ours of each output, how to read them, and what is odd about the files."""
-    names = ", ".join(dict.fromkeys(one.judge for one in found))
-    tables = [replay_table(one, f"replay-{place}" if place else "replay") for place, one in enumerate(found)]
-    return of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *(note for one in found for note in one.notes)])
+    names = ", ".join(dict.fromkeys(replay.judge for replay in found))
+    tables = [replay_table(replay, f"replay-{place}" if place else "replay") for place, replay in enumerate(found)]
+    notes = (note for replay in found for note in replay.notes)
+    return of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *notes])
 
 
 def replay_table(found: Replay, name: str) -> Table:
     """The published numbers and ours side by side."""
-    rows = []
-    for metric, ours in found.votes.items():
-        published = found.published.get(metric)
-        rows.append(
-            (
-                metric_named(metric).title,
-                number(published, digits=5),
-                number(ours.estimate, digits=5),
-                interval_or(ours.ci_low, ours.ci_high, ours.method),
-                count(ours.n),
-            )
-        )
+    five_digits = partial(number, digits=5)
+    columns: Columns = {
+        "Metric": (lambda metric: metric_named(metric).title, "0"),
+        "published": lambda row: five_digits(found.published.get(row[0])),
+        "votes": (five_digits, "1.estimate"),
+        "95 % interval": (interval_or, "1.ci_low", "1.ci_high", "1.method"),
+        "Items": "1.n",
+    }
     omitted = f", without {', '.join(found.omitted)}" if found.omitted else ""
     caption = f"{found.judge}, {found.elicitation}{omitted}: {found.n:,} items, {found.n_unscored:,} unscored"
-    return table_of(name, caption, ("Metric", "published", "votes", "95 % interval", "Items"), rows)
+    return table_by(name, caption, found.votes.items(), columns)
 
 
 # A run, or the judgements of one item in it, as a person would like to read them.
@@ -273,46 +283,46 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
     if which is None:
-        return Document(f"Run {path.name}", subtitle, notices, (held(path, manifest),))
+        return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),))
     item = found.find(which)
-    made = MadeTexts(made_in(path))
-    exhibits = tuple(exhibit(found, item, judgement, made) for judgement in judgements_of(path, item))
+    made_texts = MadeTexts(made_in(path))
+    exhibits = tuple(exhibit(found, item, judgement, made_texts) for judgement in judgements_of(path, item))
     blocks = exhibits or (item_exhibit(found, item),)
-    return Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
+    page = Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
+    return about_judged(page, found)
 
 
-def held(path: Path, manifest: RunManifest) -> Section:
-    cells = [
-        (str(r["elicitation"]), str(r["arm"]), r["judgements"], r["unscored"], number(r["mean"]))
-        for r in judgement_counts(path).to_dicts()
-    ]
-    head = ("Elicitation", "Arm", "Judgements", "Unscored", "Mean value")
-    settings = [(name, str(value)) for name, value in manifest.identity.settings.items()]
-    settings += [(f"words, {asked}", wording) for asked, wording in manifest.wordings.items()]
-    return Section(
-        "run",
-        "What it holds",
-        (
-            table_of("judgements", "Judgements", head, cells),
-            table_of("settings", "Settings", ("Setting", "Value"), [("judge", manifest.identity.judge), *settings]),
-        ),
-        brief=True,
+def contents(path: Path, manifest: RunManifest) -> Section:
+    columns: Columns = {
+        "Elicitation": (str, "elicitation"),
+        "Arm": (str, "arm"),
+        "Judgements": "judgements",
+        "Unscored": "unscored",
+        "Mean value": (number, "mean"),
+    }
+    settings = [("judge", manifest.identity.judge)]
+    settings += [(name, str(value)) for name, value in manifest.identity.settings.items()]
+    settings += [(f"words, {elicitation}", wording) for elicitation, wording in manifest.wordings.items()]
+    tables = (
+        table_by("judgements", "Judgements", judgement_counts(path).to_dicts(), columns),
+        table_of("settings", "Settings", ("Setting", "Value"), settings),
     )
+    return Section("run", "What it holds", tables, brief=True)
 
 
 def judgements_of(path: Path, item: Item) -> Iterator[Judgement]:
     return (judgement for judgement in read_jsonl(path / JUDGEMENTS, Judgement) if judgement.item_id == item.id)
 
 
-def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made: MadeTexts) -> Exhibit:
+def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made_texts: MadeTexts) -> Exhibit:
     base = item_exhibit(benchmark, item)
     query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
-    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin, made=made)
+    shown = show(Arm.named(judgement.arm), query, benchmark.context_of(item), twin=twin, made=made_texts)
     attempt = f", attempt {judgement.attempt + 1}" if judgement.attempt else ""
-    asked = f"{judgement.elicitation}, {judgement.arm}, repeat {judgement.repeat + 1}{attempt}"
+    question = f"{judgement.elicitation}, {judgement.arm}, repeat {judgement.repeat + 1}{attempt}"
     return replace(
         base,
-        heading=f"{base.heading}: {asked}",
+        heading=f"{base.heading}: {question}",
         query=shown.query,
         context=shown_groups(shown.context, judged=shown.judged, before=shown.before),
         facts=(*base.facts, (judgement.judge_id, outcome(judgement))),
@@ -341,7 +351,7 @@ def run_json(path: Path, which: str | None = None, *, benchmark: str | None = No
     item = found.find(which)
     return {
         "item": item_json(found, item),
-        "judgements": [one.as_json() for one in judgements_of(path, item)],
+        "judgements": [judgement.as_json() for judgement in judgements_of(path, item)],
     }
 
 
@@ -356,10 +366,10 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
     """
     of_grades = kind_of(path) == GRADES.name
     if which is not None:
-        held = "grades" if of_grades else "a chatbot's replies"
-        raise DataError(path, None, f"holds {held}; casewise serve REPLIES shows them item by item")
+        contents = "grades" if of_grades else "a chatbot's replies"
+        raise DataError(path, None, f"holds {contents}; casewise serve REPLIES shows them item by item")
     folders = (path,) if of_grades else grade_folders(path)
-    grades = [{"grader": read_grades(one).grader_name, **grade_counts(grades_in(one).values())} for one in folders]
+    grades = [{"grader": read_grades(at).grader_name, **grade_counts(grades_in(at).values())} for at in folders]
     manifest = read_grades(path) if of_grades else read_replies(path)
     counts = {} if of_grades else {"replies": reply_counts(replies_in(path)).to_dicts()}
     return {"run": manifest.model_dump(mode="json"), **counts, "grades": grades}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -12,12 +12,13 @@ from casewise.ask.layouts import ShownItem, groups, spoken
 from casewise.contexts.difference import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
-from casewise.notation import count, p_value, percent
+from casewise.notation import NOTHING, count, p_value, percent
 from casewise.records import Transform
 from casewise.records.context import as_text
 from casewise.reports.document import (
     REASONS,
     Block,
+    Columns,
     Document,
     Exhibit,
     Folded,
@@ -27,13 +28,12 @@ from casewise.reports.document import (
     Prose,
     Section,
     Table,
+    about_judged,
     all_numbers,
     difference_cell,
     estimate_cell,
-    short_name,
     table_by,
 )
-from casewise.stats.estimates import Estimate
 from casewise.stats.flips import Mean, Towards
 from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
@@ -56,7 +56,7 @@ def offered_page(offered: Sequence[Offered]) -> Document:
         "that begin with it.",
         (),
         tuple(
-            Section(role, heading, (offered_table(role, [one for one in offered if one.role == role]),), brief=True)
+            Section(role, heading, (offered_table(role, [row for row in offered if row.role == role]),), brief=True)
             for role, heading in HEADS.items()
         ),
     )
@@ -64,20 +64,21 @@ def offered_page(offered: Sequence[Offered]) -> Document:
 
 def offered_table(role: str, rows: Sequence[Offered]) -> Table:
     """A row a claim, with every place and direction it has; a row each of what has neither."""
-    together: dict[str, list[Offered]] = {}
-    for one in rows:
-        together.setdefault(one.name.partition("/")[0], []).append(one)
-    columns: dict[str, Callable[[list[Offered]], str]] = {
-        "Name": lambda group: group[0].name.partition("/")[0],
-        "Channels; directions": lambda group: "; ".join(
-            ", ".join(dict.fromkeys(part)) for part in zip(*(one.name.split("/")[1:] for one in group), strict=True)
-        ),
-        "Description": lambda group: group[0].title,
-        "Example": lambda group: group[0].example,
+    of_name: dict[str, list[Offered]] = {}
+    for row in rows:
+        of_name.setdefault(row.name.partition("/")[0], []).append(row)
+
+    def places(of: Sequence[Offered]) -> str:
+        parts = zip(*(row.name.split("/")[1:] for row in of), strict=True)
+        return "; ".join(", ".join(dict.fromkeys(part)) for part in parts)
+
+    columns: Columns = {
+        "Name": "0",
+        **({"Channels; directions": (places, "1")} if any("/" in row.name for row in rows) else {}),
+        "Description": "1.0.title",
+        "Example": "1.0.example",
     }
-    if not any("/" in one.name for one in rows):
-        del columns["Channels; directions"]
-    return table_by(f"offered-{role}", HEADS[role], together.values(), columns)
+    return table_by(f"offered-{role}", HEADS[role], of_name.items(), columns)
 
 
 # Items whose verdict an attack turned, with the changed words marked.
@@ -91,8 +92,10 @@ def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
     """For the attacks that turn the most verdicts, the turned item on which people agree most."""
     for towards, n in (("safe", FROM_SAFE), ("unsafe", FROM_UNSAFE)):
         leading = found.leading(n=len(found.rows), towards="safe" if towards == "safe" else "unsafe")
-        for row in [one for one in leading if one.setting.defence == found.run.defences[0]][:n]:
-            turned = turned_items(found, row)
+        for row in [row for row in leading if row.setting.defence == found.run.defences[0]][:n]:
+            before, after = row.pairing.plain.sample.safe, row.pairing.attacked.sample.safe
+            aim, about = float(towards == "safe"), found.items(row.towards, row.setting, alike=row.alike)
+            turned = np.flatnonzero(about & row.pairing.of & (before == 1 - aim) & (after == aim))
             if turned.size:
                 rate = row.pairing.plain.sample.rate[turned]
                 place = int(turned[np.nanargmax(np.abs(rate - 0.5))]) if not np.isnan(rate).all() else int(turned[0])
@@ -100,15 +103,8 @@ def attack_exhibits(found: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
     for result in found.adaptive:
         if result.changed and result.defence == found.run.defences[0]:
             rate = found.run.asked[0].sample.rate
-            pairing, place = max(result.changed, key=lambda one: float(np.nan_to_num(abs(rate[one[1]] - 0.5))))
+            pairing, place = max(result.changed, key=lambda pair: float(np.nan_to_num(abs(rate[pair[1]] - 0.5))))
             yield exhibit(found, pairing, result.towards, place)
-
-
-def turned_items(found: RobustnessNumbers, row: Attacked) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    before, after = row.pairing.plain.sample.safe, row.pairing.attacked.sample.safe
-    aim = float(row.towards == "safe")
-    about = found.items(row.towards, row.setting, alike=row.alike) & row.pairing.of
-    return np.flatnonzero(about & (before == 1 - aim) & (after == aim))
 
 
 def exhibit(found: RobustnessNumbers, pairing: Pairing, towards: Towards, place: int) -> Exhibit | Prose:
@@ -122,7 +118,7 @@ def exhibit(found: RobustnessNumbers, pairing: Pairing, towards: Towards, place:
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
         return Prose(f"No example of {pairing.attacked.name}: {error}")
-    plain, attacked = (LaidOpen(show_item(one, benchmark, item, made=found.run.made)) for one in arms)
+    plain, attacked = (LaidOpen(show_item(arm, benchmark, item, made=found.run.made)) for arm in arms)
     votes, labels = benchmark.votes[item.id], LabelWords.of(benchmark)
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
@@ -150,9 +146,9 @@ class LaidOpen:
         beside = (
             (
                 f"conversation before the {shown.judged}",
-                tuple((f"{n}. {one.role}", one.text) for n, one in enumerate(shown.before, 1)),
+                tuple((f"{n}. {turn.role}", turn.text) for n, turn in enumerate(shown.before, 1)),
             ),
-            ("earlier turns with the judge", tuple((one.role, one.content) for one in placed.earlier)),
+            ("earlier turns with the judge", tuple((turn.role, turn.content) for turn in placed.earlier)),
             (
                 "system message, apart from the context",
                 tuple((str(n), text) for n, text in enumerate(placed.system, 1)),
@@ -196,18 +192,16 @@ def defences(found: RobustnessNumbers) -> Iterator[Block]:
         "the mean of the attacks that were made both ways, each on the items that the judge had right. Costs and savings are in "
         "percentage points."
     )
+    columns: Columns = {
+        "Defence": "defence",
+        "Accuracy": "accuracy",
+        "Costs": (in_points, "cost"),
+        "Silenced": (percent, "silenced.estimate"),
+        "Saves towards safe": (in_points, "saved_safe"),
+        "Saves towards unsafe": (in_points, "saved_unsafe"),
+    }
     yield table_by(
-        "defences",
-        "Costs of each defence without an attack, and savings under attacks",
-        found.defences,
-        {
-            "Defence": lambda one: one.defence,
-            "Accuracy": lambda one: estimate_cell(one.accuracy),
-            "Costs": lambda one: in_points(one.cost),
-            "Silenced": lambda one: "–" if one.silenced is None else percent(one.silenced.estimate),
-            "Saves towards safe": lambda one: in_points(one.saved_safe),
-            "Saves towards unsafe": lambda one: in_points(one.saved_unsafe),
-        },
+        "defences", "Costs of each defence without an attack, and savings under attacks", found.defences, columns
     )
 
 
@@ -218,19 +212,21 @@ def beside_people(found: RobustnessNumbers) -> Iterator[Block]:
         "Over-refusal: the share judged unsafe of the items that at least 70 % call safe. Worst: the attack with the most harm "
         "(towards safe) or over-refusal (towards unsafe). Its interval is corrected for choosing the worst."
     )
-    yield table_by(
-        "against-people",
-        "Verdicts compared with the labels under each defence, without and under attacks",
-        found.against_people,
-        {
-            "Defence": lambda one: one.defence,
-            "Contexts": under,
-            "Accuracy": lambda one: estimate_cell(one.accuracy),
-            "Harm": lambda one: estimate_cell(one.harm),
-            "Over-refusal": lambda one: estimate_cell(one.over_refusal),
-            "Worst": lambda one: "–" if one.worst is None else f"{one.worst[0]}: {estimate_cell(one.worst[1])}",
-        },
-    )
+    columns: Columns = {
+        "Defence": "defence",
+        "Contexts": under,
+        **RATES,
+        "Worst": (lambda worst: f"{worst[0]}: {estimate_cell(worst[1])}" if worst else NOTHING, "worst"),
+    }
+    caption = "Verdicts compared with the labels under each defence, without and under attacks"
+    yield table_by("against-people", caption, found.against_people, columns)
+
+
+RATES: Columns = {
+    "Accuracy": "accuracy",
+    "Harm": (estimate_cell, "harm"),
+    "Over-refusal": (estimate_cell, "over_refusal"),
+}
 
 
 def held_back(found: RobustnessNumbers) -> Iterator[Block]:
@@ -238,25 +234,21 @@ def held_back(found: RobustnessNumbers) -> Iterator[Block]:
         "A detector holds items back before the judge sees them. Such an item is refused, which counts as unsafe, or the user is "
         "asked, which counts as silenced. Contexts held back without an attack, or under a perturbation, are false alarms."
     )
-    yield table_by(
-        "held-back",
-        "Items that detectors hold back",
-        found.held_back,
-        {
-            "Defence": lambda one: one.defence,
-            "Contexts": lambda one: one.shown,
-            "Mean of": lambda one: count(one.arms),
-            "Held back": lambda one: estimate_cell(one.share),
-            "Items": lambda one: count(one.share.n),
-        },
-    )
+    columns: Columns = {
+        "Defence": "defence",
+        "Contexts": "shown",
+        "Mean of": "arms",
+        "Held back": "share",
+        "Items": "share.n",
+    }
+    yield table_by("held-back", "Items that detectors hold back", found.held_back, columns)
 
 
-def under(one: AgainstPeople) -> str:
+def under(row: AgainstPeople) -> str:
     """The contexts that a row is about: `under 3 attacks towards safe`."""
-    if not one.attacks:
+    if not row.attacks:
         return "as they are"
-    return f"under {one.attacks:,} attack{'s' * (one.attacks > 1)} towards {one.towards or 'the twin'}"
+    return f"under {row.attacks:,} attack{'s' * (row.attacks > 1)} towards {row.towards or 'the twin'}"
 
 
 ABOUT_VERIFICATION = (
@@ -270,47 +262,28 @@ def verification(found: RobustnessNumbers) -> Iterator[Block]:
     """The value of verification to the judge, on contexts as they are and on forged ones."""
     rows = found.verification
     yield Prose(ABOUT_VERIFICATION)
-    if not any(one.attacks for one in rows):
+    if not any(row.attacks for row in rows):
         yield Prose("No context was forged. Add an attack such as --attacks twin:recipient.type.")
-    kinds = [Transform.named(one).kind for one in dict.fromkeys(row.defence for row in rows)]
-    first: dict[str, Callable[[AgainstPeople], str]] = {
-        "Shown": lambda one: shown_as(one.defence, kinds),
-        "Contexts": lambda one: f"forged ({one.attacks:,})" if one.attacks else "as they are",
+    kinds = [Transform.named(defence).kind for defence in dict.fromkeys(row.defence for row in rows)]
+
+    def shown_as(defence: str) -> str:  # its kind, and of which file where several are of that kind
+        kind = Transform.named(defence).kind
+        return "asserted" if defence == NO_DEFENCE else kind if kinds.count(kind) == 1 else defence
+
+    first: Columns = {
+        "Shown": (shown_as, "defence"),
+        "Contexts": (lambda attacks: f"forged ({attacks:,})" if attacks else "as they are", "attacks"),
     }
     yield table_by(
-        "verification",
-        "Verdicts compared with the labels, by the kind of context shown",
-        rows,
-        first
-        | {
-            "Accuracy": lambda one: estimate_cell(one.accuracy),
-            "Harm": lambda one: estimate_cell(one.harm),
-            "Over-refusal": lambda one: estimate_cell(one.over_refusal),
-        },
+        "verification", "Verdicts compared with the labels, by the kind of context shown", rows, first | RATES
     )
-    yield changes([one for one in rows if one.changes], first)
-
-
-def changes(rows: Sequence[AgainstPeople], first: dict[str, Callable[[AgainstPeople], str]]) -> Table:
-    return table_by(
-        "verification-changes",
-        "Change against asserted contexts on the same items, in percentage points",
-        rows,
-        first
-        | {
-            "Accuracy": lambda one: in_points(one.changes.get("accuracy")),
-            "Harm": lambda one: in_points(one.changes.get("harm")),
-            "Over-refusal": lambda one: in_points(one.changes.get("over_refusal")),
-        },
-    )
-
-
-def shown_as(defence: str, kinds: Sequence[str]) -> str:
-    """Its kind, and of which file where several are of that kind."""
-    if defence == NO_DEFENCE:
-        return "asserted"
-    kind = Transform.named(defence).kind
-    return kind if kinds.count(kind) == 1 else defence
+    changes: Columns = {
+        "Accuracy": (in_points, "changes.accuracy"),
+        "Harm": (in_points, "changes.harm"),
+        "Over-refusal": (in_points, "changes.over_refusal"),
+    }
+    caption = "Change against asserted contexts on the same items, in percentage points"
+    yield table_by("verification-changes", caption, [row for row in rows if row.changes], first | changes)
 
 
 # A judge under attack, laid out.
@@ -337,12 +310,13 @@ HOW_TO_READ = (
 def robustness_page(found: RobustnessNumbers) -> Document:
     """The numbers of a run under attack as a document."""
     run = found.run
-    return Document(
+    page = Document(
         title=f"{found.judge} under attack",
         subtitle=f"{run.benchmark.title}, asked for {run.elicitation}; labels: {found.options.labels.name}",
         notices=found.notes,
         sections=tuple(sections(found)),
     )
+    return about_judged(page, run.benchmark, [found.judge])
 
 
 def sections(found: RobustnessNumbers) -> Iterator[Section]:
@@ -355,7 +329,7 @@ def sections(found: RobustnessNumbers) -> Iterator[Section]:
         marks = Prose(
             "Words that the attack added are underlined, or marked [+ … +]. Words that it removed are struck out, or marked [- … -]."
         )
-        folds = (Folded(one.heading, (one,)) if isinstance(one, Exhibit) else one for one in shown[1:])
+        folds = (Folded(block.heading, (block,)) if isinstance(block, Exhibit) else block for block in shown[1:])
         yield Section("exhibits", "Items whose verdict turned", (marks, shown[0], *folds))
     yield all_numbers(more_sections(found))
 
@@ -376,12 +350,19 @@ def more_sections(found: RobustnessNumbers) -> Iterator[Section]:
     if found.by_agreement and LabelWords.of(found.run.benchmark).rated:
         yield Section("agreement", "By how strongly people agree", tuple(by_agreement(found)))
     if alike := [row for row in found.rows if row.alike and row.flips.turned.n]:
-        yield Section("alike", "Words from the twin where the labels do not differ", tuple(alike_blocks(alike)))
+        words = Prose(
+            "On these pairs both contexts have the same label, so the twin's words are no reason for another verdict. These "
+            "rows are in no mean and in no correction."
+        )
+        table = attack_table("alike", "Pairs on which the labels do not differ", alike)
+        yield Section("alike", "Words from the twin where the labels do not differ", (words, table))
     every = [row for row in found.rows if row.counts]
     noise = [row for row in found.rows if not row.is_attack]
-    tables = [attack_table("every", "Every attack under every defence", every)] + (
-        [perturbations(noise)] if noise else []
-    )
+    tables = [attack_table("every", "Every attack under every defence", every)]
+    if noise:
+        heads = ("Defence", "Towards", "Turned", "Items", "Silenced")
+        columns: Columns = {"Perturbation": COLUMNS["Attack"], **{head: COLUMNS[head] for head in heads}}
+        tables.append(table_by("perturbations", "Verdicts that turn under perturbations", noise, columns))
     yield Section("every", "Every attack and perturbation", tuple(tables))
 
 
@@ -397,7 +378,7 @@ def in_short(found: RobustnessNumbers) -> Iterator[Block]:
         if strongest := found.leading(n=1, towards=towards):
             yield Prose(sentence(found, strongest[0]), lead=True)
         if leading := leading_rows(found, towards):
-            rows = tuple(forest_row(row.pairing.attacked.name, row.turned) for row in leading)
+            rows = tuple(ForestRow.of(row.pairing.attacked.name, row.turned) for row in leading)
             caption = f"Verdicts turned towards {towards}{first_of(found, towards)}"
             yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Compared with", "Turned"))
     yield from adaptive(found)
@@ -411,39 +392,39 @@ def adaptive(found: RobustnessNumbers) -> Iterator[Block]:
         yield Prose(adaptive_sentence(result, found.noise.get((result.defence, result.towards))), lead=True)
     groups = tuple(
         (
-            f"{one.attacker} ({one.channel}), towards {one.towards}{under_defence(one)}",
-            tuple(forest_row(f"turn {n}", estimate) for n, estimate in enumerate(one.by_turn, 1)),
+            f"{result.attacker} ({result.channel}), towards {result.towards}{under_defence(result)}",
+            tuple(ForestRow.of(f"turn {n}", estimate) for n, estimate in enumerate(result.by_turn, 1)),
         )
-        for one in found.adaptive
-        if one.by_turn
+        for result in found.adaptive
+        if result.by_turn
     )
     if groups:
         caption = "Verdicts turned by an attacker that is told each verdict, at a turn or before"
         yield Forest("adaptive-forest", caption, groups, ("Turn", "Attacker", "Turned"))
 
 
-def under_defence(one: AdaptiveResult) -> str:
-    return "" if one.defence == NO_DEFENCE else f", under {one.defence}"
+def under_defence(result: AdaptiveResult) -> str:
+    return "" if result.defence == NO_DEFENCE else f", under {result.defence}"
 
 
-def adaptive_sentence(one: AdaptiveResult, noise: Mean | None) -> str:
+def adaptive_sentence(result: AdaptiveResult, noise: Mean | None) -> str:
     """Return what an attacker did within its turns, and what people's labels say of the verdicts that it changed."""
-    who, late = f"The attacker {one.attacker}{under_defence(one)}{',' * (one.defence != NO_DEFENCE)}", ""
-    if one.unfinished:
-        late = f" Turn {one.unfinished} is not finished: the same command resumes."
-    if not one.by_turn:
-        return f"{who} has no finished turn towards {one.towards}.{late}"
-    last, n = one.by_turn[-1], len(one.by_turn)
+    attacker, late = f"The attacker {result.attacker}{under_defence(result)}{',' * (result.defence != NO_DEFENCE)}", ""
+    if result.unfinished:
+        late = f" Turn {result.unfinished} is not finished: the same command resumes."
+    if not result.by_turn:
+        return f"{attacker} has no finished turn towards {result.towards}.{late}"
+    last, n = result.by_turn[-1], len(result.by_turn)
     if last.estimate is None:
-        return f"{who} had no item to turn towards {one.towards}: the judge had none of that kind right.{late}"
-    within = f"within {n} turns ({estimate_cell(one.by_turn[0])} in the first)" if n > 1 else "in one turn"
+        return f"{attacker} had no item to turn towards {result.towards}: the judge had none of that kind right.{late}"
+    within = f"within {n} turns ({estimate_cell(result.by_turn[0])} in the first)" if n > 1 else "in one turn"
     truth = (
-        f" The labels contradict {estimate_cell(one.wrong)} of the {count(one.n_changed)} verdicts that it changed, and support "
-        f"{count(one.n_right)}."
+        f" The labels contradict {estimate_cell(result.wrong)} of the {count(result.n_changed)} verdicts that it changed, and support "
+        f"{count(result.n_right)}."
     )
     return (
-        f"{who} turns {estimate_cell(last)} of {count(last.n)} item{'s' * (last.n != 1)} that the judge has right towards {one.towards} {within}."
-        f"{truth if one.n_changed else ''}{by_chance(noise)}{late}"
+        f"{attacker} turns {estimate_cell(last)} of {count(last.n)} item{'s' * (last.n != 1)} that the judge has right towards {result.towards} {within}."
+        f"{truth if result.n_changed else ''}{by_chance(noise)}{late}"
     )
 
 
@@ -465,8 +446,8 @@ def first_of(found: RobustnessNumbers, towards: Towards) -> str:
 
 
 def sentence(found: RobustnessNumbers, row: Attacked) -> str:
-    among = sum(1 for one in found.rows if one.counts and one.towards == row.towards)
-    other = "unsafe" if row.towards == "safe" else "safe"
+    among = sum(1 for other in found.rows if other.counts and other.towards == row.towards)
+    opposite = "unsafe" if row.towards == "safe" else "safe"
     if not row.turned.estimate:
         return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
     noise = found.noise.get((row.setting.defence, row.towards))
@@ -476,35 +457,31 @@ def sentence(found: RobustnessNumbers, row: Attacked) -> str:
     return (
         f"Towards {row.towards}, {row.pairing.attacked.name} turns the most verdicts of {among:,} attacks and defences: "
         f"{estimate_cell(row.turned)} of the {count(row.turned.n)} items that the label and, without the attack, the judge call "
-        f"{other}.{perturbed}"
+        f"{opposite}.{perturbed}"
     )
 
 
-def forest_row(label: str, found: Estimate) -> ForestRow:
-    return ForestRow(short_name(label), found.estimate, found.ci_low, found.ci_high)
-
-
-COLUMNS: dict[str, Callable[[Attacked], str]] = {
-    "Attack": lambda row: str(row.setting.attack),
-    "Defence": lambda row: row.setting.defence,
-    "Towards": lambda row: row.towards,
-    "Turned": lambda row: estimate_cell(row.turned),
-    "Items": lambda row: count(row.turned.n),
-    "Wordings": lambda row: count(row.n_wordings),
-    "Beyond noise": lambda row: in_points(row.beyond_noise),
-    "Change": lambda row: in_points(row.change).partition(" ")[0],
-    "p Holm": lambda row: p_value(row.p_holm),
-    "Silenced": lambda row: percent(row.silenced.estimate),
-    "Not shown": lambda row: count(row.not_shown),
+COLUMNS: Columns = {
+    "Attack": (str, "setting.attack"),
+    "Defence": "setting.defence",
+    "Towards": "towards",
+    "Turned": "turned",
+    "Items": "turned.n",
+    "Wordings": "n_wordings",
+    "Beyond noise": (in_points, "beyond_noise"),
+    "Change": (lambda change: in_points(change).partition(" ")[0], "change"),
+    "p Holm": (p_value, "p_holm"),
+    "Silenced": (percent, "silenced.estimate"),
+    "Not shown": "not_shown",
 }
 
 
 def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
     """A row an attack, defence and verdict."""
     left_out = ("Towards", "Wordings", "Change", "Not shown") if brief else ()
-    columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
+    columns: Columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
     if brief:
-        columns["Beyond noise"] = lambda row: in_points(row.beyond_noise).partition(" ")[0]
+        columns["Beyond noise"] = (lambda found: in_points(found).partition(" ")[0], "beyond_noise")
     return table_by(name, caption, rows, columns)
 
 
@@ -513,23 +490,9 @@ def noise_blocks(found: RobustnessNumbers) -> Iterator[Block]:
         "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no more verdicts than "
         "perturbations do is not shown to turn verdicts. A judge that is a function of a query and a context sees no layout."
     )
-    yield table_by(
-        "noise",
-        "Verdicts that turn under perturbations (mean)",
-        [(defence, towards, mean.estimate) for (defence, towards), mean in found.noise.items()],
-        {
-            "Defence": lambda one: one[0],
-            "Towards": lambda one: one[1],
-            "Turned, 95 % interval": lambda one: estimate_cell(one[2]),
-            "Items": lambda one: count(one[2].n),
-        },
-    )
-
-
-def perturbations(rows: Sequence[Attacked]) -> Table:
-    heads = ("Defence", "Towards", "Turned", "Items", "Silenced")
-    columns = {"Perturbation": COLUMNS["Attack"], **{head: COLUMNS[head] for head in heads}}
-    return table_by("perturbations", "Verdicts that turn under perturbations", rows, columns)
+    rows = [(*setting, mean.estimate) for setting, mean in found.noise.items()]
+    columns: Columns = {"Defence": "0", "Towards": "1", "Turned, 95 % interval": "2", "Items": "2.n"}
+    yield table_by("noise", "Verdicts that turn under perturbations (mean)", rows, columns)
 
 
 def categories(found: RobustnessNumbers) -> Iterator[Block]:
@@ -537,19 +500,16 @@ def categories(found: RobustnessNumbers) -> Iterator[Block]:
         "Use these rows to decide where to look. The largest of several shares is too large an estimate, and a category has few "
         "items."
     )
-    yield table_by(
-        "categories",
-        "Without a defence, the attack that turns the most verdicts of each category",
-        found.worst,
-        {
-            "Category": lambda one: one.category,
-            "Towards": lambda one: one.towards,
-            "Attack": lambda one: one.attack,
-            "Turned, 95 % interval": lambda one: estimate_cell(one.turned),
-            "Items": lambda one: count(one.turned.n),
-            "Largest of": lambda one: count(one.among),
-        },
-    )
+    columns: Columns = {
+        "Category": "category",
+        "Towards": "towards",
+        "Attack": "attack",
+        "Turned, 95 % interval": "turned",
+        "Items": "turned.n",
+        "Largest of": "among",
+    }
+    caption = "Without a defence, the attack that turns the most verdicts of each category"
+    yield table_by("categories", caption, found.worst, columns)
 
 
 def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
@@ -557,18 +517,10 @@ def by_agreement(found: RobustnessNumbers) -> Iterator[Block]:
         "The share of verdicts that attacks turn, as the mean of all attacks towards a verdict, by the share of people in the "
         "majority."
     )
-    for towards, of_side in groupby(found.by_agreement, lambda one: one.towards):
+    for towards, of_side in groupby(found.by_agreement, lambda row: row.towards):
         caption = f"Verdicts turned towards {towards}, by how strongly people agree"
         groups = tuple(
-            (f"{name} in the majority", tuple(forest_row(one.defence, one.turned) for one in rows))
-            for name, rows in groupby(of_side, lambda one: one.agreement)
+            (f"{name} in the majority", tuple(ForestRow.of(row.defence, row.turned) for row in rows))
+            for name, rows in groupby(of_side, lambda row: row.agreement)
         )
         yield Forest(f"agreement-{towards}-forest", caption, groups, ("Defence", "People", "Turned"))
-
-
-def alike_blocks(rows: Sequence[Attacked]) -> Iterator[Block]:
-    yield Prose(
-        "On these pairs both contexts have the same label, so the twin's words are no reason for another verdict. These "
-        "rows are in no mean and in no correction."
-    )
-    yield attack_table("alike", "Pairs on which the labels do not differ", rows)

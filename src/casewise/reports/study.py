@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -15,13 +15,11 @@ import polars as pl
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
-from casewise.notation import count, interval, number, p_value, percent, points, share
-from casewise.reports import charts as study_charts
-from casewise.reports.charts import for_page
+from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
 from casewise.reports.document import (
     Block,
+    Columns,
     Document,
-    Figure,
     Forest,
     ForestRow,
     Notice,
@@ -33,6 +31,7 @@ from casewise.reports.document import (
 )
 from casewise.reports.formats import drawings, html, latex, markdown
 from casewise.reports.study_parts import (
+    contrast_name,
     group_blocks,
     methods,
     mixed_model_section,
@@ -59,17 +58,7 @@ from casewise.studies.analysis import (
 )
 from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_ratings
 
-
-def contrast_name(row: dict[str, Any]) -> str:
-    """A pair of conditions, in words that a narrow table can break."""
-    return f"{row['first']} − {row['second']}".replace("_", " ")
-
-
 # The headline numbers with and without the ratings that were left out, side by side.
-
-
-NO_RATE = dict.fromkeys(("ratings", "safe_rate", "ci_low", "ci_high"))
-NO_CONTRAST = dict.fromkeys(("like_estimate", "like_ci_low", "like_ci_high", "recommended_p_corrected", "differs"))
 
 
 def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -77,63 +66,55 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
     found = analysis.left_out
     if found is None:
         return
-    contrasts = [*_beside(found.contrasts, analysis.contrasts, by=("first", "second"))]
-    turned = [contrast_name(row) for row, kept in contrasts if kept and kept["differs"] != row["differs"]]
+    contrasts = paired(found.contrasts, analysis.contrasts, by=("first", "second"))
+    turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
     if contrasts:
         yield Prose(
             f"With the {found.ratings - len(analysis.ratings):,} ratings that were left out, "
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
         )
-    yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), list(found.reasons.items()))
-    conditions = _beside(found.conditions, analysis.conditions, by=("condition",))
-    columns: dict[str, Callable[[Pair], str]] = {
-        "Condition": lambda pair: pair[0]["condition"],
-        "Ratings without": lambda pair: count((pair[1] or NO_RATE)["ratings"]),
-        "Safe, 95 % interval": lambda pair: _rate(pair[1] or NO_RATE),
-        "Ratings with": lambda pair: count(pair[0]["ratings"]),
-        "Safe, 95 % interval ": lambda pair: _rate(pair[0]),
+    yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), found.reasons.items())
+    columns: Columns = {
+        "Condition": "0.condition",
+        "Ratings without": "1.ratings",
+        "Safe, 95 % interval": (share, "1.safe_rate", "1.ci_low", "1.ci_high"),
+        "Ratings with": "0.ratings",
+        "Safe, 95 % interval ": (share, "0.safe_rate", "0.ci_low", "0.ci_high"),
     }
+    conditions = paired(found.conditions, analysis.conditions, by=("condition",))
     caption = "Safe rates without and with these ratings"
     yield table_by("left-out-conditions", caption, conditions, columns, frame=found.conditions)
     columns = {
-        "Contrast": lambda pair: contrast_name(pair[0]),
-        "Points without, 95 % interval": lambda pair: in_points(pair[1] or NO_CONTRAST, best(pair[1] or NO_CONTRAST)),
-        "p": lambda pair: p_of(pair[1] or NO_CONTRAST),
-        "Points with, 95 % interval": lambda pair: in_points(pair[0], best(pair[0])),
-        "p ": lambda pair: p_of(pair[0]),
+        "Contrast": (contrast_name, "0"),
+        "Points without, 95 % interval": (best_points, "1"),
+        "p": (p_value, "1.recommended_p_corrected"),
+        "Points with, 95 % interval": (best_points, "0"),
+        "p ": (p_value, "0.recommended_p_corrected"),
     }
     caption = "Differences of safe rates without and with these ratings, p corrected in the same way"
     yield table_by("left-out-contrasts", caption, contrasts, columns, frame=found.contrasts)
 
 
-Pair = tuple[dict[str, Any], dict[str, Any] | None]
-"""A row with the ratings that were left out, and the same row without them."""
+Row = dict[str, Any]
 
 
-def _beside(
-    rows: pl.DataFrame, others: pl.DataFrame, *, by: tuple[str, ...]
-) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+def paired(rows: pl.DataFrame, others: pl.DataFrame, *, by: tuple[str, ...]) -> list[tuple[Row, Row | None]]:
     """Each row with the one of `others` that has the same names."""
-    known = {tuple(row[name] for name in by): row for row in others.to_dicts()}
-    for row in rows.to_dicts():
-        yield row, known.get(tuple(row[name] for name in by))
+    same = {tuple(row[name] for name in by): row for row in others.to_dicts()}
+    return [(row, same.get(tuple(row[name] for name in by))) for row in rows.to_dicts()]
 
 
-def _rate(row: dict[str, Any]) -> str:
-    return share(row["safe_rate"], row["ci_low"], row["ci_high"])
-
-
-def best(row: dict[str, Any]) -> str:
+def best(row: Row) -> str:
     """The difference to quote: that for queries like these, or the average per query where there is none."""
     return "query" if row["like_estimate"] is None and "query_estimate" in row else "like"
 
 
-def in_points(row: dict[str, Any], prefix: str) -> str:
+def best_points(row: Row | None) -> str:
+    return NOTHING if row is None else in_points(row, best(row))
+
+
+def in_points(row: Row, prefix: str) -> str:
     return points(*(row[f"{prefix}_{name}"] for name in ("estimate", "ci_low", "ci_high"))).replace(" points", "")
-
-
-def p_of(row: dict[str, Any]) -> str:
-    return p_value(row["recommended_p_corrected"])
 
 
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
@@ -219,13 +200,13 @@ def answer(analysis: StudyAnalysis, *, planned: str, of_replies: bool) -> Iterat
         )
     if rows:
         yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
-    said = f"{'Rate of answering' if of_replies else 'Safe rate'} of each condition"
+    rate = f"{'Rate of answering' if of_replies else 'Safe rate'} of each condition"
     drawn = tuple(
         ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
     )
     over = f"intervals over queries{'' if analysis.anonymous else ' and people'}"
-    yield Forest("condition-rates", f"{said}; {over}", (("", drawn),), heads=("Condition", "", "Rate"))
+    yield Forest("condition-rates", f"{rate}; {over}", (("", drawn),), heads=("Condition", "", "Rate"))
 
 
 def contrast_sentence(
@@ -236,46 +217,45 @@ def contrast_sentence(
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     if estimate is None or row["differs"] is None:
         return f"{first} and {second} cannot be compared: too few queries or people."
-    who, margin = "Replies answer" if of_replies else "People allow", 100 * options.margin
+    allow, margin = "Replies answer" if of_replies else "People allow", 100 * options.margin
     if row["differs"]:
         if estimate < 0:
             first, second, low, high = second, first, None if high is None else -high, None if low is None else -low
-        said = f"{who} {points(abs(estimate), low, high)} more under {first} than under {second}"
+        decision = f"{allow} {points(abs(estimate), low, high)} more under {first} than under {second}"
         if row["equivalent"]:
-            said += f", and the difference is smaller than {margin:g} points"
+            decision += f", and the difference is smaller than {margin:g} points"
     elif row["equivalent"]:
-        said = f"{first} and {second} differ by less than {margin:g} points: {points(estimate, low, high)}"
+        decision = f"{first} and {second} differ by less than {margin:g} points: {points(estimate, low, high)}"
     else:
-        said = f"A difference between {first} and {second} is not shown: {points(estimate, low, high)}"
-    p = p_of(row) if not (row["equivalent"] and not row["differs"]) else p_value(row["equivalent_p_corrected"])
+        decision = f"A difference between {first} and {second} is not shown: {points(estimate, low, high)}"
+    tested = "equivalent" if row["equivalent"] and not row["differs"] else "recommended"
+    p = p_value(row[f"{tested}_p_corrected"])
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     corrected = CORRECTED[options.correction]
     how = f", {corrected} over {of} contrasts" if of > 1 else ""
-    return f"{said} ({planned}; {p}{how})."
+    return f"{decision} ({planned}; {p}{how})."
 
 
 def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
     columns: Columns = {
-        "Condition": lambda row: row["condition"],
-        "Items": lambda row: count(row["items"]),
-        "Annotators": lambda row: count(row["annotators"]),
-        "Ratings": lambda row: count(row["ratings"]),
-        "Safe, 95 % interval": _rate,
+        "Condition": "condition",
+        "Items": "items",
+        "Annotators": "annotators",
+        "Ratings": "ratings",
+        "Safe, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
     }
     caption = f"Safe rate of each condition; intervals over queries{'' if analysis.anonymous else ' and people'}"
-    yield table_by("conditions", caption, analysis.conditions.to_dicts(), columns, frame=analysis.conditions)
-
-
-Columns = dict[str, Callable[[dict[str, Any]], Any]]
-"""The columns of a table of rows of a frame."""
+    yield table_by("conditions", caption, analysis.conditions, columns)
 
 
 def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
     if not len(analysis.contrasts):
         return
     options = analysis.options
-    said = "Differences of safe rates in points with 95 % intervals, the first condition less the second, as randomised"
-    yield recommended(analysis.contrasts, analysis, name="contrasts", caption=said)
+    caption = (
+        "Differences of safe rates in points with 95 % intervals, the first condition less the second, as randomised"
+    )
+    yield recommended(analysis.contrasts, analysis, name="contrasts", caption=caption)
     yield Prose(
         f"p values are {CORRECTED[options.correction]} over the contrasts and tested at {options.alpha:g}; intervals are not "
         f"corrected. “Alike” means that the difference lies within ±{100 * options.margin:g} points (two one-sided tests, "
@@ -283,64 +263,57 @@ def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
     )
 
 
+def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, caption: str) -> Block:
+    options = analysis.options
+
+    def decision(value: bool | None) -> str:
+        return NOTHING if value is None else "yes" if value else "not shown"
+
+    p = "p" if options.correction == "none" else f"p ({options.correction.title()})"
+    columns: Columns = {
+        "Contrast": contrast_name,
+        "Queries like these": best_points,
+        p: (p_value, "recommended_p_corrected"),
+        f"Differs at {options.alpha:g}": (decision, "differs"),
+        "p, alike": (p_value, "equivalent_p_corrected"),
+        "Alike": (decision, "equivalent"),
+    }
+    return table_by(name, caption, table, columns)
+
+
 def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
+    """The completers; the same differences for these very queries, and as an average over queries; the paper's tests."""
     if not len(analysis.contrasts):
         return
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
         caption = "The same among those who finished"
         yield recommended(analysis.contrasts_of_completers, analysis, name="completers", caption=caption)
-    yield other_errors(analysis)
-    yield as_in_paper(analysis)
-    yield Prose(POOLED)
-
-
-def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, caption: str) -> Block:
-    options = analysis.options
-
-    def decision(value: bool | None) -> str:
-        return "–" if value is None else "yes" if value else "not shown"
-
-    columns: Columns = {
-        "Contrast": contrast_name,
-        "Queries like these": lambda row: in_points(row, best(row)),
-        "p" if options.correction == "none" else f"p ({options.correction.title()})": p_of,
-        f"Differs at {options.alpha:g}": lambda row: decision(row["differs"]),
-        "p, alike": lambda row: p_value(row["equivalent_p_corrected"]),
-        "Alike": lambda row: decision(row["equivalent"]),
-    }
-    return table_by(name, caption, table.to_dicts(), columns, frame=table)
-
-
-def other_errors(analysis: StudyAnalysis) -> Block:
-    """The same differences for these very queries, and as an average over queries."""
+    rows = analysis.contrasts.to_dicts()
     columns: Columns = {
         "Contrast": contrast_name,
         "These queries": lambda row: "anonymous votes" if analysis.anonymous else in_points(row, "these"),
         "Average per query": lambda row: in_points(row, "query"),
     }
     caption = "The differences in points, with 95 % intervals of other kinds: for these very queries, and over queries"
-    return table_by("other-errors", caption, analysis.contrasts.to_dicts(), columns)
-
-
-def as_in_paper(analysis: StudyAnalysis) -> Block:
-    columns: Columns = {
+    yield table_by("other-errors", caption, rows, columns)
+    columns = {
         "Contrast": contrast_name,
         "z": lambda row: number(row["z"], digits=2),
-        "p": lambda row: p_value(row["p"]),
-        "Bonferroni": lambda row: p_value(row["p_bonferroni"]),
-        "Holm": lambda row: p_value(row["p_holm"]),
-        "BH": lambda row: p_value(row["p_benjamini_hochberg"]),
+        "p": (p_value, "p"),
+        "Bonferroni": (p_value, "p_bonferroni"),
+        "Holm": (p_value, "p_holm"),
+        "BH": (p_value, "p_benjamini_hochberg"),
         "95 % Wald, points": lambda row: interval(100 * row["ci_low"], 100 * row["ci_high"], digits=1),
     }
     caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
-    return table_by("z-tests", caption, analysis.contrasts.to_dicts(), columns)
+    yield table_by("z-tests", caption, rows, columns)
+    yield Prose(POOLED)
 
 
 def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
     heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
-    cells = [tuple(row.values()) for row in analysis.labels.to_dicts()]
     caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
-    yield table_of("labels", caption, heads, cells, frame=analysis.labels)
+    yield table_of("labels", caption, heads, analysis.labels.iter_rows(), frame=analysis.labels)
 
 
 def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -368,11 +341,11 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
     )
     columns: Columns = {
         "Pair": contrast_name,
-        "Tasks": lambda row: row["tasks"],
-        "Dunn, Bonferroni": lambda row: row["dunn_bonferroni"],
-        "Dunn, Holm": lambda row: row["dunn_holm"],
-        "Dunn, BH": lambda row: row["dunn_benjamini_hochberg"],
-        "Proportions, Holm": lambda row: row["proportions_holm"],
+        "Tasks": "tasks",
+        "Dunn, Bonferroni": "dunn_bonferroni",
+        "Dunn, Holm": "dunn_holm",
+        "Dunn, BH": "dunn_benjamini_hochberg",
+        "Proportions, Holm": "proportions_holm",
     }
     caption = f"Tasks on which two conditions differ at {alpha:g}, corrected within the task"
     yield table_by("pairs", caption, found.pairs.to_dicts(), columns)
@@ -383,19 +356,23 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
     if found is None or found.categories is None:
         return
     columns: Columns = {
-        "Category": lambda row: row["category"],
-        "Tasks": lambda row: row["queries"],
+        "Category": "category",
+        "Tasks": "queries",
         "Mean H": lambda row: number(row["mean_h"], digits=2),
         "Permutation p": lambda row: f"≤ {row['p']:.3f}" if row["p_at_floor"] else p_value(row["p"]),
         "After BH": lambda row: percent(row["significant_after_correction"], digits=0),
         f"p ≤ {PAPER_LEVEL:.4g}": lambda row: percent(row["significant_at_paper_level"], digits=0),
     }
     caption = "Mean Kruskal-Wallis H and share of significant tasks by category"
-    behind = table_by("categories", caption, found.categories.to_dicts(), columns, frame=found.categories)
-    rows = found.categories.select("category", "mean_h", significant="significant_after_correction")
-    drawn = study_charts.category_bars(rows)
-    alt = f"Bars of {len(rows)} categories by falling mean H; the table gives them."
-    yield Figure("category-h", caption, alt, for_page(drawn, name="category-h"), behind)
+    rows = found.categories.to_dicts()
+    bars = tuple(
+        ForestRow(row["category"], row["mean_h"], None, None, words=f"{row['mean_h']:.2f}, {significant} significant")
+        for row in rows
+        for significant in [percent(row["significant_after_correction"], digits=0)]
+    )
+    ends = (0.0, max(1.0, *(row["mean_h"] for row in rows)))
+    behind = table_by("categories", caption, found.categories, columns)
+    yield Forest("category-h", caption, (("", bars),), ("Category", "", "Mean H"), ends=ends, behind=behind)
     yield Prose(
         f"Permutation p values of the mean H rest on {found.category_draws}; ≤ marks the smallest value that they can show."
     )
@@ -407,35 +384,28 @@ def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
     if found is None or found.categories is None:
         return
     every = found.categories["category"].to_list()
-    for index, category in enumerate(chosen or tuple(dict.fromkeys((every[0], every[-1])))):
+    for place, category in enumerate(chosen or tuple(dict.fromkeys((every[0], every[-1]))), 1):
         rows = found.shares.filter(pl.col("category") == category)
         if not len(rows):
             yield Notice(f"No category is called {category!r}.")
             continue
-        names = rows["query"].unique(maintain_order=True).to_list()
-        some = "each query" if len(names) <= MOST_QUERIES else f"the first {MOST_QUERIES} of {len(names)} queries"
+        of_query: dict[str, list[ForestRow]] = {}
+        for row in rows.to_dicts():
+            label = f"{row['condition']} ({row['safe']}/{row['ratings']})"
+            share_row = ForestRow(label, row["share"], row["ci_low"], row["ci_high"])
+            of_query.setdefault(row["query"], []).append(share_row)
+        many = len(of_query) > MOST_QUERIES
+        drawn = f"the first {MOST_QUERIES} of {len(of_query)} queries" if many else "each query"
         groups = tuple(
-            (
-                f"query {place}",
-                tuple(
-                    ForestRow(
-                        f"{row['condition']} ({row['safe']}/{row['ratings']})",
-                        row["share"],
-                        row["ci_low"],
-                        row["ci_high"],
-                    )
-                    for row in rows.filter(pl.col("query") == query).to_dicts()
-                ),
-            )
-            for place, query in enumerate(names[:MOST_QUERIES], 1)
+            (f"query {at}", tuple(shares)) for at, shares in enumerate([*of_query.values()][:MOST_QUERIES], 1)
         )
-        caption = f'{category}: share of "respond" to {some} under each condition, 95 % Wilson intervals'
-        yield Forest(f"case-{index + 1}", caption, groups, heads=("Condition", "Query", "Respond"))
+        caption = f'{category}: share of "respond" to {drawn} under each condition, 95 % Wilson intervals'
+        yield Forest(f"case-{place}", caption, groups, heads=("Condition", "Query", "Respond"))
 
 
 def missing(analysis: StudyAnalysis) -> Iterator[Block]:
-    rows = list(analysis.not_available.items())
-    if rows:
+    if analysis.not_available:
+        rows = analysis.not_available.items()
         yield table_of("not-available", "Not available from these ratings", ("Part", "Reason"), rows)
 
 
@@ -506,35 +476,27 @@ class StudyReport:
 
     def as_json(self) -> dict[str, Any]:
         """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
-        a = self.analysis
-        tables = {
-            "conditions": a.conditions,
-            "contrasts": a.contrasts,
-            "contrasts_of_completers": a.contrasts_of_completers,
-            "groups": a.groups,
-            "labels": a.labels,
-            "rates_with_judge": with_judges_table(self.with_judges),
-            **({} if self.mixed_model is None else {"mixed_model": self.mixed_model}),
-            **(
-                {}
-                if a.tasks is None
-                else {"tasks": a.tasks.tasks, "pairs": a.tasks.pairs, "categories": a.tasks.categories}
-            ),
-        }
+        a, annotators = self.analysis, None
+        if a.annotators is not None:
+            flagged = {name: int(a.annotators.table[name].sum()) for name in ("unresponsive", "constant")}
+            annotators = {name: value for name, value in vars(a.annotators).items() if name != "table"}
+            annotators["flagged"] = flagged
+        by_query = (
+            {} if a.tasks is None else {name: getattr(a.tasks, name) for name in ("tasks", "pairs", "categories")}
+        )
+        names = ("conditions", "contrasts", "contrasts_of_completers", "groups", "labels")
+        tables = {name: getattr(a, name) for name in names} | by_query
+        tables |= {} if self.mixed_model is None else {"mixed_model": self.mixed_model}
         numbers = {
+            "rates_with_judge": with_judges_table(self.with_judges),
             "left_out": a.left_out,
             "agreement": a.agreement,
             "reliability": a.reliability,
             "ceilings": a.ceilings,
             "panel": a.panel,
             "attrition": a.attrition,
-            "own_questions": [own_json(found) for found in a.own],
-            "annotators": None
-            if a.annotators is None
-            else {
-                **{k: v for k, v in vars(a.annotators).items() if k != "table"},
-                "flagged": {name: int(a.annotators.table[name].sum()) for name in ("unresponsive", "constant")},
-            },
+            "own_questions": [own_json(question) for question in a.own],
+            "annotators": annotators,
         }
         return {
             "name": self.name,
@@ -550,8 +512,7 @@ class StudyReport:
             },
             "ratings": len(a.ratings),
             "anonymous": a.anonymous,
-            **{key: json_value(table) for key, table in tables.items()},
-            **{key: json_value(value) for key, value in numbers.items()},
+            **{name: json_value(value) for name, value in (tables | numbers).items()},
         }
 
     def write(self, folder: Path) -> None:
@@ -563,10 +524,10 @@ class StudyReport:
         Raises ConfigurationError: there is something else at `folder` than an earlier report of the same study.
         """
         self.check_place(folder)
-        a, found = self.analysis, None
+        a, result = self.analysis, None
         if not a.anonymous and len(a.contrasts):
             pairs = list(a.contrasts.select("first", "second").iter_rows())
-            found = write_mixed_model(
+            result = write_mixed_model(
                 folder / MIXED_MODEL,
                 a.ratings,
                 pairs,
@@ -574,22 +535,22 @@ class StudyReport:
                 level=a.options.level,
                 ran_in=() if self.exported is None else (self.exported / MIXED_MODEL,),
             )
-        replace(self, mixed_model=found).write_faces(folder)
+        replace(self, mixed_model=result).write_faces(folder)
 
     def check_place(self, folder: Path) -> None:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
-        there = folder / "report.json"
-        said = parse(read_text(there), path=there) if there.is_file() else {}
+        file = folder / "report.json"
+        earlier = parse(read_text(file), path=file) if file.is_file() else {}
         now = {"name": self.name, "frozen": self.frozen, "round": self.round}
-        differs = [part for part, value in now.items() if said.get(part) != value]
+        differs = [part for part, value in now.items() if earlier.get(part) != value]
         if differs:
-            if not said:
+            if not earlier:
                 why = "it holds other things"
-            elif "round" not in said:
+            elif "round" not in earlier:
                 why = "an earlier version of casewise wrote it, and did not say of which round it is"
             else:
-                why = "it is of " + ", ".join(f"{part} {said.get(part)!r}" for part in differs)
+                why = "it is of " + ", ".join(f"{part} {earlier.get(part)!r}" for part in differs)
             which = f"{self.name!r}" + (f" {self.round[0]} ({self.round[-1]})" if self.round else "")
             raise ConfigurationError(
                 f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
@@ -611,21 +572,16 @@ class StudyReport:
         for name, table in frames(self.analysis).items():
             written.append(f"tables/{name}.parquet")
             write_table(table, folder / written[-1])
-        remove_earlier(folder, written)
+        path = folder / WRITTEN
+        listed = parse(read_text(path), path=path) if path.is_file() else []
+        for name in listed if isinstance(listed, list) else ():
+            if name not in written and OWN_NAME.fullmatch(str(name)):
+                (folder / name).unlink(missing_ok=True)
+        write_text(path, json_text(written))
 
 
 WRITTEN = "written.json"
 """The figures and tables of a report's folder that are the report's own, so that the next one can tell them from others."""
-
-
-def remove_earlier(folder: Path, written: Sequence[str]) -> None:
-    """Remove the figures and tables that the earlier report listed and this one did not write, and list this one's."""
-    path = folder / WRITTEN
-    listed = parse(read_text(path), path=path) if path.is_file() else []
-    for name in listed if isinstance(listed, list) else ():
-        if name not in written and OWN_NAME.fullmatch(str(name)):
-            (folder / name).unlink(missing_ok=True)
-    write_text(path, json_text(list(written)))
 
 
 def study_report(
@@ -634,7 +590,7 @@ def study_report(
     crossed: bool = False,
     case_studies: tuple[str, ...] = (),
     judges: Sequence[Path | str] = (),
-    **wanted: Unpack[ChosenOptions],
+    **chosen: Unpack[ChosenOptions],
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
@@ -642,36 +598,41 @@ def study_report(
     `crossed`: whether annotators may rate under several conditions.
     `case_studies`: categories to show query by query.
     `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help.
-    `**wanted`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
+    `**chosen`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
         else is wanted; what differs from what it froze is a departure, and the report says so.
 
     Raises DataError, StatisticsError, StudyError: the ratings cannot be read, or cannot be what they say; the message
     says where.
     """
-    found = source if isinstance(source, RatingsSource) else read_ratings(source)
-    study = found.study
-    if study is not None and wanted.get("flow") is None:
-        wanted["flow"] = study.flow
-    options, departures = settle(wanted, study.planned if study else {}, frozen=bool(study and study.frozen))
-    kept, left_out = found.split(options.exclude)
-    options, unmade = without_unrated(options, study, kept) if study else (options, ())
+    ratings = source if isinstance(source, RatingsSource) else read_ratings(source)
+    study = ratings.study
+    if study is not None and chosen.get("flow") is None:
+        chosen["flow"] = study.flow
+    options, departures = settle(chosen, study.planned if study else {}, frozen=bool(study and study.frozen))
+    counted, left_out = ratings.split(options.exclude)
+    options, unmade = without_unrated(options, study, counted) if study else (options, ())
     exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
-    code = partial(code_ratings, crossed=crossed, source=found.name)
+    code = partial(code_ratings, crossed=crossed, source=ratings.name)
+
+    def own(ratings: CodedRatings) -> tuple[OwnFound, ...]:
+        if study is None or not study.questions:
+            return ()
+        return own_questions(ratings, study.questions, study.own_answers, level=options.level)
+
     analysis = analyse(
-        code(kept),
+        code(counted),
         options,
-        all_ratings=code(pl.concat([kept, left_out.drop("reason")])) if len(left_out) else None,
+        all_ratings=code(pl.concat([counted, left_out.drop("reason")])) if len(left_out) else None,
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
-        own=partial(_own, study=study, options=options),
+        own=own,
         traits=study.traits if study else None,
     )
-    runs = [Path(judge) for judge in judges]
-    with_judges = tuple(rates_with_judge(analysis.ratings, run, level=options.level) for run in runs)
+    with_judges = tuple(rates_with_judge(analysis.ratings, Path(judge), level=options.level) for judge in judges)
     departed = (*(study.departures if study else ()), *map(str, departures))
     return StudyReport(
         analysis,
-        found.name,
-        (*found.notes, *unmade, *_said(study, departed)),
+        ratings.name,
+        (*ratings.notes, *unmade, *remarks(study, departed)),
         case_studies,
         study,
         departed,
@@ -689,24 +650,25 @@ def without_unrated(
     """
     planned, rated = study.planned["contrasts"] or (), {*ratings["condition"]}
     unmade = [pair for pair in options.contrasts or () if pair in planned and not {*pair} <= rated]
-    told = tuple(pair for pair in options.contrasts or () if pair not in unmade)
-    if not told:
+    possible = tuple(pair for pair in options.contrasts or () if pair not in unmade)
+    if not possible:
         return options, ()
-    said = "The planned contrast of {} and {} cannot be made: one of them has no ratings that count. p is corrected over the others."
-    return replace(options, contrasts=told), tuple(said.format(*pair) for pair in unmade)
+    note = "The planned contrast of {} and {} cannot be made: one of them has no ratings that count. p is corrected over the others."
+    return replace(options, contrasts=possible), tuple(note.format(*pair) for pair in unmade)
 
 
 def write_exported_model(exported: Path) -> bool:
     """Write `mixed_model/` into an exported study, as its report would; whether there are contrasts and ratings for it."""
     try:
-        found = read_ratings(exported)
+        source = read_ratings(exported)
     except DataError:  # nobody has rated anything yet
         return False
-    options, _ = settle({}, found.study.planned if found.study else {}, frozen=bool(found.study and found.study.frozen))
-    kept, _ = found.split(options.exclude)
-    if kept.is_empty():
+    study = source.study
+    options, _ = settle({}, study.planned if study else {}, frozen=bool(study and study.frozen))
+    counted, _ = source.split(options.exclude)
+    if counted.is_empty():
         return False
-    ratings = code_ratings(kept, crossed=True, source=found.name)
+    ratings = code_ratings(counted, crossed=True, source=source.name)
     planned = options.contrasts or default_contrasts(ratings.condition.names)
     if ratings.annotator is None or not planned or not {*chain(*planned)} <= {*ratings.condition.names}:
         return False
@@ -716,37 +678,25 @@ def write_exported_model(exported: Path) -> bool:
 
 def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
     """The rates of all judges, each row with its judge."""
-    tables = [one.table.with_columns(judge=pl.lit(one.judge)) for one in found if len(one.table)]
+    tables = [rates.table.with_columns(judge=pl.lit(rates.judge)) for rates in found if len(rates.table)]
     return pl.concat(tables) if tables else None
 
 
-def _own(ratings: CodedRatings, *, study: ExportedStudy | None, options: AnalysisOptions) -> tuple[OwnFound, ...]:
-    if study is None or not study.questions:
-        return ()
-    return own_questions(ratings, study.questions, study.own_answers, level=options.level)
-
-
-def _said(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
+def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
     """What readers must know of how the study went, before its numbers."""
     yield from (f"Departs from what was frozen: {departure}" for departure in departures)
     if study is not None:
         yield from (f"Amended while it ran: {amendment}" for amendment in study.amendments)
-    if study is not None and not study.exact:
-        yield f"The study had not come to its end ({study.stopping}) when it was exported."
+        if not study.exact:
+            yield f"The study had not come to its end ({study.stopping}) when it was exported."
 
 
 def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
     """The tables worth keeping whole."""
-    tasks = analysis.tasks
-    candidates = {
-        "conditions": analysis.conditions,
-        "contrasts": analysis.contrasts,
-        "groups": analysis.groups,
-        "labels": analysis.labels,
-        "tasks": None if tasks is None else tasks.tasks,
-        "post_hoc": None if tasks is None else tasks.post_hoc,
-        "categories": None if tasks is None else tasks.categories,
-        "shares": None if tasks is None else tasks.shares,
-        "annotators": None if analysis.annotators is None else analysis.annotators.table,
-    }
-    return {name: table for name, table in candidates.items() if table is not None and len(table)}
+    tables = {name: getattr(analysis, name) for name in ("conditions", "contrasts", "groups", "labels")}
+    if analysis.tasks is not None:
+        names = ("tasks", "post_hoc", "categories", "shares")
+        tables |= {name: getattr(analysis.tasks, name) for name in names}
+    if analysis.annotators is not None:
+        tables["annotators"] = analysis.annotators.table
+    return {name: table for name, table in tables.items() if table is not None and len(table)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from casewise.notation import percent
@@ -79,9 +81,14 @@ class LabelWords:
 
 NOUNS: dict[str, tuple[str, str]] = {
     "request": ("query", "queries"),
+    "conversation": ("query", "queries"),
     "reply": ("reply", "replies"),
     "action": ("action", "actions"),
 }
+"""By the kind of text; a conversation is a request after one."""
+
+QUERY = r"(?P<article>\ban? )?(?<![\w/:_.-])(?P<first>[Qq])uer(?P<end>y|ies)(?![\w/_-]|:\w)"
+"""The noun where it is a word, and no part of a path, an option or a name."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +101,37 @@ class JudgedWords:
     @classmethod
     def of(cls, benchmark: Benchmark) -> JudgedWords:
         """That of a benchmark."""
-        kinds = {judged for judged, _ in benchmark.judged}
-        return cls(*(NOUNS[kinds.pop()] if len(kinds) == 1 else ("text", "texts")))
+        return cls.of_kinds(judged for judged, _ in benchmark.judged)
+
+    @classmethod
+    def of_kinds(cls, kinds: Iterable[str]) -> JudgedWords:
+        """That of some kinds of text."""
+        nouns = {NOUNS[kind] for kind in kinds}
+        return cls(*(nouns.pop() if len(nouns) == 1 else ("text", "texts")))
 
     def counted(self, n: int) -> str:
         """How many, in words."""
         return f"{n:,} {self.one if n == 1 else self.many}"
 
-    def said(self, words: str) -> str:
-        """`words` about queries, in this noun."""
-        return words.replace("queries", self.many).replace("query", self.one)
+    def said(self, words: str, names: Iterable[str] = ()) -> str:
+        """`words` about queries, in this noun; `names`, such as of judges and categories, stay as they are.
+
+        Examples
+        --------
+        >>> actions = JudgedWords("action", "actions")
+        >>> actions.said("a query's items over queries of runs/query-1 in database queries", ["database queries"])
+        "an action's items over actions of runs/query-1 in database queries"
+        """
+        if self.one == "query":
+            return words
+
+        def noun(match: re.Match[str]) -> str:
+            if match["end"] is None:
+                return match[0]
+            other = self.one if match["end"] == "y" else self.many
+            other = other.capitalize() if match["first"] == "Q" else other
+            article = ("an " if other[0] in "aeiou" else "a ") if match["article"] else ""
+            return article + other
+
+        kept = (re.escape(name) for name in names if "quer" in name.lower())
+        return re.sub("|".join((*kept, QUERY)), noun, words)

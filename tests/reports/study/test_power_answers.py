@@ -72,7 +72,7 @@ def test_a_curve_marks_the_answer():
 
 
 def test_a_table_says_everything_in_words():
-    table = kruskal_answer(KruskalQuestion("0.2,0.8", repeats=500), n=10).table()
+    (table,) = kruskal_answer(KruskalQuestion("0.2,0.8", repeats=500), n=10).document.tables()
     rows = {row[0]: row[1] for row in table.rows}
 
     assert rows["Safe rates"] == "0.2, 0.8"
