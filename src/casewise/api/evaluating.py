@@ -42,7 +42,7 @@ from casewise.share.every_eval_ever import restricted
 from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import cannot_write, json_text, long_step, write_text
-from casewise.storage.imports import write_csv
+from casewise.storage.load import write_csv
 from casewise.storage.run_folder import RUN, read_run
 
 # Numbers that show themselves, in a notebook and as frames; documents written to a terminal, a file, charts and

@@ -28,8 +28,7 @@ from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.files import json_value
-from casewise.storage.imports import write_spreadsheet
-from casewise.storage.load import convert, load_benchmark, named_benchmark
+from casewise.storage.load import convert, load_benchmark, named_benchmark, write_spreadsheet
 from casewise.storage.run_folder import RUN, kind_of, read_run
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs

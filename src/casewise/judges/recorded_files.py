@@ -15,8 +15,9 @@ from casewise.judges.judge import Answer
 from casewise.models.protocol import Reply
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
 from casewise.runs.limits import apart
+from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.imports import CaseRow, read_case_rows
+from casewise.storage.entries import Entry
 
 Key = tuple[str, str, str, int]
 """Item id, elicitation, arm, repeat."""
@@ -48,7 +49,7 @@ def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | N
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
-    columns, rows = read_case_rows(path)
+    columns, rows = read_any_table(path)
     column, asked_elicitation = column_of(path, columns, elicitation)
     find = finder(path, columns, benchmark)
     answers: dict[Key, Answer] = {}
@@ -76,7 +77,7 @@ def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | N
     )
 
 
-def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callable[[CaseRow], str]:
+def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callable[[Entry], str]:
     """What finds the item of a row."""
     by_id = next((name for name in ("item_id", "id") if name in columns), None)
     if by_id is None and "query" not in columns:
@@ -86,11 +87,11 @@ def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callab
         for item in benchmark.items:
             of_text.setdefault(benchmark.query[item.query_id].text.strip(), []).append(item.id)
 
-    def find(row: CaseRow) -> str:
+    def find(row: Entry) -> str:
         name = by_id or "query"
-        if name not in row.cells:
+        if not row.has(name):
             raise DataError(path, row.line, f"{name!r} is empty")
-        cell = str(row.cells[name])
+        cell = str(row.values[name])
         if by_id is not None:
             if cell not in benchmark.item:
                 raise DataError(
@@ -110,14 +111,14 @@ def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callab
     return find
 
 
-def answer_in(path: Path, row: CaseRow, column: str | None, elicitation: Elicitation) -> Answer:
+def answer_in(path: Path, row: Entry, column: str | None, elicitation: Elicitation) -> Answer:
     """What a row says."""
-    reply, model = row.cells.get("reply"), row.cells.get("model")
+    reply, model = row.values.get("reply"), row.values.get("model")
     values: dict[str, Any] = {
         "raw_reply": None if reply is None else str(reply),
         "model_version": None if model is None else str(model),
     }
-    cell = None if column is None else row.cells.get(column)
+    cell = None if column is None else row.values.get(column)
     if cell is not None:
         return Answer(Scored(value=value_of(path, row, str(column), cell, elicitation)), **values)
     if reply is None or elicitation not in ("binary", "score"):
@@ -126,7 +127,7 @@ def answer_in(path: Path, row: CaseRow, column: str | None, elicitation: Elicita
     return Answer(read.outcome, read_as=read.read_as, **values)
 
 
-def value_of(path: Path, row: CaseRow, column: str, cell: Any, elicitation: Elicitation) -> float:
+def value_of(path: Path, row: Entry, column: str, cell: Any, elicitation: Elicitation) -> float:
     """The value that a cell gives. Raises DataError: it is none."""
     if elicitation == "binary":
         word = str(cell).strip().lower()

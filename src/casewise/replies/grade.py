@@ -54,10 +54,11 @@ from casewise.runs.run import (
     perform,
     session_now,
 )
+from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse, read_jsonl, write_jsonl
-from casewise.storage.imports import CaseRow, read_case_rows
 from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import RunFolder, now
 from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
@@ -131,20 +132,20 @@ def read_reply_labels(path: Path) -> ReplyLabels:
 
 
 def table_labels(path: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
-    columns, rows = read_case_rows(path)
+    columns, rows = read_any_table(path)
     label = column_of(path, columns, LABELS)
     column_of(path, columns, ("item_id",))
     for row in rows:
-        repeat = str(row.cells.get("repeat", 0)).strip()
+        repeat = row.name("repeat") if row.has("repeat") else "0"
         if not repeat.isdigit():
             raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
-        place = (cell(path, row, "item_id"), str(row.cells.get("arm", "full")).strip(), int(repeat))
+        place = (cell(path, row, "item_id"), row.name("arm") if row.has("arm") else "full", int(repeat))
         yield place, outcome_in(path, row, label)
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
     """Labelled prompts and responses from anywhere, to try a grader on. Raises DataError: as of `read_reply_labels`."""
-    columns, rows = read_case_rows(path)
+    columns, rows = read_any_table(path)
     prompt, response, label = (column_of(path, columns, names) for names in (PROMPTS, RESPONSES, LABELS))
     return [
         LabelledPair(cell(path, row, prompt), cell(path, row, response), outcome_in(path, row, label)) for row in rows
@@ -158,14 +159,14 @@ def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> s
     return column
 
 
-def cell(path: Path, row: CaseRow, column: str) -> str:
-    value = row.cells.get(column)
+def cell(path: Path, row: Entry, column: str) -> str:
+    value = row.values.get(column)
     if value is None or not str(value).strip():
         raise DataError(path, row.line, f"{column} is empty")
     return str(value)
 
 
-def outcome_in(path: Path, row: CaseRow, column: str) -> GradeOutcome:
+def outcome_in(path: Path, row: Entry, column: str) -> GradeOutcome:
     word = cell(path, row, column)
     outcome = as_outcome(word, column)
     if outcome is None:

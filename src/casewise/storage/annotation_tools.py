@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import DataError
-from casewise.storage.entries import Entry, text_or_json
-from casewise.storage.files import numbered_lines, parse, read_text, rows
+from casewise.storage.entries import Entry, Table, filled, is_csv, json_objects, read_csv, table_of, text_or_json
 
 ANNOTATOR = "annotator"
 """The column with who answered."""
@@ -24,38 +23,22 @@ FORMS = ("choices", "rating", "number", "text", "taxonomy", "datetime")
 
 STATE = "instance_id_to_label_to_value"
 
-LongRow = tuple[int, dict[str, Any]]
-"""The line of a row, and its cells by column."""
 
+def read_any_table(path: Path) -> Table:
+    """Return the rows of a file: CSV, the objects of a JSON file, or the long table that an annotation tool's export holds.
 
-def export_rows(path: Path) -> list[LongRow]:
-    """Return the long table that a tool's export holds; the objects of any other JSON file are its rows.
-
-    Raises DataError: the file cannot be read; the message says where.
+    Raises DataError: the file is none of these, or holds nothing; the message says where.
     """
-    first = next(objects(path), (1, None))[1]
-    reader = next((read for matches, read in READERS if matches(first)), None) if isinstance(first, Mapping) else None
-    entries = (Entry(path, line, value, f"entry {number}") for number, (line, value) in enumerate(objects(path), 1))
-    table = [
-        (entry.line or 1, cells) for entry in entries for cells in (reader(entry) if reader else [dict(entry.values)])
-    ]
-    if reader and not table:
+    if is_csv(path):
+        return read_csv(path)
+    entries = list(json_objects(path))
+    reader = next((read for matches, read in READERS if entries and matches(entries[0].values)), None)
+    if reader is None:
+        return table_of(path, map(filled, entries))
+    table = [filled(Entry(path, entry.line, cells)) for entry in entries for cells in reader(entry)]
+    if not table:
         raise DataError(path, None, "nobody has answered yet: no case has an answer that was submitted")
-    return table
-
-
-def objects(path: Path) -> Iterator[tuple[int, Any]]:
-    """The objects of a JSON array, of JSON Lines, or the one object of a JSON file, with their lines."""
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        for number, line in numbered_lines(path):
-            yield number, parse(line, path=path, line=number)
-        return
-    text = read_text(path)
-    if text.lstrip().startswith("["):
-        for row in rows(text, path=path):
-            yield row.line, row.value
-    else:
-        yield 1, parse(text, path=path)
+    return table_of(path, table)
 
 
 def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:

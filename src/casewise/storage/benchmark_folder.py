@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property, partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -336,9 +338,8 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        queries, items, contexts, ratings, rated, columns = (
-            pl.read_ipc(place / f"{name}.arrow")
-            for name in ("queries", "items", "contexts", "ratings", "rated", "columns")
+        queries, items, contexts, columns = (
+            pl.read_ipc(place / f"{name}.arrow") for name in ("queries", "items", "contexts", "columns")
         )
         columns = items.select(**{name: FIELDS_OF_ITEMS[name] for name in OF_ITEMS}).hstack(columns)
         benchmark = Benchmark.checked_before(
@@ -346,7 +347,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             queries=RecordColumns(Query, queries),
             contexts=ContextFile(folder / "contexts.jsonl", contexts),
             items=RecordColumns(Item, items),
-            ratings=RatingColumns(ratings, items=rated["id"], annotators=about["annotators"]),
+            ratings=KeptRatings(place, manifest.counts.ratings, about["annotators"]),
             annotators=tuple(read_jsonl(folder / "annotators.jsonl", Annotator)) if manifest.counts.annotators else (),
             **manifest.frame,
             digest=about["digest"],
@@ -357,6 +358,35 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
         shutil.rmtree(place, ignore_errors=True)
         return None
     return benchmark
+
+
+class KeptRatings(RatingColumns):
+    """The ratings of a kept benchmark, read when one is asked for: a report of anonymous votes needs none of them.
+
+    Their files are mapped into memory, so that removing them changes nothing.
+    """
+
+    def __init__(self, place: Path, n: int, annotators: Sequence[str]) -> None:
+        self.annotators, self._n, self._files = tuple(annotators), n, dict[str, mmap]()
+        for name in ("ratings", "rated"):
+            path = place / f"{name}.arrow"
+            pl.read_ipc_schema(path)  # stands at the end: a file that was cut off is refused here
+            with path.open("rb") as file:
+                self._files[name] = mmap(file.fileno(), 0, access=ACCESS_READ)
+
+    def __len__(self) -> int:
+        return self._n
+
+    @cached_property
+    def table(self) -> pl.DataFrame:  # type: ignore[override]
+        return pl.read_ipc(self._files["ratings"][:])
+
+    @cached_property
+    def item_ids(self) -> pl.Series:  # type: ignore[override]
+        return pl.read_ipc(self._files["rated"][:])["id"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(RatingColumns, self.table, items=self.item_ids, annotators=self.annotators), ()
 
 
 def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,9 +18,18 @@ from casewise import __version__
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.records.base import digest
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import read_benchmark, write_benchmark, write_parquet
-from casewise.storage.files import cache_folder, long_step, replacing
-from casewise.storage.imports import write_hugging_face
+from casewise.storage.benchmark_folder import (
+    RECORDS,
+    item_view,
+    new_folder,
+    read_benchmark,
+    write_benchmark,
+    write_manifest,
+    write_parquet,
+    write_table,
+    write_tables,
+)
+from casewise.storage.files import cache_folder, long_step, replacing, write_text
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, is_fetched, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
@@ -125,6 +135,111 @@ def load_benchmark(source: str | Path) -> Benchmark:
             "benchmark folder or a published JSON file",
         )
     return read_published(path)
+
+
+# A benchmark as CSV for a spreadsheet program: to look at, not to read back.
+
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""A cell that begins so may be run as a formula, a command or a link. Full-width forms are folded by some programs."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Tells Excel that the file is UTF-8."""
+
+
+def harmless(text: str) -> str:
+    """`text` so that no spreadsheet program runs it: an apostrophe goes before what looks like a formula."""
+    return f"'{text}" if text.lstrip(" \u00a0").startswith(FORMULA_STARTS) else text
+
+
+def write_spreadsheet(benchmark: Benchmark, path: Path) -> Path:
+    """Write one row an item, every cell quoted and formulas neutralised.
+
+    The apostrophes change the texts, so casewise does not read such a file.
+    """
+    return write_csv(item_view(benchmark), path)
+
+
+def write_csv(table: pl.DataFrame, path: Path) -> Path:
+    """Write any table in that way."""
+    texts = [name for name, kind in table.schema.items() if kind == pl.String]
+    safe = table.with_columns(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts)
+    safe = safe.rename(harmless)
+    with replacing(path) as file:
+        file.write(BYTE_ORDER_MARK)
+        safe.write_csv(file, quote_style="non_numeric", line_terminator="\r\n")
+    return path
+
+
+# A benchmark as a Hugging Face dataset folder, which `datasets.load_dataset(FOLDER)` opens.
+#
+# The tables are those of `casewise.storage.benchmark_folder`, under `data/`, so the folder reads back as it was. The default
+# configuration is a view with one row an item; each table is a configuration of its own.
+
+
+VIEW = "rated_items"
+
+CARD = """---
+{front}
+---
+
+# {name}
+
+{notices}{description}
+
+{counts}
+
+`load_dataset("FOLDER")` gives the configuration `{view}`: one row an item, with the query, the parameters of its
+context, and how many people called it safe. The other configurations are the records themselves: {tables}.
+`casewise show FOLDER` checks them against `benchmark.json`, and every casewise command takes this folder as a
+benchmark.
+"""
+
+
+def write_hugging_face(benchmark: Benchmark, folder: Path) -> Path:
+    """Write `benchmark` as a new dataset folder: all of it or nothing.
+
+    Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
+    """
+    with new_folder(folder) as draft:
+        names = write_tables(benchmark, draft, under="data/")
+        write_table(item_view(benchmark), draft / f"data/{VIEW}.parquet")
+        write_text(draft / "README.md", card(benchmark))
+        write_manifest(benchmark, draft, names=names)
+    return folder
+
+
+def card(benchmark: Benchmark) -> str:
+    """The dataset card: its settings, and what a reader must know."""
+    about, tables = benchmark.about, [table for table in RECORDS if getattr(benchmark, table)]
+    notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
+    notices += f"> {about.canary}\n\n" if about.canary else ""
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items())
+    return CARD.format(
+        front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables])),
+        name=about.name,
+        notices=notices,
+        description=about.description or "",
+        counts=f"Version {about.version}: {counts}.",
+        view=VIEW,
+        tables=", ".join(f"`{table}`" for table in tables),
+    )
+
+
+def front(benchmark: Benchmark, tables: list[str]) -> list[str]:
+    """The card's settings as YAML; strings are written as JSON, which YAML reads."""
+    about = benchmark.about
+    lines = [f"pretty_name: {json.dumps(about.name, ensure_ascii=False)}", "license: other"]
+    if about.licence:
+        lines.append(f"license_name: {json.dumps(about.licence, ensure_ascii=False)}")
+    if about.gated:
+        lines.append(f"extra_gated_prompt: {json.dumps(about.terms or 'See the terms.', ensure_ascii=False)}")
+    lines.append("configs:")
+    for table in tables:
+        lines += [f"- config_name: {table}", "  data_files:", "  - split: test", f"    path: data/{table}.parquet"]
+        if table == VIEW:
+            lines.append("  default: true")
+    return lines
 
 
 # From any of the formats of a benchmark to any other.

@@ -4,8 +4,7 @@ from tests.support.benchmarks import rich_benchmark
 from casewise.records import Context, Rating
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import record_of, write_benchmark
-from casewise.storage.imports import card, write_hugging_face
-from casewise.storage.load import convert, load_benchmark
+from casewise.storage.load import card, convert, load_benchmark, write_hugging_face
 
 
 @pytest.fixture

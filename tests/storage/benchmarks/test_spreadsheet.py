@@ -4,8 +4,7 @@ import pytest
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
-from casewise.storage.imports import harmless, write_spreadsheet
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import harmless, load_benchmark, write_spreadsheet
 
 
 @pytest.mark.parametrize(

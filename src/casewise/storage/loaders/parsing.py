@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from casewise.records import RatingScale
+from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
-from casewise.storage.imports import CaseRow, of_rows, read_case_rows
+from casewise.storage.imports import of_rows
 from casewise.storage.loaders.loader import Loader
 
 
 def table_entries(path: Path) -> Iterator[Entry]:
-    """The rows of a CSV file or of JSON Lines."""
-    columns, found = read_case_rows(path)
-    empty = dict.fromkeys(columns)
-    for line, cells, _ in found:
-        yield Entry(path, line, empty | cells)
+    """Yield the rows of a CSV file, of JSON Lines, or of an annotation tool's export."""
+    yield from read_any_table(path).rows
 
 
 def built(
@@ -42,8 +40,8 @@ def built(
         labels_by=loader.labels_by,
         scale=scale,
     )
-    cells = (
-        CaseRow(entry.line or number, {"judged": loader.judged} | row, entry.path)
+    entries = (
+        Entry(entry.path, entry.line or number, {"judged": loader.judged} | row)
         for number, (entry, row) in enumerate(rows, 1)
     )
-    return of_rows(cells, about, source=path)
+    return of_rows(entries, about, source=path)

@@ -13,14 +13,9 @@ from casewise.storage.loaders.parsing import built
 
 FILE = "benchmark.json"
 
+MOST_RULES = 10_000
+
 LEVEL = re.compile(r"-l\d+$", re.IGNORECASE)
-
-
-def whole(entry: Entry, found: Any, key: str) -> int:
-    number = entry.number_in(found, key, 1, 10_000)
-    if number != int(number):
-        entry.refuse(f"{key!r} is {number!r}, not the number of a rule")
-    return int(number)
 
 
 def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
@@ -28,11 +23,13 @@ def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
     rubric, found = entry.entry("rubric"), dict[int, dict[str, Any]]()
     for part in ("violations", "non_violations"):
         for rule in rubric.entries(part):
-            number = whole(rule, rule.value("rule"), "rule")
+            number = rule.whole_in(rule.value("rule"), "rule", 1, MOST_RULES)
             if number in found:
                 rule.refuse(f"rule {number} stands twice in the rubric")
             paired = (
-                [whole(rule, one, "paired_with") for one in rule.list("paired_with")] if rule.has("paired_with") else []
+                [rule.whole_in(one, "paired_with", 1, MOST_RULES) for one in rule.list("paired_with")]
+                if rule.has("paired_with")
+                else []
             )
             found[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
     if not found:
@@ -45,7 +42,10 @@ def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
     seen: set[str] = set()
     for entry in json_entry(path).entries("data"):
         case, rules = once(entry, "id", seen), rules_of(entry)
-        violated = {whole(entry, one, "ground_truth_violations") for one in entry.list("ground_truth_violations")}
+        violated = {
+            entry.whole_in(one, "ground_truth_violations", 1, MOST_RULES)
+            for one in entry.list("ground_truth_violations")
+        }
         if strange := violated - set(rules):
             entry.refuse(f"'ground_truth_violations' names rule {min(strange)}, which the rubric does not have")
         for number, rule in sorted(rules.items()):
