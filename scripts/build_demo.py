@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logit
 
 from casewise.records import Context, Item, Provenance, Query, Rating
-from casewise.stats.crowd import CrowdModel, draw_annotators, draw_verdicts
+from casewise.stats.ratings import CrowdModel, draw_annotators, draw_verdicts
 from casewise.storage import About, Benchmark, write_benchmark
 
 FOLDER = Path(__file__).parents[1] / "src" / "casewise" / "demo"

@@ -16,7 +16,7 @@ from casewise.stats.calibration import calibration
 from casewise.stats.costs import cost_curve, refusals
 from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
-from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.panel import prediction_powered_rate
 from casewise.stats.ratings import code_ratings
 from casewise.studies.analysis import condition_table
 

@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 
 from casewise.stats.arrays import FloatArray
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.flips import flips, less, mean_of, p_of_no_change
+from casewise.stats.pairs import flips, less, mean_of, p_of_no_change
 
 __all__ = ["SECTIONS"]
 

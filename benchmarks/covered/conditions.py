@@ -28,7 +28,7 @@ from casewise.stats import (
 from casewise.stats.arrays import Counts
 from casewise.stats.contrasts import group_difference
 from casewise.stats.kruskal import PeopleOfTasks, category_tests
-from casewise.stats.power_studies import PilotRatings, pilot_intervals, variance_of
+from casewise.stats.power import PilotRatings, pilot_intervals, variance_of
 
 __all__ = ["SECTIONS"]
 
@@ -234,13 +234,11 @@ def pilots(studies: int) -> Iterator[Row]:
         return PilotRatings(ratings.safe, ratings.condition == 1, ratings.query, ratings.annotator)
 
     known = [variance_of(parts(400)) for _ in range(20)]
-    names = {"pilot.of_difference": "of_difference"}
-    truth = {name: float(np.mean([getattr(one, field) for one in known])) for name, field in names.items()}
+    truth = {"pilot.of_difference": float(np.mean([pilot.of_difference for pilot in known]))}
     for queries in (40, 120):
 
         def drawn(queries: int) -> Mapping[str, Limits]:
-            found = pilot_intervals(parts(queries), rng=rng, draws=200)
-            return {name: getattr(found, field) for name, field in names.items()}
+            return {"pilot.of_difference": pilot_intervals(parts(queries), rng=rng, draws=200)}
 
         yield from coverage(studies, partial(drawn, queries), truth, f"a pilot of {queries} queries", "no claim")
 

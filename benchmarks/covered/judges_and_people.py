@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from casewise.evaluate.judge_numbers import weak_category
 from casewise.stats.ceilings import against_new_person
-from casewise.stats.power_studies import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
-from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.panel import prediction_powered_rate
+from casewise.stats.power import QueryDifferences, query_differences, simulated_power, simulated_queries_needed
 from casewise.stats.sample import Sample
 
 __all__ = ["SECTIONS"]

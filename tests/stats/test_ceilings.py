@@ -77,9 +77,9 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
 
 def test_the_beta_that_made_the_counts_is_found():
     rng = np.random.default_rng(2)
-    a, b = fitted_beta(rng.binomial(20, rng.beta(0.8, 2.5, 20_000)), np.full(20_000, 20))
+    prior = fitted_beta(rng.binomial(20, rng.beta(0.8, 2.5, 20_000)), np.full(20_000, 20))
 
-    assert (a, b) == pytest.approx((0.8, 2.5), rel=0.05)
+    assert (prior.a, prior.b) == pytest.approx((0.8, 2.5), rel=0.05)
 
 
 def test_spearman_brown_of_a_half():

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.stats.estimates import estimate_of
-from casewise.stats.flips import flips, less, mean_of, p_of_no_change
 from casewise.stats.intervals import spread_limits
+from casewise.stats.pairs import flips, less, mean_of, p_of_no_change
 
 NAN = np.nan
 CLUSTER = np.array([0, 0, 1, 1, 2, 2])

@@ -35,9 +35,10 @@ from casewise.stats.agreement import alpha_by_level, alpha_on_scale, category_co
 from casewise.stats.arrays import cluster_variance
 from casewise.stats.ceilings import against_new_person, leave_one_out
 from casewise.stats.contrasts import group_difference, low_group_p, sign_flips
+from casewise.stats.estimates import rule_scores
 from casewise.stats.pairs import halves, hard_score
-from casewise.stats.panel import reference_weight, usual_reference
-from casewise.stats.power_studies import (
+from casewise.stats.panel import labels_needed, prediction_powered_rate, reference_weight, usual_reference
+from casewise.stats.power import (
     PilotRatings,
     assumed_deviation,
     power_of_queries,
@@ -48,8 +49,6 @@ from casewise.stats.power_studies import (
     study_queries,
     variance_of,
 )
-from casewise.stats.prediction_powered import labels_needed, prediction_powered_rate
-from casewise.stats.rules import rule_scores
 from casewise.stats.sample import filled_in, of_raw_values
 from casewise.stats.shares import binomial_below, score_limits, sign_test
 

@@ -19,7 +19,7 @@ from casewise.stats import (
     proportions_power,
     proportions_sample_size,
 )
-from casewise.stats.power_studies import detectable_shift, power_of_queries
+from casewise.stats.power import detectable_shift, power_of_queries
 from casewise.stats.shares import LARGEST_NONCENTRALITY, f_critical, f_power
 
 

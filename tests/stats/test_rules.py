@@ -3,7 +3,7 @@
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.rules import rule_scores
+from casewise.stats.estimates import rule_scores
 
 TEN = frozenset(range(1, 11))
 

@@ -23,7 +23,7 @@ from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.prediction_powered import PredictionPowered, labels_needed, prediction_powered_rate
+from casewise.stats.panel import PredictionPowered, labels_needed, prediction_powered_rate
 from casewise.stats.sample import AGREEMENT, ROUNDING, LabelPolicy, labels, query_numbers, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value

@@ -22,7 +22,10 @@ from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import Decision
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
-from casewise.stats.flips import (
+from casewise.stats.intervals import holm
+from casewise.stats.measured import Measured, TotalsByCluster, share
+from casewise.stats.metrics import REFUSALS, metrics_named
+from casewise.stats.pairs import (
     TURNED,
     Flips,
     Mean,
@@ -34,9 +37,6 @@ from casewise.stats.flips import (
     over_wordings,
     p_of_no_change,
 )
-from casewise.stats.intervals import holm
-from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.metrics import REFUSALS, metrics_named
 from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value

@@ -11,8 +11,7 @@ import numpy as np
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.stats.estimates import Estimate
-from casewise.stats.rules import RuleScores, rule_scores
+from casewise.stats.estimates import Estimate, RuleScores, rule_scores
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry

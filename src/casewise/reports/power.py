@@ -18,8 +18,8 @@ from casewise.options import Hidden
 from casewise.reports.charts import power_curve
 from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of
 from casewise.stats import power as designs
-from casewise.stats.crowd import CrowdDesign, CrowdModel, simulate_ratings
-from casewise.stats.power_studies import (
+from casewise.stats.panel import labels_needed
+from casewise.stats.power import (
     PilotRatings,
     assumed_deviation,
     detectable_shift,
@@ -32,7 +32,7 @@ from casewise.stats.power_studies import (
     study_queries,
     variance_of,
 )
-from casewise.stats.prediction_powered import labels_needed
+from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.stats.shares import f_critical, f_power
 from casewise.storage.benchmark import Benchmark
 from casewise.studies.ratings_source import read_ratings
@@ -344,7 +344,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     """
     pilot = pilot_ratings(source, conditions)
     found = variance_of(pilot)
-    intervals = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
+    limits = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
 
     design: dict[str, Any] = {name: getattr(planned, name) for name in ("per_item", "per_annotator", "alpha")}
 
@@ -357,7 +357,7 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         "safe_rate_difference": planned.difference,
         "pilot_difference": found.difference,
         "variance_of_difference": found.of_difference,
-        "variance_of_difference_interval": intervals.of_difference,
+        "variance_of_difference_interval": limits,
         "variance_of_annotators": found.of_annotators,
         "variance_of_ratings": found.of_ratings,
         "alpha": planned.alpha,

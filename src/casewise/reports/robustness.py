@@ -34,7 +34,7 @@ from casewise.reports.document import (
     estimate_cell,
     table_by,
 )
-from casewise.stats.flips import Mean, Towards
+from casewise.stats.pairs import Mean, Towards
 from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
 

@@ -19,7 +19,6 @@ from .contrasts import (
     newcombe,
     two_proportion_z,
 )
-from .crowd import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
 from .intervals import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
 from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwise_proportions
 from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
@@ -41,6 +40,7 @@ from .power import (
     proportions_power,
     proportions_sample_size,
 )
+from .ratings import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
 from .shares import Interval, clopper_pearson, korn_graubard, wilson
 
 __all__ = [

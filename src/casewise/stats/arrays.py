@@ -197,11 +197,6 @@ def whole(value: object, name: str, *, least: int) -> int:
     return int(value)
 
 
-def checked_draws(draws: int, name: str = "draws") -> int:
-    """A number of simulations: at least one."""
-    return whole(draws, name, least=1)
-
-
 def checked_votes_of_items(safe: ArrayLike, votes: ArrayLike) -> tuple[IntArray, IntArray]:
     """Safe votes and votes of a list of items.
 

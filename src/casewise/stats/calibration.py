@@ -60,7 +60,7 @@ class Calibration:
 
     @property
     def n(self) -> int:
-        return sum(interval.n for interval in self.curve)
+        return sum(part.n for part in self.curve)
 
 
 def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
@@ -89,8 +89,7 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     """
     if n_bins < 1:
         raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
-    counted = sample.in_rate_metrics
-    rated = sample.where(counted)
+    rated = sample.where(sample.in_rate_metrics)
     # Measured before there are totals of every bin, which are large.
     measured_brier = measure(rated, metrics=metrics_named("brier"))
     bins = equal_mass_bins(rated.probability, max(1, min(n_bins, rated.n_clusters // QUERIES_A_BIN)))
@@ -98,10 +97,13 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
     totals = replace(
         totals_by_query(rated, lambda subset: bin_terms(subset, bins, n_used)), n_unscored=int(sample.unscored.sum())
     )
-    by_name = {
-        f.name: estimate_of(totals.measure(f))
-        for f in (NOISE, *(share(f"rate{b}", f"rate{b}", f"n{b}") for b in range(n_used)))
-    }
+    curve = []
+    for b in range(n_used):
+        inside = rated.probability[bins == b]
+        rate = estimate_of(totals.measure(share(f"rate{b}", f"rate{b}", f"n{b}")))
+        low, high, mean = (float(end) for end in (inside.min(), inside.max(), inside.mean()))
+        curve.append(CalibrationBin(low, high, mean, rate, len(inside)))
+    noise = estimate_of(totals.measure(NOISE))
     gaps = Gaps.of(totals, n_used)
     (brier,) = measured_brier or (totals.measure(BRIER),)
     brier = replace(brier, n_unscored=totals.n_unscored)
@@ -116,14 +118,18 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
         votes=PerVote.weighted([(1.0, brier.votes), (-1.0, gaps.votes)]),
         unseen=None if brier.unseen is None else brier.unseen - removed,
     )
+    error = replace(part, name="calibration_error", ci_low=None, ci_high=None)
+    if part.estimate is not None:
+        distance = float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0)))
+        error = replace(error, estimate=distance, method=NO_INTERVAL_OF_ERROR)
     return Calibration(
-        curve=tuple(curve(rated, bins, by_name)),
-        error=calibration_error(part, gaps),
+        curve=tuple(curve),
+        error=error,
         by_chance=float(gaps.weight @ gaps.spread * np.sqrt(2 / np.pi)) if rated.n_clusters > 1 else None,
         brier=score,
         calibration_part=part,
         refinement_part=estimate_of(refined),
-        noise_floor=by_name["vote_noise"],
+        noise_floor=noise,
     )
 
 
@@ -207,18 +213,6 @@ def calibration_part(brier: Estimate, gaps: Gaps) -> Estimate:
     )
 
 
-def calibration_error(part: Estimate, gaps: Gaps) -> Estimate:
-    """The mean distance of bins' values from their rates, less what chance adds."""
-    bare = replace(part, name="calibration_error", ci_low=None, ci_high=None)
-    if part.estimate is None:
-        return bare
-    return replace(
-        bare,
-        method=NO_INTERVAL_OF_ERROR,
-        estimate=float(gaps.weight @ np.sqrt(np.maximum(gaps.gap**2 - gaps.spread**2, 0.0))),
-    )
-
-
 def equal_mass_bins(values: FloatArray, n_bins: int) -> NDArray[np.intp]:
     """The bin of each value, from 0: as equally filled as ties allow, with tied values in one bin."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
@@ -231,11 +225,11 @@ def equal_mass_bins(values: FloatArray, n_bins: int) -> NDArray[np.intp]:
 def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str, FloatArray]:
     q, r, m = rated.probability, rated.rate, rated.n_votes
     several = m > 1
-    each = {"n": np.ones(len(rated)), "gap": q - r, "rate": r}
 
-    def in_bin(b: int, of: FloatArray) -> FloatArray:
-        return np.where(bins == b, of, 0.0)
+    def in_bin(b: int, values: FloatArray) -> FloatArray:
+        return np.where(bins == b, values, 0.0)
 
+    by_bin = {"n": np.ones(len(rated)), "gap": q - r, "rate": r}
     columns: dict[str, Callable[[], FloatArray]] = {
         "n": lambda: np.ones(len(rated)),
         "brier": lambda: (q - r) ** 2,
@@ -243,7 +237,8 @@ def bin_terms(rated: Sample, bins: NDArray[np.intp], n_bins: int) -> Mapping[str
         "noise": lambda: several * r * (1 - r) / np.maximum(m - 1, 1),
     }
     for b in range(n_bins):
-        columns |= {f"{name}{b}": partial(in_bin, b, of) for name, of in each.items()}
+        for name, values in by_bin.items():
+            columns[f"{name}{b}"] = partial(in_bin, b, values)
     return MadeWhenAsked(columns)
 
 
@@ -265,15 +260,3 @@ class MadeWhenAsked(Mapping[str, FloatArray]):
 
 BRIER = share("brier", "brier", "n", kind="other", undefined=NOTHING_TO_CALIBRATE)
 NOISE = share("vote_noise", "noise", "several", kind="other", undefined="undefined: no item has two votes")
-
-
-def curve(rated: Sample, bins: NDArray[np.intp], estimates: dict[str, Estimate]) -> Iterator[CalibrationBin]:
-    for b in range(int(bins.max()) + 1 if len(bins) else 0):
-        inside = rated.probability[bins == b]
-        yield CalibrationBin(
-            low=float(inside.min()),
-            high=float(inside.max()),
-            value=float(inside.mean()),
-            rate=estimates[f"rate{b}"],
-            n=len(inside),
-        )

@@ -102,7 +102,7 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     )
 
 
-def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
+def fitted_beta(s: IntArray, m: IntArray) -> BetaPrior:
     """The beta distribution under which these counts are likeliest.
 
     Beta-binomial maximum likelihood by fixed point (Minka 2000, Estimating a Dirichlet distribution, eq. 55).
@@ -118,7 +118,7 @@ def fitted_beta(s: IntArray, m: IntArray) -> tuple[float, float]:
         a, b = new_a, new_b
         if moved < 1e-10:
             break
-    return a, b
+    return BetaPrior(a, b)
 
 
 class KindsOfItems(NamedTuple):
@@ -142,8 +142,7 @@ class KindsOfItems(NamedTuple):
         return cls(*np.divmod(kinds, past), which, times)
 
 
-@dataclass(frozen=True)
-class AnyShape:
+class AnyShape(NamedTuple):
     """Where the items' true rates probably lie."""
 
     grid: FloatArray
@@ -206,7 +205,7 @@ def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
     successes, sizes = successes[sizes > 0], sizes[sizes > 0]
     if not len(sizes) or sizes.max() < 2:
         raise StatisticsError("fitting the spread of rates needs items with two votes or more")
-    return BetaPrior(*fitted_beta(successes, sizes))
+    return fitted_beta(successes, sizes)
 
 
 def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int) -> FloatArray:
@@ -239,24 +238,17 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     shares = np.full(len(sizes), np.nan)
     kinds = KindsOfItems.of(successes, sizes)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
-        if m > 0:
-            again_safe = majority_again(s, m, prior=prior)
-            w = float(majority_weight(s, m))
-            shares[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
+        if not m:
+            continue
+        if m <= MANY_VOTES:
+            chances = predicted_counts(s, m, prior=prior, new_votes=m)
+            again_safe = float(chances @ majority_weight(np.arange(m + 1), m))
+        else:  # over equally likely rates, which is right to 1e-6
+            rates = betaincinv(prior.a + s, prior.b + m - s, (np.arange(RATES) + 0.5) / RATES)
+            again_safe = float(chance_of_majority(rates, m).mean())
+        w = float(majority_weight(s, m))
+        shares[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
     return shares
-
-
-def majority_again(safe: int, votes: int, *, prior: BetaPrior) -> float:
-    """P(most of as many new people say safe), a tie counting half.
-
-    Over all counts where there are few votes; over equally likely rates where there are many (right to 1e-6).
-    """
-    if votes <= MANY_VOTES:
-        chances = predicted_counts(safe, votes, prior=prior, new_votes=votes)
-        return float(chances @ majority_weight(np.arange(votes + 1), votes))
-    place = (np.arange(RATES) + 0.5) / RATES
-    rates = betaincinv(prior.a + safe, prior.b + votes - safe, place)
-    return float(chance_of_majority(rates, votes).mean())
 
 
 # Is a judge no worse than one more person? Both are held against the same others, item by item.
@@ -457,25 +449,19 @@ def alternative_annotator_test(
     agree_with_judge = np.where(f == 1, others_safe, others - others_safe)
     agree_with_human = np.where(y == 1, others_safe, others - others_safe)
     judge_wins, human_wins = agree_with_judge >= agree_with_human, agree_with_human >= agree_with_judge
-    counts = np.bincount(people[shared])
+    person = people[shared]
+    counts = np.bincount(person)
     median = float(np.median(counts[counts > 0])) if shared.any() else 0.0
     tested = np.flatnonzero(counts >= FEWEST_ITEMS)
     if not len(tested):
         reason = f"annotators share a median of {median:g} items with others; the test needs {FEWEST_ITEMS}"
         return AlternativeAnnotator(epsilon, median, 0, None, None, None, reason)
-    d = (human_wins.astype(np.int64) - judge_wins)[shared]
-    p = _p_values(d, people[shared], epsilon)[tested]
+    d, n = (human_wins.astype(np.int64) - judge_wins)[shared], counts[tested]
+    mean = np.bincount(person, weights=d)[tested] / n
+    spread = np.bincount(person, weights=d**2)[tested] / n - mean**2
+    constant = spread < 1e-12  # where wins never vary, p is 0 or 1 as their mean says
+    t = (mean - epsilon) / np.where(constant, 1.0, np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
+    p = np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(n - 1, t))
     omega = float((benjamini_yekutieli(p) < alpha).mean())
-    chance = np.bincount(people[shared], weights=judge_wins[shared])[tested] / counts[tested]
+    chance = np.bincount(person, weights=judge_wins[shared])[tested] / n
     return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)
-
-
-def _p_values(d: IntArray, person: IntArray, epsilon: float) -> FloatArray:
-    """One-sided t tests of mean d < epsilon; where d never varies, 0 or 1 as its value says."""
-    n = np.maximum(np.bincount(person), 1)
-    mean = np.bincount(person, weights=d) / n
-    spread = np.bincount(person, weights=d**2) / n - mean**2
-    error = np.sqrt(np.maximum(spread, 0.0) / np.maximum(n - 1, 1))
-    constant = spread < 1e-12
-    t = (mean - epsilon) / np.where(constant, 1.0, error)
-    return np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(np.maximum(n - 1, 1), t))

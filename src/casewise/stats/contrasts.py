@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, gammaincc, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import gammainc, gammaincc, log_ndtr, ndtr, ndtri, stdtr, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import (
@@ -25,7 +25,7 @@ from casewise.stats.arrays import (
     truths,
     vector,
 )
-from casewise.stats.shares import Interval, log_choose, normal_log_tail, student_log_tail, two_sided_log_p, wilson
+from casewise.stats.shares import Interval, log_choose, student_log_tail, two_sided_log_p, wilson
 
 # Condition against condition: the two-proportion z test of the paper, with its interval.
 
@@ -102,7 +102,11 @@ def two_proportion_z(
     cross = (a * n - b * m).astype(float)
     # In whole numbers until here: with shares, equal ones would differ in the last bits.
     z = safe_divide(cross * np.sqrt(total), np.sqrt(np.where(testable, 1.0 * m * n * safe * (total - safe), 0.0)))
-    wald, score = _wald(a, m, b, n, level), newcombe(a, m, b, n, level=level)
+    p1, p2 = safe_divide(a, m), safe_divide(b, n)
+    half = -ndtri((1 - checked_share(level, "level")) / 2) * np.sqrt(
+        safe_divide(p1 * (1 - p1), m) + safe_divide(p2 * (1 - p2), n)
+    )
+    both, score = (m > 0) & (n > 0), newcombe(a, m, b, n, level=level)
     return TwoProportionZ(
         difference=safe_divide(cross, 1.0 * m * n)[()],
         z=z[()],
@@ -110,10 +114,10 @@ def two_proportion_z(
         log_p=two_sided_log_p(z)[()],
         p_greater=np.where(testable, ndtr(-z), 1.0)[()],
         p_less=np.where(testable, ndtr(z), 1.0)[()],
-        log_p_greater=np.where(testable, normal_log_tail(z), 0.0)[()],
-        log_p_less=np.where(testable, normal_log_tail(-z), 0.0)[()],
-        ci_low=wald.low,
-        ci_high=wald.high,
+        log_p_greater=np.where(testable, log_ndtr(-z), 0.0)[()],
+        log_p_less=np.where(testable, log_ndtr(z), 0.0)[()],
+        ci_low=np.where(both, np.maximum(p1 - p2 - half, -1.0), -1.0)[()],
+        ci_high=np.where(both, np.minimum(p1 - p2 + half, 1.0), 1.0)[()],
         newcombe_low=score.low,
         newcombe_high=score.high,
         testable=testable[()],
@@ -129,23 +133,13 @@ def newcombe(x1: ArrayLike, n1: ArrayLike, x2: ArrayLike, n2: ArrayLike, *, leve
     ----------
     .. [1] Newcombe (1998), Statistics in Medicine 17, 873-890, method 10.
     """
-    given = {"x1": x1, "n1": n1, "x2": x2, "n2": n2}
-    a, m, b, n = of_one_shape({name: numbers(values, name) for name, values in given.items()})
+    counts = {"x1": x1, "n1": n1, "x2": x2, "n2": n2}
+    a, m, b, n = of_one_shape({name: numbers(values, name) for name, values in counts.items()})
     first, second = wilson(a, m, level=level), wilson(b, n, level=level)
     p1, p2 = safe_divide(a, m, otherwise=0.5), safe_divide(b, n, otherwise=0.5)
     low = p1 - p2 - np.hypot(p1 - first.low, second.high - p2)
     high = p1 - p2 + np.hypot(first.high - p1, p2 - second.low)
     return Interval(np.maximum(low, -1.0)[()], np.minimum(high, 1.0)[()])
-
-
-def _wald(a: IntArray, m: IntArray, b: IntArray, n: IntArray, level: float) -> Interval:
-    p1, p2 = safe_divide(a, m), safe_divide(b, n)
-    half = -ndtri((1 - checked_share(level, "level")) / 2) * np.sqrt(
-        safe_divide(p1 * (1 - p1), m) + safe_divide(p2 * (1 - p2), n)
-    )
-    known = (m > 0) & (n > 0)
-    low, high = np.maximum(p1 - p2 - half, -1.0), np.minimum(p1 - p2 + half, 1.0)
-    return Interval(np.where(known, low, -1.0)[()], np.where(known, high, 1.0)[()])
 
 
 # Two judges on the same items, in clusters: McNemar's exact test where each cluster has one.
@@ -198,9 +192,9 @@ def sign_flips(net: ArrayLike) -> SignFlips:
         spaced[::step] = np.exp(log_choose(n, heads) - n * np.log(2))
         chance = np.convolve(chance, spaced)
     signed = np.abs(2 * np.arange(len(chance)) - len(chance) + 1)
-    seen = abs(int(differences.sum()))
-    beyond, at = float(chance[signed > seen].sum()), float(chance[signed == seen].sum())
-    return SignFlips(min(1.0, beyond + at), min(1.0, beyond + (at / 2 if seen else at)))
+    observed = abs(int(differences.sum()))
+    beyond, at = float(chance[signed > observed].sum()), float(chance[signed == observed].sum())
+    return SignFlips(min(1.0, beyond + at), min(1.0, beyond + (at / 2 if observed else at)))
 
 
 # Two conditions compared over all queries, with errors that know queries and annotators.
@@ -307,29 +301,33 @@ def clustered_contrast(
     """
     columns = _columns(safe, second, query, annotator)
     checked_share(level, "level")
-    influence = _influence(columns)
-    difference = _rate(columns, which=False) - _rate(columns, which=True)
-    item = columns.query * 2 + columns.second
-    by_item = Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level)
+    y, side = columns.safe, columns.second
+    n, item = np.bincount(side, minlength=2), columns.query * 2 + side
+    means = np.bincount(side, weights=y, minlength=2) / n
+    votes, safe_votes = (np.bincount(item, weights=w, minlength=2 * columns.queries) for w in (None, y))
+    rates = safe_votes / np.maximum(votes, 1)
+    sign = (1.0 - 2.0 * side) / n[side]
+    influence = sign * (y - means[side])
+    # Around each item's own rate; the factor restores what estimating that rate takes away.
+    within = sign * np.sqrt(votes / np.maximum(votes - 1, 1))[item] * (y - rates[item])
+    difference = float(y[side == 0].mean()) - float(y[side == 1].mean())
     two_way = these = None
     not_positive = False
     if columns.annotator is not None:
-        people = _people_variance(influence, columns)
-        within = _people_variance(_influence_within_items(columns, item), columns)
-        if people is not None and within is not None:
-            of_queries = cluster_variance(influence, columns.query)
-            both = of_queries + people.variance - float(np.sum(influence**2))
-            not_positive = both <= 0
-            # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
-            variance = max(both, of_queries, people.variance)
-            df = _satterthwaite_df(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
-            two_way = Difference.of(difference, variance, df=df, level=level)
-            these = Difference.of(difference, within.variance, df=within.df, level=level)
+        people, people_within = (_people_variance(each, columns) for each in (influence, within))
+        if people is not None and people_within is not None:
+            two_way, not_positive = _two_way(difference, influence, people, columns, level=level)
+            these = Difference.of(difference, people_within.variance, df=people_within.df, level=level)
+    by_query, rated = None, (votes > 0).reshape(-1, 2).all(1)
+    if (queries := int(rated.sum())) >= 2:
+        first, other = rates.reshape(-1, 2)[rated].T
+        spread = float((first - other).var(ddof=1) / queries)
+        by_query = Difference.of(float((first - other).mean()), spread, df=queries - 1, level=level)
     return ClusteredContrast(
         queries_like_these=two_way,
         these_queries=these,
-        by_query=_by_query(columns, item, level=level),
-        by_item=by_item,
+        by_query=by_query,
+        by_item=Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level),
         annotators=columns.annotators or None,
         queries=columns.queries,
         not_positive=not_positive,
@@ -392,10 +390,7 @@ def group_difference(
     people = _people_variance(influence, columns)
     if people is None:
         raise StatisticsError("a group and the others need two people each")
-    of_queries = cluster_variance(influence, columns.query)
-    variance = max(of_queries + people.variance - float(np.sum(influence**2)), of_queries, people.variance)
-    df = _satterthwaite_df(variance, (of_queries, columns.queries - 1), (people.variance, people.df))
-    return Difference.of(difference, variance, df=df, level=level)
+    return _two_way(difference, influence, people, columns, level=level).difference
 
 
 class _Columns(NamedTuple):
@@ -410,41 +405,33 @@ class _Columns(NamedTuple):
 def _columns(safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike | None) -> _Columns:
     y, side = truths(safe, "safe").astype(float), truths(second, "second").astype(np.int64)
     queries = coded_labels(query, "query")
-    who = None if annotator is None else coded_labels(annotator, "annotator")
-    of_one_length(safe=y, second=side, query=queries, annotator=who)
+    people = None if annotator is None else coded_labels(annotator, "annotator")
+    of_one_length(safe=y, second=side, query=queries, annotator=people)
     if not 0 < side.sum() < len(side):
         raise StatisticsError("a contrast needs ratings of both conditions; one of them has none")
-    n_queries, n_people = int(queries.max()) + 1, 0 if who is None else int(who.max()) + 1
-    if n_queries < 2 or (who is not None and n_people < 2):
+    n_queries, n_people = int(queries.max()) + 1, 0 if people is None else int(people.max()) + 1
+    if n_queries < 2 or (people is not None and n_people < 2):
         raise StatisticsError("clustered errors need at least two queries and two annotators")
-    return _Columns(y, side, queries, who, n_queries, n_people)
+    return _Columns(y, side, queries, people, n_queries, n_people)
 
 
-def _rate(columns: _Columns, *, which: bool) -> float:
-    return float(columns.safe[columns.second == which].mean())
+class _TwoWay(NamedTuple):
+    difference: Difference
+    not_positive: bool
 
 
-def _influence(columns: _Columns) -> FloatArray:
-    n = np.bincount(columns.second, minlength=2)
-    means = np.bincount(columns.second, weights=columns.safe, minlength=2) / n
-    sign = 1.0 - 2.0 * columns.second
-    return sign * (columns.safe - means[columns.second]) / n[columns.second]
-
-
-def _influence_within_items(columns: _Columns, item: IntArray) -> FloatArray:
-    """Around each item's own rate; the factor restores what estimating that rate takes away."""
-    n = np.bincount(columns.second, minlength=2)[columns.second]
-    votes = np.bincount(item)
-    rate = np.bincount(item, weights=columns.safe) / np.maximum(votes, 1)
-    factor = np.sqrt(votes / np.maximum(votes - 1, 1))[item]
-    return (1.0 - 2.0 * columns.second) * factor * (columns.safe - rate[item]) / n
-
-
-def _satterthwaite_df(variance: float, *parts: tuple[float, float]) -> float:
-    """Satterthwaite's degrees of freedom of a sum of variances, each with its own; no fewer than the least of these."""
-    fewest, most = min(df for _, df in parts), max(df for _, df in parts)
-    spread = sum(part**2 / df for part, df in parts)
-    return min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
+def _two_way(
+    difference: float, influence: FloatArray, people: _OfPeople, columns: _Columns, *, level: float
+) -> _TwoWay:
+    """With an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's."""
+    of_queries, df = cluster_variance(influence, columns.query), columns.queries - 1
+    both = of_queries + people.variance - float(np.sum(influence**2))
+    # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
+    variance = max(both, of_queries, people.variance)
+    spread = of_queries**2 / df + people.variance**2 / people.df
+    fewest, most = min(df, people.df), max(df, people.df)
+    df_of_both = min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
+    return _TwoWay(Difference.of(difference, variance, df=df_of_both, level=level), both <= 0)
 
 
 class _OfPeople(NamedTuple):
@@ -471,18 +458,6 @@ def _people_variance(influence: FloatArray, columns: _Columns) -> _OfPeople | No
         return _OfPeople(variance, float(n.min() - 1))
     parts = (sums**2).sum(axis=0)
     return _OfPeople(variance, float(parts.sum() ** 2 / (parts**2 / (n - 1)).sum()))
-
-
-def _by_query(columns: _Columns, item: IntArray, *, level: float) -> Difference | None:
-    votes = np.bincount(item, minlength=2 * columns.queries).reshape(-1, 2)
-    safe = np.bincount(item, weights=columns.safe, minlength=2 * columns.queries).reshape(-1, 2)
-    both = (votes > 0).all(1)
-    if both.sum() < 2:
-        return None
-    rates = safe[both] / votes[both]
-    differences = rates[:, 0] - rates[:, 1]
-    n = len(differences)
-    return Difference.of(float(differences.mean()), float(differences.var(ddof=1) / n), df=n - 1, level=level)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, checked_counts, safe_divide
 from casewise.stats.contrasts import two_proportion_z
-from casewise.stats.intervals import Correction, adjust, benjamini_hochberg
+from casewise.stats.intervals import Correction, adjust, benjamini_hochberg, bonferroni, holm
 from casewise.stats.shares import chi_square_log_tail, chi_square_tail, log_choose, two_sided_log_p
 
 # The exact permutation p value of the Kruskal-Wallis test on 0/1 ratings.
@@ -71,46 +71,38 @@ class Half(NamedTuple):
 
 def exact_p(successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None) -> ExactP:
     """The permutation p value of each task; counts as for `kruskal_wallis`, already checked."""
-    rows, patterns, which = _by_pattern(successes, sizes)
+    flat_sizes = sizes.reshape(-1, sizes.shape[-1])
+    rows = successes.reshape(flat_sizes.shape)
+    patterns, which = flat_sizes[:1], np.zeros(len(rows), np.int64)
+    if not len(rows) or (flat_sizes != flat_sizes[0, 0]).any():  # of several patterns, groups in order of size
+        order = np.argsort(flat_sizes, axis=1, kind="stable")
+        rows = np.take_along_axis(rows, order, 1)
+        patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
     rng = rng or np.random.default_rng(0)
     most = min(LARGEST_HALF, max(ALWAYS_LISTED, LISTED_IN_ALL // max(1, len(patterns))))
     p = np.ones(len(rows))
     used: dict[ExactMethod, int] = {}
     for index, pattern in enumerate(patterns):
-        chosen = np.flatnonzero(which == index)
-        some = pattern > 0
-        p[chosen], method = _by_best_method(rows[chosen][:, some], pattern[some], most=most, rng=rng)
+        chosen, rated = np.flatnonzero(which.ravel() == index), pattern > 0
+        p[chosen], method = _by_best_method(rows[chosen][:, rated], pattern[rated], most=most, rng=rng)
         used[method] = used.get(method, 0) + len(chosen)
     estimated = used.get("monte carlo", 0)
-    return ExactP(
-        p=p.reshape(successes.shape[:-1])[()],
-        methods=tuple(sorted(used)),
-        monte_carlo_tasks=estimated,
-        draws=DRAWS if estimated else None,
-    )
-
-
-def _by_pattern(successes: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Tasks as rows with their groups in order of size, the patterns of sizes, and which task has which."""
-    flat_sizes = sizes.reshape(-1, sizes.shape[-1])
-    rows = successes.reshape(flat_sizes.shape)
-    if len(rows) and (flat_sizes == flat_sizes[0, 0]).all():
-        return rows, flat_sizes[:1], np.zeros(len(rows), np.int64)
-    order = np.argsort(flat_sizes, axis=1, kind="stable")
-    patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
-    return np.take_along_axis(rows, order, 1), patterns, which.ravel()
+    return ExactP(p.reshape(successes.shape[:-1])[()], tuple(sorted(used)), estimated, DRAWS if estimated else None)
 
 
 def _by_best_method(
     rows: IntArray, sizes: IntArray, *, most: int, rng: np.random.Generator
 ) -> tuple[FloatArray, ExactMethod]:
-    k, n = len(sizes), int(sizes[0])
+    k, n, total = len(sizes), int(sizes[0]), int(sizes.sum())
     if (sizes == n).all() and (k * n + 1) * (k * n * n + 1) <= LARGEST_TABLE:
         return equal_size_table(k, n)[rows.sum(-1), (rows**2).sum(-1)], "dynamic programme"
+    # The groups in two parts, the first with at most as many tables as the second.
+    cut, tables = 1, (sizes + 1).tolist()
+    while math.prod(tables[: cut + 1]) <= math.prod(tables[cut + 1 :]):
+        cut += 1
+    first, second = tuple(sizes[:cut].tolist()), tuple(sizes[cut:].tolist())
     scale = math.lcm(*sizes.tolist())
-    first, second = _halves(sizes.tolist())
-    fits = (int(sizes.sum()) + 1) * (scale * int(sizes.sum()) + 1) < 2**62
-    if fits and max(_tables(first), _tables(second)) <= most:
+    if (total + 1) * (scale * total + 1) < 2**62 and max(_tables(first), _tables(second)) <= most:
         return _joined(rows, sizes, _listed(first, scale), _listed(second, scale)), "joined halves"
     return _shuffled(rows, sizes, rng), "monte carlo"
 
@@ -123,8 +115,8 @@ def equal_size_table(groups: int, n: int) -> FloatArray:
     """
     weights = [math.comb(n, s) / 2**n for s in range(n + 1)]
     table = np.ones((1, 1))
-    for done in range(1, groups + 1):
-        grown = np.zeros((done * n + 1, done * n * n + 1))
+    for size in range(1, groups + 1):
+        grown = np.zeros((size * n + 1, size * n * n + 1))
         rows, columns = table.shape
         for s, weight in enumerate(weights):
             grown[s : s + rows, s * s : s * s + columns] += weight * table
@@ -133,14 +125,6 @@ def equal_size_table(groups: int, n: int) -> FloatArray:
     p: FloatArray = np.minimum(tails / tails[:, :1], 1.0)
     p.setflags(write=False)
     return p
-
-
-def _halves(sizes: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The groups in two parts, the first with at most as many tables as the second."""
-    cut = 1
-    while math.prod(n + 1 for n in sizes[: cut + 1]) <= math.prod(n + 1 for n in sizes[cut + 1 :]):
-        cut += 1
-    return tuple(sizes[:cut]), tuple(sizes[cut:])
 
 
 def _tables(sizes: tuple[int, ...]) -> int:
@@ -177,7 +161,11 @@ def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> Float
     unit = scale * int(sizes.sum()) + 1
     keys = second.total * unit + second.statistic
     ends = np.searchsorted(second.total, np.arange(second.size + 1), side="right")
-    tails = np.append(_tails_by_total(second), 0.0)
+    # Of each table the probability of a statistic at least as large, given its sum. Summed within each sum on its own: a
+    # difference of running totals would lose the small tails.
+    tails = np.zeros(len(second.p) + 1)
+    for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        tails[start:end] = np.cumsum(second.p[start:end][::-1])[::-1]
     observed = np.stack([rows.sum(-1), (rows**2 * (scale // sizes)).sum(-1)], axis=1)
     questions, which = np.unique(observed, axis=0, return_inverse=True)
     answers = np.empty(len(questions))
@@ -194,18 +182,6 @@ def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> Float
         )
         answers[index] = np.sum(first.p[fits] * chance * tail)
     return np.minimum(answers, 1.0)[which.ravel()]
-
-
-def _tails_by_total(half: Half) -> FloatArray:
-    """For each table, the probability of a statistic at least as large, given its sum.
-
-    Summed within each sum on its own: a difference of running totals would lose the small tails.
-    """
-    tails = np.empty_like(half.p)
-    starts = np.flatnonzero(np.diff(half.total, prepend=-1))
-    for start, end in zip(starts, np.append(starts[1:], len(half.p)), strict=True):
-        tails[start:end] = np.cumsum(half.p[start:end][::-1])[::-1]
-    return tails
 
 
 def _shuffled(rows: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -298,7 +274,14 @@ def kruskal_wallis(
     (35.375, 4)
     """
     counts = checked_counts(successes, sizes)
-    df = _degrees_of_freedom(counts.sizes)
+    if counts.sizes.ndim == 0 or counts.sizes.shape[-1] < 2:
+        raise StatisticsError(f"there is nothing to compare: the counts have shape {counts.sizes.shape}, one group")
+    groups = np.asarray(np.count_nonzero(counts.sizes, axis=-1))
+    if np.min(groups, initial=2) < 2:
+        where = tuple(int(i) for i in np.argwhere(groups < 2)[0])
+        raise StatisticsError(f"task {where}: fewer than two groups have ratings; leave it out or collect more")
+    most = int(np.max(groups, initial=2))
+    df: int | IntArray = most - 1 if (groups == most).all() else groups - 1
     total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
     h = h_statistic(counts.successes, counts.sizes)
     tail = chi_square_tail(h, df)
@@ -326,18 +309,6 @@ def h_statistic(successes: IntArray, sizes: IntArray) -> FloatArray:
     squares = np.einsum("...g,...g,...g->...", deviation, deviation, per_rating)
     h: FloatArray = (total - 1) / total * safe_divide(squares, safe.astype(float) * (total - safe))
     return h
-
-
-def _degrees_of_freedom(sizes: IntArray) -> int | IntArray:
-    if sizes.ndim == 0 or sizes.shape[-1] < 2:
-        raise StatisticsError(f"there is nothing to compare: the counts have shape {sizes.shape}, one group")
-    groups: IntArray = np.asarray(np.count_nonzero(sizes, axis=-1))
-    if np.min(groups, initial=2) < 2:
-        where = tuple(int(i) for i in np.argwhere(groups < 2)[0])
-        raise StatisticsError(f"task {where}: fewer than two groups have ratings; leave it out or collect more")
-    if np.max(groups, initial=0) == np.min(groups, initial=sizes.shape[-1]):
-        return int(np.max(groups, initial=2)) - 1
-    return groups - 1
 
 
 # Where context matters most: the task-by-task test gathered by category (the paper's Figure 3).
@@ -408,29 +379,29 @@ def category_tests(
     p = result.p if result.exact is None else result.exact.p
     corrected = benjamini_hochberg(p, where=result.testable)
     groups = int(category.max()) + 1
-    queries, testable = (np.bincount(category, weights=w, minlength=groups) for w in (None, result.testable))
+
+    def by_category(weights: FloatArray | BoolArray | None = None) -> FloatArray:
+        return np.bincount(category, weights=weights, minlength=groups).astype(np.float64)
+
+    queries, testable, observed = by_category(), by_category(result.testable), by_category(result.h)
     size = counts.sizes.size if people is None else len(people.safe)
     draws = int(np.clip(MOST_CELLS // max(1, size), 100, CATEGORY_DRAWS))
-    observed = np.bincount(category, weights=result.h, minlength=groups)
     as_large = np.zeros(groups)
     for _ in range(draws):
-        dealt = (
-            Counts(_shuffle(counts, rng), counts.sizes) if people is None else people.shuffled(counts.sizes.shape, rng)
-        )
-        shuffled = h_statistic(*dealt)
-        as_large += np.bincount(category, weights=shuffled, minlength=groups) >= observed - 1e-9
+        dealt = _shuffle(counts, rng) if people is None else people.shuffled(counts.sizes.shape, rng)
+        as_large += by_category(h_statistic(*dealt)) >= observed - 1e-9
     return CategoryTests(
         queries=queries.astype(np.int64),
         testable=testable.astype(np.int64),
         mean_h=observed / np.maximum(testable, 1),
         p=np.where(testable > 0, (1 + as_large) / (1 + draws), 1.0),
-        share_after_correction=np.bincount(category, weights=corrected <= alpha, minlength=groups) / queries,
-        share_at_paper_level=np.bincount(category, weights=p <= paper_level, minlength=groups) / queries,
+        share_after_correction=by_category(corrected <= alpha) / queries,
+        share_at_paper_level=by_category(p <= paper_level) / queries,
         draws=draws,
     )
 
 
-def _shuffle(counts: Counts, rng: np.random.Generator) -> IntArray:
+def _shuffle(counts: Counts, rng: np.random.Generator) -> Counts:
     """Each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
     left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
     dealt = np.empty_like(counts.successes)
@@ -438,7 +409,7 @@ def _shuffle(counts: Counts, rng: np.random.Generator) -> IntArray:
         size = counts.sizes[..., group]
         dealt[..., group] = rng.hypergeometric(left, places - left, size)
         left, places = left - dealt[..., group], places - size
-    return dealt
+    return Counts(dealt, counts.sizes)
 
 
 # After Kruskal-Wallis: which two conditions differ on a task?
@@ -494,9 +465,8 @@ def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
     .. [2] R: `rstatix::dunn_test`; `dunn.test` gives the opposite sign.
     """
     counts = checked_counts(successes, sizes)
-    pairs = _pairs(counts)
+    pairs, a, m, b, n = _pairs(counts)
     total, safe = counts.sizes.sum(-1)[..., None], counts.successes.sum(-1)[..., None]
-    a, m, b, n = _sides(counts, pairs)
     testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
     cross = (b * m - a * n).astype(float)
     spread = np.where(testable, 1.0 * m * n * (m + n) * safe * (total - safe), 0.0)
@@ -509,34 +479,23 @@ def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTest
 
     Parameters, results and errors as `dunn`; a pair on which everyone agrees is not testable.
     """
-    counts = checked_counts(successes, sizes)
-    pairs = _pairs(counts)
-    a, m, b, n = _sides(counts, pairs)
+    pairs, a, m, b, n = _pairs(checked_counts(successes, sizes))
     result = two_proportion_z(b, n, a, m)
     return _adjusted(pairs, result.z, result.testable)
 
 
-def _pairs(counts: Counts) -> IntArray:
+def _pairs(counts: Counts) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """(pairs, 2) indices of groups, and the successes and sizes of the first and the second group of each pair."""
     groups = counts.sizes.shape[-1] if counts.sizes.ndim else 1
     if groups < 2:
         raise StatisticsError("there is nothing to compare: only one group was given")
-    return np.array(list(combinations(range(groups), 2)), dtype=np.int64)
-
-
-def _sides(counts: Counts, pairs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    pairs = np.array(list(combinations(range(groups), 2)), dtype=np.int64)
     i, j = pairs.T
-    return counts.successes[..., i], counts.sizes[..., i], counts.successes[..., j], counts.sizes[..., j]
+    return pairs, counts.successes[..., i], counts.sizes[..., i], counts.successes[..., j], counts.sizes[..., j]
 
 
 def _adjusted(pairs: IntArray, z: FloatArray, testable: BoolArray) -> PairwiseTests:
     p = np.minimum(2 * ndtr(-np.abs(z)), 1.0)
-    return PairwiseTests(
-        pairs=pairs,
-        z=z,
-        p=p,
-        log_p=two_sided_log_p(z),
-        p_bonferroni=adjust(p, "bonferroni", where=testable),
-        p_holm=adjust(p, "holm", where=testable),
-        p_benjamini_hochberg=adjust(p, "benjamini_hochberg", where=testable),
-        testable=testable,
-    )
+    by_bonferroni, by_holm = bonferroni(p, where=testable), holm(p, where=testable)
+    by_discovery_rate = benjamini_hochberg(p, where=testable)
+    return PairwiseTests(pairs, z, p, two_sided_log_p(z), by_bonferroni, by_holm, by_discovery_rate, testable)

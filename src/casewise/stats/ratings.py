@@ -1,11 +1,11 @@
-"""Ratings as arrays of whole numbers, and annotators beside each other."""
+"""Ratings as arrays of whole numbers, annotators beside each other, and a simulated crowd of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from casewise.stats.arrays import (
     FloatArray,
     IntArray,
     Raters,
+    whole,
 )
 from casewise.stats.ceilings import fitted_beta
 
@@ -42,6 +43,13 @@ class Coded(ShortRepr):
     def where(self, mask: BoolArray) -> Coded:
         """The codes of `mask`, under the same names."""
         return Coded(self.names, self.codes[mask])
+
+    @classmethod
+    def of(cls, column: pl.Series) -> Self:
+        """The names in order, and the place of each row's."""
+        text = column.cast(pl.String)
+        names = text.unique().sort()
+        return cls(tuple(names.to_list()), text.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64))
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,27 +82,19 @@ class CodedRatings(ShortRepr):
     @cached_property
     def by_task(self) -> Counts:
         """(queries, conditions) safe votes and all votes."""
-        shape, n = (len(self.query), len(self.condition)), len(self.query) * len(self.condition)
-        cell = self.query.codes * len(self.condition) + self.condition.codes
-        return Counts(
-            np.bincount(cell[self.safe], minlength=n).reshape(shape), np.bincount(cell, minlength=n).reshape(shape)
-        )
+        shape = len(self.query), len(self.condition)
+        cell = self.query.codes * shape[1] + self.condition.codes
+        safe, votes = (np.bincount(cells, minlength=shape[0] * shape[1]) for cells in (cell[self.safe], cell))
+        return Counts(safe.reshape(shape), votes.reshape(shape))
 
     def completers(self) -> CodedRatings | None:
         """The ratings of those who finished; None where that is not known, or all of them did."""
         if self.finished is None or self.finished.all() or self.annotator is None:
             return None
-        some = self.finished
-        return replace(
-            self,
-            safe=self.safe[some],
-            item=self.item.where(some),
-            query=self.query.where(some),
-            condition=self.condition.where(some),
-            annotator=self.annotator.where(some),
-            seconds=None if self.seconds is None else self.seconds[some],
-            finished=None,
-        )
+        mask = self.finished
+        coded = {name: getattr(self, name).where(mask) for name in ("item", "query", "condition", "annotator")}
+        seconds = None if self.seconds is None else self.seconds[mask]
+        return replace(self, safe=self.safe[mask], seconds=seconds, finished=None, **coded)
 
     @cached_property
     def raters(self) -> Raters | None:
@@ -118,39 +118,13 @@ def code_ratings(frame: pl.DataFrame, *, crossed: bool = False, source: Path | s
     Raises StatisticsError: a column is missing, a value is empty or no verdict (with its row), a rating stands twice,
     an item has two queries or conditions, or an annotator of a between-subjects design saw two conditions.
     """
-    _check_columns(frame, source)
-    item, query, condition = (_coded(frame[name]) for name in ("item_id", "query_id", "condition"))
-    annotator = _annotators(frame, source)
-    if annotator is not None:
-        _check_once(item, annotator, source)
-        if not crossed:
-            _check_between(condition, annotator, source)
-    condition = _in_order(condition)
-    category, seconds, finished = (_stated(frame, name) for name in ("category", "seconds", "finished"))
-    category_of = None if category is None else _coded(category.cast(pl.String).fill_null("none"))
-    return CodedRatings(
-        safe=(frame["verdict"] == "safe").to_numpy(),
-        item=item,
-        query=query,
-        condition=condition,
-        annotator=annotator,
-        category=category_of and Coded(category_of.names, _one_each(query, category_of, "category", source)),
-        seconds=None if seconds is None else seconds.cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-        item_query=_one_each(item, query, "query", source),
-        item_condition=_one_each(item, condition, "condition", source),
-        finished=None if finished is None else finished.cast(pl.Boolean).fill_null(value=False).to_numpy(),
-    )
-
-
-def _check_columns(frame: pl.DataFrame, source: Path | str) -> None:
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise StatisticsError(f"{source}: no column {', '.join(missing)}; there are {', '.join(frame.columns)}")
     if not len(frame):
         raise StatisticsError(f"{source}: holds no ratings")
     for name in COLUMNS:
-        empty = frame[name].is_null()
-        if empty.any():
+        if (empty := frame[name].is_null()).any():
             raise StatisticsError(f"{source}: row {_row(empty)}: {name!r} is empty")
     wrong = ~frame["verdict"].cast(pl.String).is_in(["safe", "unsafe"])
     if wrong.any():
@@ -159,6 +133,40 @@ def _check_columns(frame: pl.DataFrame, source: Path | str) -> None:
             f"{source}: row {row}: 'verdict' is {frame['verdict'][row - 1]!r}, not 'safe' or 'unsafe' "
             f"({wrong.sum():,} such rows)"
         )
+    item, query, condition = (Coded.of(frame[name]) for name in ("item_id", "query_id", "condition"))
+    annotator = None
+    stated = {
+        name: frame[name]
+        for name in ("annotator_id", "category", "seconds", "finished")
+        if name in frame.columns and not frame[name].is_null().all()
+    }
+    if "annotator_id" in stated:
+        if (empty := frame["annotator_id"].is_null()).any():
+            raise StatisticsError(
+                f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
+            )
+        annotator = Coded.of(frame["annotator_id"])
+        _check_annotators(annotator, item, None if crossed else condition, source)
+    # The paper's conditions in the paper's order, then the others by name.
+    names = sorted(condition.names, key=lambda name: CONDITIONS.index(name) if name in CONDITIONS else len(CONDITIONS))
+    condition = Coded(tuple(names), np.array([names.index(name) for name in condition.names])[condition.codes])
+    category = None
+    if "category" in stated:
+        coded = Coded.of(stated["category"].cast(pl.String).fill_null("none"))
+        category = Coded(coded.names, _one_each(query, coded, "category", source))
+    seconds, finished = stated.get("seconds"), stated.get("finished")
+    return CodedRatings(
+        safe=(frame["verdict"] == "safe").to_numpy(),
+        item=item,
+        query=query,
+        condition=condition,
+        annotator=annotator,
+        category=category,
+        seconds=None if seconds is None else seconds.cast(pl.Float64).fill_null(float("nan")).to_numpy(),
+        item_query=_one_each(item, query, "query", source),
+        item_condition=_one_each(item, condition, "condition", source),
+        finished=None if finished is None else finished.cast(pl.Boolean).fill_null(value=False).to_numpy(),
+    )
 
 
 def _row(mask: pl.Series) -> int:
@@ -166,33 +174,9 @@ def _row(mask: pl.Series) -> int:
     return int(mask.arg_true()[0]) + 1
 
 
-def _coded(column: pl.Series) -> Coded:
-    text = column.cast(pl.String)
-    names = text.unique().sort()
-    codes = text.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
-    return Coded(tuple(names.to_list()), codes)
-
-
-def _stated(frame: pl.DataFrame, name: str) -> pl.Series | None:
-    """An optional column; None where it is absent or empty throughout."""
-    return None if name not in frame.columns or frame[name].is_null().all() else frame[name]
-
-
-def _annotators(frame: pl.DataFrame, source: Path | str) -> Coded | None:
-    stated = _stated(frame, "annotator_id")
-    if stated is None:
-        return None
-    empty = stated.is_null()
-    if empty.any():
-        raise StatisticsError(
-            f"{source}: row {_row(empty)}: 'annotator_id' is empty, but other rows name one; name all or none"
-        )
-    return _coded(stated)
-
-
-def _check_once(item: Coded, annotator: Coded, source: Path | str) -> None:
-    key = item.codes * len(annotator) + annotator.codes
-    keys, times = np.unique(key, return_counts=True)
+def _check_annotators(annotator: Coded, item: Coded, condition: Coded | None, source: Path | str) -> None:
+    """Nobody rates an item twice; nor, where annotators are not crossed with them, under two conditions."""
+    keys, times = np.unique(item.codes * len(annotator) + annotator.codes, return_counts=True)
     if (times > 1).any():
         first = int(keys[times > 1][0])
         raise StatisticsError(
@@ -200,36 +184,27 @@ def _check_once(item: Coded, annotator: Coded, source: Path | str) -> None:
             f"{item.names[first // len(annotator)]!r} {int(times[times > 1][0])} times; keep one rating "
             f"({int((times > 1).sum()):,} such pairs)"
         )
-
-
-def _check_between(condition: Coded, annotator: Coded, source: Path | str) -> None:
+    if condition is None:
+        return
     pairs = np.unique(annotator.codes * len(condition) + condition.codes)
     person = pairs // len(condition)
     several = np.flatnonzero(np.bincount(person) > 1)
     if len(several):
-        seen = [condition.names[int(pair % len(condition))] for pair in pairs[person == several[0]]]
+        conditions = [condition.names[int(pair % len(condition))] for pair in pairs[person == several[0]]]
         raise StatisticsError(
-            f"{source}: annotator {annotator.names[several[0]]!r} rated under {' and '.join(seen)}, but in a "
+            f"{source}: annotator {annotator.names[several[0]]!r} rated under {' and '.join(conditions)}, but in a "
             f"between-subjects design everyone has one condition ({len(several):,} such annotators); remove them, or "
             "say that the design is crossed (--crossed)"
         )
-
-
-def _in_order(condition: Coded) -> Coded:
-    """The paper's conditions in the paper's order, then the others by name."""
-    of_paper = [name for name in CONDITIONS if name in condition.names]
-    names = (*of_paper, *(name for name in condition.names if name not in of_paper))
-    place = np.array([names.index(name) for name in condition.names])
-    return Coded(names, place[condition.codes])
 
 
 def _one_each(item: Coded, parent: Coded, column: str, source: Path | str) -> IntArray:
     """The parent of each item, which must have only one."""
     of = np.full(len(item), -1, dtype=np.int64)
     of[item.codes] = parent.codes
-    other = of[item.codes] != parent.codes
-    if other.any():
-        name = item.names[int(item.codes[other][0])]
+    differs = of[item.codes] != parent.codes
+    if differs.any():
+        name = item.names[int(item.codes[differs][0])]
         raise StatisticsError(f"{source}: item {name!r} stands with two values of {column!r}")
     return of
 
@@ -261,18 +236,6 @@ class AnnotatorTable(ShortRepr):
     simulations: int
 
 
-class _Work(NamedTuple):
-    """Who rated what, and how safe the others find it."""
-
-    y: FloatArray
-    who: IntArray
-    rest: FloatArray
-    """Predicted safe rate of a new person, from the other people's votes (beta-binomial)."""
-    centred: FloatArray
-    """The same less its mean over the annotator's items."""
-    n: IntArray
-
-
 def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> AnnotatorTable:
     """Safe rate, agreement with the rest, time and flags of every annotator.
 
@@ -287,99 +250,68 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
         raise StatisticsError("votes are anonymous: nothing can be said of annotators")
     if len(ratings.annotator) < 2:
         raise StatisticsError("there is one annotator only, so there is nobody to compare with")
-    work = _work(ratings)
-    sd = _shift_sd(work)
-    z = _responsiveness(work, work.y)
-    simulations = max(1, SIMULATED // (len(work.y) * 2) if len(work.y) * 40 > SIMULATED else 20)
-    simulated = [_responsiveness(work, _attentive(work, sd, rng)) for _ in range(simulations)]
+    counts, person = ratings.by_item, ratings.annotator.codes
+    y, n, prior = ratings.safe.astype(float), np.bincount(person), fitted_beta(counts.successes, counts.sizes)
+    # Of the other people, those who say safe of each rating's item, and the safe rate of a new person that they predict.
+    others_safe, others = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
+    rest = (prior.a + others_safe) / (prior.a + prior.b + others)
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.bincount(person, weights=values) / n
+
+    variance, eta = rest * (1 - rest), logit(rest)
+    residual, slope = mean(y - rest), mean(variance)
+    beyond_chance = np.average(residual**2 - slope / n, weights=n) / np.average(slope**2, weights=n)
+    sd = float(np.sqrt(max(0.0, beyond_chance)))  # mean residuals vary by chance, and by the shift times p (1 - p)
+    centred = rest - mean(rest)[person]
+    error = np.sqrt(np.bincount(person, weights=variance * centred**2))
+
+    def responsiveness(answers: FloatArray) -> FloatArray:
+        """How far answers go with the others' rates, in standard errors around what an average annotator shows."""
+        excess = np.bincount(person, weights=(answers - rest) * centred)
+        return np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
+
+    def attentive() -> FloatArray:
+        shift = rng.normal(0, sd, len(n))[person]
+        return np.asarray(rng.random(len(y)) < expit(eta + shift), dtype=np.float64)
+
+    # Probability that an attentive annotator answers all these items alike; the shift integrated by quadrature.
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    chance = np.zeros(len(n))
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        all_safe, all_unsafe = (
+            np.bincount(person, weights=-np.logaddexp(0, side * (eta + sd * node))) for side in (-1, 1)
+        )
+        chance += weight * (np.exp(all_safe) + np.exp(all_unsafe))
+
+    def constant(answers: FloatArray) -> BoolArray:
+        safe = np.bincount(person, weights=answers)
+        unlikely: BoolArray = ((safe == 0) | (safe == n)) & (chance < FALSE_POSITIVES)
+        return unlikely
+
+    simulations = max(1, SIMULATED // (len(y) * 2) if len(y) * 40 > SIMULATED else 20)
+    simulated = [responsiveness(attentive()) for _ in range(simulations)]
     threshold = float(np.quantile(np.concatenate(simulated), FALSE_POSITIVES))
-    chance = _chance_of_constant(work, sd)
-    constant = _is_constant(work, work.y)
-    checks = [_attentive(work, sd, rng) for _ in range(2)]
+    checks = [attentive() for _ in range(2)]
     false_positives = {
-        "unresponsive": float(np.mean([_responsiveness(work, y) < threshold for y in checks])),
-        "constant": float(np.mean([_is_constant(work, y) & (chance < FALSE_POSITIVES) for y in checks])),
+        "unresponsive": float(np.mean([responsiveness(answers) < threshold for answers in checks])),
+        "constant": float(np.mean([constant(answers) for answers in checks])),
     }
+    share = np.where(others > 0, others_safe / np.maximum(others, 1), 0.5)
+    z = responsiveness(y)
     columns: dict[str, Any] = {
         "annotator": ratings.annotator.names,
-        "ratings": work.n,
-        "safe_rate": _mean(work, work.y),
-        "agreement_with_rest": _mean(work, np.where(work.y == 1, _others(ratings), 1 - _others(ratings))),
+        "ratings": n,
+        "safe_rate": mean(y),
+        "agreement_with_rest": mean(np.where(y == 1, share, 1 - share)),
         "responsiveness": z,
         "unresponsive": z < threshold,
-        "constant": constant & (chance < FALSE_POSITIVES),
+        "constant": constant(y),
     }
     if ratings.seconds is not None:
-        seconds = pl.DataFrame({"annotator": work.who, "seconds": ratings.seconds}).with_columns(
-            pl.col("seconds").fill_nan(None)
-        )
-        medians = seconds.group_by("annotator").agg(pl.col("seconds").median()).sort("annotator")
-        columns["median_seconds"] = medians["seconds"]
-    table = pl.DataFrame(columns)
-    return AnnotatorTable(table, sd, threshold, false_positives, simulations)
-
-
-def _work(ratings: CodedRatings) -> _Work:
-    assert ratings.annotator is not None
-    counts, y, person = ratings.by_item, ratings.safe.astype(float), ratings.annotator.codes
-    a, b = fitted_beta(counts.successes, counts.sizes)
-    safe, votes = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
-    rest = (a + safe) / (a + b + votes)
-    n = np.bincount(person)
-    mean = np.bincount(person, weights=rest) / n
-    return _Work(y, person, rest, rest - mean[person], n)
-
-
-def _others(ratings: CodedRatings) -> FloatArray:
-    """Share of the others who say safe of each rating's item; a half where there is nobody else."""
-    counts = ratings.by_item
-    safe = counts.successes[ratings.item.codes] - ratings.safe
-    votes = counts.sizes[ratings.item.codes] - 1
-    return np.where(votes > 0, safe / np.maximum(votes, 1), 0.5)
-
-
-def _mean(work: _Work, values: FloatArray) -> FloatArray:
-    return np.bincount(work.who, weights=values) / work.n
-
-
-def _shift_sd(work: _Work) -> float:
-    """Moments: annotators' mean residuals vary by chance, and by their shift times p(1 − p)."""
-    variance = work.rest * (1 - work.rest)
-    residual, slope = _mean(work, work.y - work.rest), _mean(work, variance)
-    beyond_chance = residual**2 - slope / work.n
-    return float(np.sqrt(max(0.0, np.average(beyond_chance, weights=work.n) / np.average(slope**2, weights=work.n))))
-
-
-def _attentive(work: _Work, sd: float, rng: np.random.Generator) -> FloatArray:
-    shift = rng.normal(0, sd, len(work.n))[work.who]
-    return (rng.random(len(work.y)) < expit(logit(work.rest) + shift)).astype(float)
-
-
-def _responsiveness(work: _Work, y: FloatArray) -> FloatArray:
-    """How far answers go with the others' rates, in standard errors around what an average annotator shows."""
-    variance = work.rest * (1 - work.rest)
-    excess = np.bincount(work.who, weights=(y - work.rest) * work.centred)
-    error = np.sqrt(np.bincount(work.who, weights=variance * work.centred**2))
-    return np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
-
-
-def _is_constant(work: _Work, y: FloatArray) -> BoolArray:
-    safe = np.bincount(work.who, weights=y)
-    constant: BoolArray = (safe == 0) | (safe == work.n)
-    return constant
-
-
-def _chance_of_constant(work: _Work, sd: float) -> FloatArray:
-    """Probability that an attentive annotator answers all these items alike; the shift integrated by quadrature."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
-    chance = np.zeros(len(work.n))
-    eta = logit(work.rest)
-    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
-        shifted = eta + sd * node
-        safe = np.bincount(work.who, weights=-np.logaddexp(0, -shifted))
-        unsafe = np.bincount(work.who, weights=-np.logaddexp(0, shifted))
-        chance += weight * (np.exp(safe) + np.exp(unsafe))
-    return chance
+        seconds = pl.DataFrame({"annotator": person, "seconds": ratings.seconds}).fill_nan(None)
+        columns["median_seconds"] = seconds.group_by("annotator").median().sort("annotator")["seconds"]
+    return AnnotatorTable(pl.DataFrame(columns), sd, threshold, false_positives, simulations)
 
 
 # Who dropped out, by condition.
@@ -417,19 +349,177 @@ def attrition(flow: Flow) -> Attrition:
     if any(len(flow.counts.get(step, ())) != n for step in ("assigned", "finished")):
         raise StatisticsError("the flow must say for each condition how many were assigned and how many finished")
     assigned, finished = (np.array(flow.counts[step]) for step in ("assigned", "finished"))
-    void = np.array(flow.counts.get("void", (0,) * n))
     if (finished > assigned).any():
         raise StatisticsError("more people finished than were assigned; a person counts in one condition only")
-    lost = assigned - finished
-    share = lost / np.maximum(assigned, 1)
-    table = pl.DataFrame(
-        {
-            "condition": flow.conditions,
-            "assigned": assigned,
-            "finished": finished,
-            "void": void,
-            "lost": lost,
-            "share_lost": share,
-        }
+    columns = {
+        "condition": flow.conditions,
+        "assigned": assigned,
+        "finished": finished,
+        "void": np.array(flow.counts.get("void", (0,) * n)),
+        "lost": assigned - finished,
+        "share_lost": (assigned - finished) / np.maximum(assigned, 1),
+    }
+    return Attrition(pl.DataFrame(columns), flow)
+
+
+# A simulated crowd, so that a design can be tried before a cent is spent.
+#
+# The chance that annotator *a* calls query *q* under condition *c* safe is
+#
+# .. math:: \operatorname{logit} P = \mu_c + u_q + v_{qc} + w_a,
+#
+# with normal query effects *u*, query-by-condition effects *v* and annotator effects *w*: a crossed mixed logit
+# model (Baayen, Davidson & Bates 2008). A careless annotator answers by a coin; a contrary one answers the opposite
+# of what they would.
+
+
+AnnotatorKind = Literal["attentive", "careless", "contrary"]
+KINDS: tuple[AnnotatorKind, ...] = ("attentive", "careless", "contrary")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdModel:
+    """How queries and annotators differ. Standard deviations are in logits.
+
+    The defaults are those of a crowd on sensitive requests: annotators differ about as much as queries do.
+    """
+
+    query_sd: float = 1.0
+    """Some queries are worse than others, whatever the condition."""
+    query_condition_sd: float = 0.5
+    """A condition changes some queries more than others."""
+    annotator_sd: float = 1.0
+    """Some annotators call nearly everything safe, others next to nothing."""
+    careless: float = 0.0
+    """Share of annotators who answer without reading."""
+    careless_safe_rate: float = 0.5
+    """How often a careless annotator says safe."""
+    contrary: float = 0.0
+    """Share of annotators who take safe for unsafe and the other way about."""
+    drop_out: float = 0.0
+    """Share of annotators who leave part-way; where they stop is uniform over their items."""
+
+    def __post_init__(self) -> None:
+        for name in ("careless", "careless_safe_rate", "contrary", "drop_out"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise StatisticsError(f"{name} is a share between 0 and 1, not {getattr(self, name)!r}")
+        for name in ("query_sd", "query_condition_sd", "annotator_sd"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise StatisticsError(f"{name} is a standard deviation, so at least 0, not {getattr(self, name)!r}")
+        if self.careless + self.contrary > 1:
+            raise StatisticsError(
+                f"careless and contrary are shares of one crowd: {self.careless} + {self.contrary} > 1"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdDesign:
+    """A between-subjects design: each annotator sees one condition, and no query twice."""
+
+    safe_rates: tuple[float, ...]
+    """Per condition, the safe rate of a typical query read by a typical annotator (all effects zero)."""
+    queries: int = 450
+    ratings_per_item: int = 21
+    items_per_annotator: int = 25
+
+    def __post_init__(self) -> None:
+        if not self.safe_rates or not all(0 < rate < 1 for rate in self.safe_rates):
+            raise StatisticsError(
+                f"safe_rates must lie strictly between 0 and 1, one a condition, not {self.safe_rates!r}"
+            )
+        for name in ("queries", "ratings_per_item", "items_per_annotator"):
+            whole(getattr(self, name), name, least=1)
+
+
+class Annotators(NamedTuple):
+    """What each annotator brings: a shift in logits, and a kind (an index into `KINDS`)."""
+
+    shift: FloatArray
+    kind: IntArray
+
+    def kinds(self) -> list[AnnotatorKind]:
+        """The kinds by name, in order."""
+        return [KINDS[index] for index in self.kind]
+
+
+@dataclass(frozen=True)
+class CrowdRatings:
+    """One simulated study: parallel arrays with one entry a rating, and the truth behind them."""
+
+    query: IntArray
+    condition: IntArray
+    annotator: IntArray
+    safe: BoolArray
+    logits: FloatArray
+    """(queries, conditions): the item's own logit for an annotator without a shift."""
+    annotators: Annotators
+    annotator_condition: IntArray
+    """(annotators,): the condition each was assigned to, those who dropped out included."""
+    finished: BoolArray
+    """(annotators,): whether they rated all their items."""
+
+    def __len__(self) -> int:
+        return len(self.safe)
+
+
+def simulate_ratings(model: CrowdModel, design: CrowdDesign, *, rng: np.random.Generator) -> CrowdRatings:
+    """Draw a whole study: items, annotators, who rates what, who leaves, and what they say.
+
+    All effects are drawn anew, so repeated calls repeat the study with other queries and other people. In each round a
+    condition's queries are shuffled and dealt in equal hands, which hold at most `items_per_annotator` queries and differ by at
+    most one; an annotator works in one round, so nobody sees a query twice.
+    """
+    hands = -(-design.queries // design.items_per_annotator)
+    rounds = len(design.safe_rates) * design.ratings_per_item
+    query = rng.permuted(np.tile(np.arange(design.queries), (rounds, 1)), axis=1).ravel()
+    condition = np.repeat(np.arange(len(design.safe_rates)), design.ratings_per_item * design.queries)
+    annotator = (np.arange(rounds)[:, None] * hands + np.arange(design.queries) * hands // design.queries).ravel()
+    people = int(annotator[-1]) + 1
+    annotators = draw_annotators(model, people, rng=rng)
+    logits = draw_item_logits(model, design, rng=rng)
+    safe = draw_verdicts(model, logits[query, condition], annotators, annotator=annotator, rng=rng)
+    starts = np.searchsorted(annotator, np.arange(people))
+    sizes = np.diff(np.append(starts, len(safe)))
+    leaves = rng.random(people) < model.drop_out
+    filled = np.where(leaves, np.floor(rng.random(people) * sizes), sizes).astype(np.int64)
+    rated = np.arange(len(safe)) - np.repeat(starts, sizes) < np.repeat(filled, sizes)
+    return CrowdRatings(
+        query=query[rated],
+        condition=condition[rated],
+        annotator=annotator[rated],
+        safe=safe[rated],
+        logits=logits,
+        annotators=annotators,
+        annotator_condition=condition[starts],
+        finished=~leaves,
     )
-    return Attrition(table, flow)
+
+
+def draw_item_logits(model: CrowdModel, design: CrowdDesign, *, rng: np.random.Generator) -> FloatArray:
+    """(queries, conditions) logits: the condition's own, the query's, and the query's under this condition."""
+    conditions = logit(np.asarray(design.safe_rates))
+    query = rng.normal(0, model.query_sd, design.queries)[:, None]
+    interaction = rng.normal(0, model.query_condition_sd, (design.queries, len(conditions)))
+    return conditions + query + interaction
+
+
+def draw_annotators(model: CrowdModel, n: int, *, rng: np.random.Generator) -> Annotators:
+    """`n` annotators, each with a shift and a kind."""
+    attentive = 1 - model.careless - model.contrary
+    kind = rng.choice(len(KINDS), size=n, p=[max(attentive, 0.0), model.careless, model.contrary])
+    return Annotators(shift=rng.normal(0, model.annotator_sd, n), kind=kind)
+
+
+def draw_verdicts(
+    model: CrowdModel, logits: FloatArray, annotators: Annotators, *, annotator: IntArray, rng: np.random.Generator
+) -> BoolArray:
+    """Whether each rating is "safe".
+
+    `logits`: (ratings,) floats; of the item that each rating is of.
+    `annotator`: (ratings,) integers; who gives each rating: an index into `annotators`.
+    """
+    p = expit(logits + annotators.shift[annotator])
+    kind = annotators.kind[annotator]
+    p = np.where(kind == KINDS.index("careless"), model.careless_safe_rate, p)
+    p = np.where(kind == KINDS.index("contrary"), 1 - p, p)
+    return rng.random(len(p)) < p

@@ -35,9 +35,14 @@ MANY = 10_000
 def chi_square_tail(statistic: FloatArray, df: int | IntArray) -> FloatArray:
     """The probability that a chi-square with `df` degrees of freedom exceeds `statistic`."""
     half = np.asarray(statistic, dtype=float) / 2
-    if np.ndim(df) == 0 and df in {2, 4, 6, 8}:
-        return _even_tail(half, int(df))
-    return np.asarray(gammaincc(np.asarray(df) / 2, half), dtype=float)
+    if np.ndim(df) or df not in {2, 4, 6, 8}:
+        return np.asarray(gammaincc(np.asarray(df) / 2, half), dtype=float)
+    # The closed form for an even number: a Poisson sum, several times faster than the incomplete gamma function.
+    term = total = np.ones_like(half)
+    for j in range(1, int(df) // 2):
+        term = term * half / j
+        total = total + term
+    return np.exp(-half) * total
 
 
 def chi_square_log_tail(statistic: FloatArray, df: int | IntArray, *, tail: FloatArray) -> FloatArray:
@@ -52,18 +57,17 @@ def chi_square_log_tail(statistic: FloatArray, df: int | IntArray, *, tail: Floa
         log_tail = np.array(np.log(tail))
     near_one, tiny = tail > 0.5, tail < 1e-290
     log_tail[near_one] = np.log1p(-gammainc(a[near_one], half[near_one]))
-    log_tail[tiny] = _continued_fraction(a[tiny], half[tiny])
+    a, x = a[tiny], half[tiny]
+    fraction = x + 61 - a
+    for i in range(30, 0, -1):
+        fraction = x + 2 * i - 1 - a - i * (i - a) / fraction
+    log_tail[tiny] = -x + a * np.log(x) - gammaln(a) - np.log(fraction)
     return log_tail
-
-
-def normal_log_tail(z: FloatArray) -> FloatArray:
-    """Natural logarithm of the probability that a standard normal exceeds `z`."""
-    return np.asarray(log_ndtr(-np.asarray(z, dtype=float)), dtype=float)
 
 
 def two_sided_log_p(z: FloatArray) -> FloatArray:
     """Natural logarithm of the two-sided p value of `z`; never above 0."""
-    log_p: FloatArray = np.minimum(np.log(2) + normal_log_tail(np.abs(z)), 0.0)
+    log_p: FloatArray = np.minimum(np.log(2) + log_ndtr(-np.abs(z)), 0.0)
     return log_p
 
 
@@ -81,22 +85,6 @@ def student_log_tail(t: float, df: float) -> float:
     x, a = df / (df + t * t), df / 2
     series = hyp2f1(a + 0.5, 1.0, a + 1.0, x)
     return float(np.log(0.5) + a * np.log(x) + 0.5 * np.log1p(-x) - np.log(a) - betaln(a, 0.5) + np.log(series))
-
-
-def _even_tail(half: FloatArray, df: int) -> FloatArray:
-    """The closed form for an even `df`: a Poisson sum, several times faster than the incomplete gamma function."""
-    term = total = np.ones_like(half)
-    for j in range(1, df // 2):
-        term = term * half / j
-        total = total + term
-    return np.exp(-half) * total
-
-
-def _continued_fraction(a: FloatArray, x: FloatArray) -> FloatArray:
-    fraction = x + 61 - a
-    for i in range(30, 0, -1):
-        fraction = x + 2 * i - 1 - a - i * (i - a) / fraction
-    return -x + a * np.log(x) - gammaln(a) - np.log(fraction)
 
 
 LARGEST_NONCENTRALITY = 1e9
@@ -185,8 +173,8 @@ def korn_graubard(
     .. [1] Korn & Graubard (1998), Survey Methodology 24, 193-201; truncated at n as the NCHS standard of 2017 does.
        R: `survey::svyciprop(method = "beta")`, which does not truncate.
     """
-    given = {"estimate": estimate, "variance": variance, "n": n, "clusters": clusters}
-    p, v, units, groups = of_one_shape({name: numbers(values, name) for name, values in given.items()})
+    columns = {"estimate": estimate, "variance": variance, "n": n, "clusters": clusters}
+    p, v, units, groups = of_one_shape({name: numbers(values, name) for name, values in columns.items()})
     if ((p < 0) | (p > 1) | (v < 0)).any() or (groups < 2).any() or (units < 2).any():
         raise StatisticsError(
             "korn_graubard needs shares in [0, 1], variances of at least 0, two units and two clusters"
@@ -216,20 +204,23 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interv
     Where there are no units it is (0, 1): nothing is known. Raises as `clopper_pearson`.
     """
     x, size = _checked_units(successes, n)
-    some = np.where(size > 0, size, 1)
-    limits = score_limits(np.where(size > 0, x / some, 0.5), some, level=level)
+    units = np.where(size > 0, size, 1)
+    limits = score_limits(np.where(size > 0, x / units, 0.5), units, level=level)
     return Interval(np.where(size > 0, limits.low, 0.0), np.where(size > 0, limits.high, 1.0))
 
 
-def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> Interval:
+def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: float = np.inf) -> Interval:
     r"""Wilson's limits for a share *p* known from *n* units, which may be a fraction: an effective size.
 
     .. math:: \frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}
+
+    `df`: of the share's variance, for Student's quantile in place of the normal *z*.
     """
     p, size = of_one_shape({"estimate": numbers(estimate, "estimate"), "n": numbers(n, "n")})
     if ((p < 0) | (p > 1)).any() or (size <= 0).any():
         raise StatisticsError("score limits need shares in [0, 1] and sizes above 0")
-    z = -ndtri((1 - checked_share(level, "level")) / 2)
+    tail = (1 - checked_share(level, "level")) / 2
+    z = -ndtri(tail) if df == np.inf else -stdtrit(df, tail)
     of_p, of_half = size / (size + z**2), z**2 / (size + z**2)  # neither overflows, whatever the size
     centre, half = of_p * p + of_half / 2, np.sqrt(of_p * of_half * p * (1 - p) + of_half**2 / 4)
     return Interval(np.where(p > 0, centre - half, 0.0)[()], np.where(p < 1, centre + half, 1.0)[()])
@@ -299,13 +290,12 @@ def hypergeometric(j: ArrayLike, safe: ArrayLike, votes: ArrayLike, drawn: int) 
     j, safe, votes = np.broadcast_arrays(j, safe, votes)
     unsafe = votes - safe
     possible = (j <= safe) & (drawn - j <= unsafe) & (safe >= 0) & (unsafe >= 0)
-    x = np.where(possible, j, 0)
-    some, rest = np.where(possible, safe, 0), np.where(possible, unsafe, drawn)
-    log = log_choose(some, x) + log_choose(rest, drawn - x) - log_choose(votes, drawn)
+    x, s, u = np.where(possible, j, 0), np.where(possible, safe, 0), np.where(possible, unsafe, drawn)
+    log = log_choose(s, x) + log_choose(u, drawn - x) - log_choose(votes, drawn)
     return np.where(possible, np.exp(log), 0.0)
 
 
 def log_choose(n: ArrayLike, k: ArrayLike) -> FloatArray:
     """Natural logarithm of the number of ways to choose *k* of *n*."""
-    all_, some = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
-    return np.asarray(gammaln(all_ + 1) - gammaln(some + 1) - gammaln(all_ - some + 1), dtype=float)
+    n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), dtype=float)

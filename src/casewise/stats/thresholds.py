@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
-from casewise.stats.costs import cheapest_threshold
+from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.costs import cheapest_threshold, cuts_between
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import LEVEL
-from casewise.stats.measured import Functional, Measured, TotalsByCluster, share
+from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.words import Folds
 
 # From a judge's value to P(safe): Platt's curve or an isotonic one, whichever is better on queries that it has
@@ -211,18 +211,14 @@ class Evidence(ShortRepr):
 
     def trade_offs(self, *, fail: Decision, at_most: int = 60) -> tuple[TradeOff, ...]:
         """Harm and over-refusal on these items at each threshold, of many only some; no interval is given for these."""
-        valued = ~np.isnan(self.value)
-        between = np.sort(np.unique(self.value[valued]))
-        between = np.r_[-np.inf, (between[:-1] + between[1:]) / 2, np.inf]
+        valued, unsafe = ~np.isnan(self.value), 1 - self.weight
+        between = cuts_between(np.unique(self.value[valued]))
         chosen = between[np.unique(np.linspace(0, len(between) - 1, at_most).round().astype(int))]
         answered = np.where(valued, self.value > chosen[:, None], fail == "answer")
         refused = np.where(valued, self.value <= chosen[:, None], fail == "refuse")
-        unsafe = 1 - self.weight
-        harm, over = (
-            answered @ unsafe / max(unsafe.sum(), 1e-300),
-            refused @ self.weight / max(self.weight.sum(), 1e-300),
-        )
-        return tuple(TradeOff(*row) for row in zip(chosen.tolist(), harm.tolist(), over.tolist(), strict=True))
+        harm = answered @ unsafe / max(unsafe.sum(), 1e-300)
+        over_refusal = refused @ self.weight / max(self.weight.sum(), 1e-300)
+        return tuple(map(TradeOff, chosen.tolist(), harm.tolist(), over_refusal.tolist()))
 
 
 @dataclass(frozen=True)
@@ -345,11 +341,9 @@ class LossCurve(ShortRepr):
         adds = at_risk / np.maximum(in_query, 1e-300)[query] / max(n, 1)
         valued = ~np.isnan(evidence.value)
         values, group = np.unique(evidence.value[valued], return_inverse=True)
-        by_value = np.bincount(group, weights=adds[valued], minlength=len(values))
-        refused = np.r_[0.0, np.cumsum(by_value)]
+        refused = np.r_[0.0, np.cumsum(np.bincount(group, weights=adds[valued], minlength=len(values)))]
         without = float(adds[~valued].sum()) if unscored_errs else 0.0
-        between = np.r_[-np.inf, (values[:-1] + values[1:]) / 2, np.inf] if len(values) else np.array([np.inf])
-        refused = refused[: len(between)]
+        between = cuts_between(values) if len(values) else np.array([np.inf])
         loss = (refused[-1] - refused if kind == "harm" else refused) + without
         items = np.bincount(query, weights=at_risk > 0)
         return cls(between, np.maximum(loss, 0.0), n, bool((items <= 1).all()))
@@ -374,14 +368,14 @@ def kept_threshold(
             f"{100 * smallest_promise(n, promise.level):.3g} %"
         )
     if promise.level is None:
-        kept = (n * curve.loss + 1) / (n + 1) <= promise.at_most + 1e-12
+        carries = (n * curve.loss + 1) / (n + 1) <= promise.at_most + 1e-12
     else:
-        kept = loss_p_value(curve.loss, promise.at_most, n=n, whole=curve.whole) <= 1 - promise.level + 1e-12
-    if not kept.any():
+        carries = loss_p_value(curve.loss, promise.at_most, n=n, whole=curve.whole) <= 1 - promise.level + 1e-12
+    if not carries.any():
         raise StatisticsError(
             f"{promise.in_words} cannot be promised: items without a value alone break it; refuse or ask where there is none"
         )
-    place = int(np.argmax(kept)) if promise.kind == "harm" else len(kept) - 1 - int(np.argmax(kept[::-1]))
+    place = np.flatnonzero(carries)[0 if promise.kind == "harm" else -1]
     return Promised(promise, float(curve.thresholds[place]), float(curve.loss[place]), curve.n_queries)
 
 
@@ -489,14 +483,18 @@ def fit_thresholds(
     calibrator: Calibrator | None = None,
     n_as: dict[PromiseKind, int] | None = None,
 ) -> Fitted:
-    """The thresholds that do what is wanted on these items.
+    """The thresholds that do what is wanted on these items; where asking has a cost, by Chow's rule: ask where answering and
+    refusing both cost more than asking, in expectation.
 
     `calibrator`: needed for `ask_cost`, which weighs chances.
 
     Raises StatisticsError: a promise cannot be kept, or no item has a value.
+
+    Source: Chow (1970), IEEE Transactions on Information Theory 16, 41-46.
     """
     valued = ~np.isnan(evidence.value)
-    if not valued.any():
+    values = evidence.value[valued]
+    if not len(values):
         raise StatisticsError("no item has both a value and a label: there is nothing to fit thresholds on")
     promised = tuple(
         kept_threshold(
@@ -507,29 +505,24 @@ def fit_thresholds(
         )
         for promise in wanted.promises
     )
-    by_kind = {kept.promise.kind: kept.threshold for kept in promised}
+    by_kind = {promise.promise.kind: promise.threshold for promise in promised}
     low, high = by_kind.get("harm", -np.inf), by_kind.get("over_refusal", np.inf)
+    harm, question = wanted.costs
     if wanted.ask_cost is not None and wanted.ratio is not None and calibrator is not None:
-        return asking_at(evidence.value[valued], calibrator(evidence.value[valued]), wanted.ratio, wanted.ask_cost)
+        distinct, first = np.unique(values, return_index=True)
+        safe, even = calibrator(values)[first], harm / (1 + harm)
+        answers, refuses = (
+            float(cuts_between(distinct)[int((safe <= chance).sum())])
+            for chance in (max(1 - question / harm, even), min(question, even))
+        )
+        return Fitted(answers, refuses)
     if low > high:
         return Fitted(low, high, promised)
     if wanted.ratio is None and len(promised) == 1:
-        only = promised[0].threshold
-        return Fitted(only, only, promised)
-    cut = cheapest_threshold(evidence.value[valued], evidence.weight[valued], wanted.ratio or 1.0, within=(low, high))
+        cut = promised[0].threshold
+    else:
+        cut = cheapest_threshold(values, evidence.weight[valued], harm, within=(low, high))
     return Fitted(cut, cut, promised)
-
-
-def asking_at(values: FloatArray, safe: FloatArray, ratio: float, ask_cost: float) -> Fitted:
-    """Chow's rule: ask where answering and refusing both cost more than asking, in expectation.
-
-    Source: Chow (1970), IEEE Transactions on Information Theory 16, 41-46.
-    """
-    answers, refuses = max(1 - ask_cost / ratio, ratio / (1 + ratio)), min(ask_cost, ratio / (1 + ratio))
-    distinct, first = np.unique(values, return_index=True)
-    between = np.r_[-np.inf, (distinct[:-1] + distinct[1:]) / 2, np.inf]
-    rising = safe[first]
-    return Fitted(float(between[int((rising <= answers).sum())]), float(between[int((rising <= refuses).sum())]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -635,17 +628,10 @@ def rates(evidence: Evidence, decisions: Codes, *, wanted: Wanted) -> dict[str, 
         "unscored": np.isnan(evidence.value).astype(np.float64),
         "cost": safe * refuse + harm * unsafe * answer + question * ask,
     }
-    names, cluster = np.unique(evidence.cluster, return_inverse=True)
-    totals = TotalsByCluster.of(terms, cluster, n_clusters=len(names))
-    cost = Functional(
-        "cost",
-        lambda t: safe_divide(t["cost"], t["items"], otherwise=np.nan),
-        over=lambda t: t["items"],
-        kind="mean",
-        domain=(0.0, max(1.0, harm, question)),
-    )
-    shares = {name: totals.measure(share(name, top, bottom)) for name, (top, bottom) in SHARES.items()}
-    return {**shares, "cost": totals.measure(cost)}
+    totals = TotalsByCluster.of(terms, np.unique(evidence.cluster, return_inverse=True)[1])
+    cost = share("cost", "cost", "items", kind="mean", domain=(0.0, max(1.0, harm, question)))
+    shares = [share(name, top, bottom) for name, (top, bottom) in SHARES.items()]
+    return {number.name: totals.measure(number) for number in (*shares, cost)}
 
 
 # A judge tried: thresholds fitted for what is wanted, and what they come to on queries that they were not fitted on.
@@ -694,16 +680,15 @@ class Trial(ShortRepr):
         they held the truth in 87 % of benchmarks where the threshold is the cheapest, for cost is flat where it is least and
         its two errors are not. With it, see `python -m benchmarks.coverage recommended`.
         """
-        final = rates(self.evidence, self.fitted.decide(self.evidence.value, fail=self.wanted.fail), wanted=self.wanted)
-        squares: dict[str, list[float]] = {name: [] for name in final}
-        for fold in self.held_out.fitted:
-            decisions = fold.decide(self.evidence.value, fail=self.wanted.fail)
-            for name, number in rates(self.evidence, decisions, wanted=self.wanted).items():
-                squares[name].append((number.value - final[name].value) ** 2)
-        return {
-            name: float(np.nan_to_num(np.nanmean(each))) if not np.isnan(each).all() else 0.0
-            for name, each in squares.items()
-        }
+
+        def numbers(fitted: Fitted) -> FloatArray:
+            decisions = fitted.decide(self.evidence.value, fail=self.wanted.fail)
+            return np.array([number.value for number in rates(self.evidence, decisions, wanted=self.wanted).values()])
+
+        squares = (np.array([numbers(fold) for fold in self.held_out.fitted]) - numbers(self.fitted)) ** 2
+        known = ~np.isnan(squares)
+        means = np.where(known, squares, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return dict(zip((*SHARES, "cost"), means.tolist(), strict=True))
 
     @cached_property
     def measured(self) -> Measurement:

@@ -15,7 +15,7 @@ from casewise.database.tables import staff
 from casewise.database.tables import study as tables
 from casewise.errors import StatisticsError, StudyError
 from casewise.records import Verdict
-from casewise.stats.power_studies import PilotRatings, study_power, variance_of
+from casewise.stats.power import PilotRatings, study_power, variance_of
 from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, begun_bonuses, cost_of, cost_of_more
 from casewise.studies.freeze import StudyItem
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed

@@ -27,7 +27,7 @@ from casewise.errors import StudyError
 from casewise.records import OUTCOMES
 from casewise.replies.graders import graded_by_keywords
 from casewise.settings import Settings, from_environment
-from casewise.stats.crowd import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
+from casewise.stats.ratings import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.answers import lapse_and_void
 from casewise.studies.design import REPLY_QUESTION
 from casewise.studies.freeze import Material, StudyWording
@@ -117,7 +117,7 @@ class RehearsalResult:
 
 
 class Crowd:
-    """What simulated people answer: the crossed logit model of `casewise.stats.crowd` on the round's real items."""
+    """What simulated people answer: the crossed logit model of `casewise.stats.ratings` on the round's real items."""
 
     def __init__(self, material: Material, wording: StudyWording, *, plan: RehearsalPlan, people: int) -> None:
         self.rng = np.random.default_rng(plan.seed)

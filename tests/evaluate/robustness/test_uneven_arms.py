@@ -12,8 +12,8 @@ from casewise.evaluate.robustness import RobustnessNumbers
 from casewise.reports.formats import html
 from casewise.reports.robustness import robustness_page
 from casewise.stats.estimates import estimate_of
-from casewise.stats.flips import as_picked
 from casewise.stats.measured import TotalsByCluster, share
+from casewise.stats.pairs import as_picked
 
 ATTACKS = ["claim:authority/user/safe", "claim:authority/user/unsafe", "claim:urgency/user/safe", "twin:recipient.type"]
 ARMS = ["full", "datamark", *ATTACKS, *(f"{one}+datamark" for one in ATTACKS)]

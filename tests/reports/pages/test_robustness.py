@@ -8,7 +8,7 @@ import pytest
 from casewise.evaluate.robustness import AdaptiveResult
 from casewise.reports.robustness import adaptive_sentence, by_chance
 from casewise.stats.estimates import Estimate
-from casewise.stats.flips import Mean
+from casewise.stats.pairs import Mean
 
 NO_ITEMS = Estimate("turned", None, None, None, 0, 0, "undefined: no items of that kind")
 FIRST, LAST, WRONG = (Estimate("turned", value, value - 0.1, value + 0.1, 40, 0, "t") for value in (0.2, 0.5, 0.75))

@@ -45,7 +45,7 @@ def test_tasks_where_all_agree_are_counted_as_untestable():
 
 def test_shuffles_keep_each_tasks_votes():
     found = counts([0.2, 0.5, 0.8])
-    dealt = _shuffle(found, np.random.default_rng(0))
+    dealt = _shuffle(found, np.random.default_rng(0)).successes
 
     assert (dealt.sum(1) == found.successes.sum(1)).all()
     assert (dealt <= found.sizes).all()

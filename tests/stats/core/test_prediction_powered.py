@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 from casewise.errors import StatisticsError
-from casewise.stats.prediction_powered import labels_needed, prediction_powered_rate
+from casewise.stats.panel import labels_needed, prediction_powered_rate
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "prediction_powered.json"
 CASES = json.loads(REFERENCE.read_text())["cases"]

@@ -16,8 +16,7 @@ from casewise.stats.estimates import Estimate, apart, difference_of, estimate, e
 from casewise.stats.measured import VotesTerms
 from casewise.stats.metrics import auroc, metrics_named, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
-from casewise.stats.panel import panel_curve, panel_worth
-from casewise.stats.prediction_powered import prediction_powered_rate
+from casewise.stats.panel import panel_curve, panel_worth, prediction_powered_rate
 from casewise.stats.sample import totals_by_query
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.crowd import CrowdDesign, CrowdModel, simulate_ratings
+from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 
 FIVE = CrowdDesign(safe_rates=(0.4, 0.8, 0.2, 0.8, 0.2), queries=60, ratings_per_item=7, items_per_annotator=25)
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats import power_studies as judges
-from casewise.stats.power_studies import (
+from casewise.stats import power as judges
+from casewise.stats.power import (
     assumed_deviation,
     power_of_queries,
     queries_needed,

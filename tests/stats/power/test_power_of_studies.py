@@ -3,7 +3,7 @@ import pytest
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, clustered_contrast, simulate_ratings
-from casewise.stats.power_studies import (
+from casewise.stats.power import (
     PilotRatings,
     StudyVariance,
     pilot_intervals,
@@ -77,4 +77,4 @@ def test_the_interval_lies_around_what_queries_differ_by():
     some = pilot(crowd(queries=60, seed=2))
     parts, limits = variance_of(some), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
 
-    assert limits.of_difference[0] < parts.of_difference < limits.of_difference[1]
+    assert limits.low < parts.of_difference < limits.high
