@@ -471,7 +471,8 @@ def alpha_on_scale(
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(ids):
         raise StatisticsError(f"items must be places among the {len(ids)} clusters")
     keep = np.bincount(codes, minlength=len(ids)) >= 2
-    given = kept_ratings(Given(codes, codes if people is None else people, values - values.mean()), keep)
+    centred = values - values.mean() if len(values) else values
+    given = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
     n, total, squares = (
         np.bincount(given.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
         for weights in (None, given.value, given.value**2)

@@ -132,8 +132,9 @@ def test_alpha_of_a_scale_is_the_librarys_and_wider_with_people():
     reference = krippendorff.alpha(values.T, level_of_measurement="interval")
     assert alone.alpha == people.alpha == pytest.approx(reference, rel=1e-9)
     assert np.ptp(people.interval or ()) > np.ptp(alone.interval or ())
-    with pytest.raises(StatisticsError, match="two ratings"):
-        alpha_on_scale([0, 1], [0.5, 0.2], clusters=[0, 1])
+    for nobodys_twice in ([], [0, 1]):
+        with pytest.raises(StatisticsError, match="two ratings"):
+            alpha_on_scale(nobodys_twice, [0.5, 0.2][: len(nobodys_twice)], clusters=[0, 1])
 
 
 def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_that_of_votes():
