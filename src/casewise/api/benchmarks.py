@@ -20,8 +20,8 @@ from casewise.storage.imports import CaseColumns, CaseFrame, RatingTable, of_fra
 from casewise.storage.load import load_benchmark, named_benchmark
 from casewise.storage.loaders import fetching
 from casewise.storage.loaders.casebench import CASEBENCH
-from casewise.storage.loaders.fetching import Fetched
-from casewise.storage.loaders.registry import is_fetched, loader_named, loader_names
+from casewise.storage.loaders.fetching import Fetched, is_fetched
+from casewise.storage.loaders.registry import loader_named, loader_names
 
 Source = Benchmark | str | Path
 """A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""

@@ -93,7 +93,7 @@ def fetch(
     name
         A name from casewise data list, or judgebench_SET; with :METRIC if the set has several metrics.
     accept_terms
-        State that you have read the terms and accept them.
+        State that you have read the publisher's terms and accept them. --yes of other commands agrees to a cost only.
     prompts
         For casebench: also fetch the paper's prompts, for --prompts published.
     from_

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from casewise.records.base import Record
-from casewise.storage.files import cannot_add, read_jsonl, replacing
+from casewise.storage.files import append_line, read_jsonl, replacing
 from casewise.storage.run_folder import cut_torn_line
 
 BATCHES = "batches.jsonl"
@@ -98,19 +97,19 @@ class JobLog:
     @classmethod
     def at(cls, folder: Path) -> JobLog:
         """The jobs of the run at `folder`, which the caller holds. Raises DataError: a line of their log is none."""
-        found = cls(folder)
-        cut_torn_line(found.path)
-        for event in read_jsonl(found.path, JobEvent) if found.path.exists() else ():
-            found.step(event)
-        return found
+        log = cls(folder)
+        cut_torn_line(log.path)
+        return log.with_steps()
 
     @classmethod
     def read(cls, folder: Path) -> JobLog:
         """The same of a folder that another process may be working on: nothing is written."""
-        found = cls(folder)
-        for event in read_jsonl(found.path, JobEvent, growing=True) if found.path.exists() else ():
-            found.step(event)
-        return found
+        return cls(folder).with_steps()
+
+    def with_steps(self) -> JobLog:
+        for event in read_jsonl(self.path, JobEvent, growing=True) if self.path.exists() else ():
+            self.step(event)
+        return self
 
     @property
     def path(self) -> Path:
@@ -132,13 +131,7 @@ class JobLog:
 
     def note(self, event: JobEvent) -> BatchJob:
         """Write a step, and see to it that it is on the disk. Raises ConfigurationError: it cannot be written."""
-        try:
-            with self.path.open("ab") as file:
-                file.write((event.line() + "\n").encode())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise cannot_add(self.path, error) from error
+        append_line(self.path, event, sync=True)
         return self.step(event)
 
     def results_of(self, mark: str) -> Path:

@@ -381,6 +381,18 @@ def json_fields(value: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
     return {one.name: json_value(getattr(value, one.name)) for one in fields(value) if one.name not in without}
 
 
+def append_line(path: Path, record: Record, *, sync: bool = False) -> None:
+    """Add a record to a file as a line, and with `sync` see to it that it is on the disk. Raises ConfigurationError: it cannot be."""
+    try:
+        with path.open("ab") as file:
+            file.write((record.line() + "\n").encode())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_add(path, error) from error
+
+
 def json_text(value: Any) -> str:
     """`value` as one JSON document; `n`, `n_…` and `items` are whole numbers (a tie, which counts half in each class, may be half)."""
     return json.dumps(counted(value), ensure_ascii=False, allow_nan=False, indent=1) + "\n"

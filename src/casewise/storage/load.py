@@ -30,8 +30,9 @@ from casewise.storage.benchmark_folder import (
     write_tables,
 )
 from casewise.storage.files import cache_folder, long_step, replacing, write_text
+from casewise.storage.loaders.fetching import is_fetched
 from casewise.storage.loaders.loader import Loader
-from casewise.storage.loaders.registry import find_loader, is_fetched, load_fetched, loader_names
+from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
 
 # Numbers that belong to a benchmark and not to a run, worked out once and kept in the user's cache.

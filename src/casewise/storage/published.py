@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import isclose, nan
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
@@ -82,22 +82,26 @@ class PublishedRow(BaseModel):
     safe_rate: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
     category: Text
 
-    @property
-    def intent_vote(self) -> Literal[1, 2]:
-        """The author's intent, written as a vote."""
-        return 1 if self.context_intended_to_be_safe else 2
 
-
-class Placed(BaseModel):
-    """A row with its place in the file."""
-
-    model_config = ConfigDict(frozen=True)
+class Placed(NamedTuple):
+    """A row with its place in the file, and people's votes, the intent left out."""
 
     number: int
     line: int
     row: PublishedRow
-    votes: tuple[int, ...] = ()
-    """People's votes, the intent left out."""
+    votes: tuple[int, ...]
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The safe rate of the votes alone, and of the votes with the intent as one more."""
+        safe, n = self.votes.count(1), len(self.votes)
+        return safe / n, (safe + self.row.context_intended_to_be_safe) / (n + 1)
+
+    @property
+    def category(self) -> str | None:
+        """The name of the category in the taxonomy; None where there is none."""
+        category = sorry_bench().resolve(self.row.category)
+        return category.name if category else None
 
 
 def read_published(path: Path) -> Benchmark:
@@ -106,15 +110,13 @@ def read_published(path: Path) -> Benchmark:
     Raises DataError: the file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither
     the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
     """
-    found, held = people_votes(path, [placed(row, path=path) for row in rows(read_text(path), path=path)])
-    if not found:
-        raise DataError(path, None, "holds no rows")
-    counted = rates_count_intent(path, found, held=held)
+    entries, held = placed_rows(path, rows(read_text(path), path=path))
+    counted = rates_count_intent(path, entries, held=held)
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: dict[str, Item] = {}
     ratings: list[Rating] = []
-    for entry in found:
+    for entry in entries:
         query, context = query_and_context(entry, path=path)
         item = Item.of(context, published_rate=entry.row.safe_rate)
         if item.id in items:
@@ -123,7 +125,10 @@ def read_published(path: Path) -> Benchmark:
         if earlier.category != query.category:
             item = item.model_copy(update={"category": query.category})
         contexts[context.id], items[item.id] = context, item
-        ratings += anonymous_ratings(item, entry.votes)
+        ratings += [
+            Rating(item_id=item.id, position=position, verdict="safe" if vote == 1 else "unsafe")
+            for position, vote in enumerate(entry.votes)
+        ]
     about = About(
         name=path.stem,
         source=f"imported from {path.name}",
@@ -137,92 +142,60 @@ def read_published(path: Path) -> Benchmark:
         raise DataError(path, None, str(error)) from error
 
 
-def placed(row: Row, *, path: Path) -> Placed:
-    if not isinstance(row.value, dict):
-        raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
-    return Placed(number=row.number, line=row.line, row=checked(row, path=path))
+def placed_rows(path: Path, table: Iterable[Row]) -> tuple[list[Placed], bool]:
+    """Return the checked rows of a file, and whether the author's intent stands at the end of every row's votes.
 
+    In the release's judge outputs it does. Agreement alone is no proof: where people follow the intent in nine of ten votes,
+    the last votes of 20 rows all equal it in one file of eight. So the number of votes must be the release's, too.
 
-def checked(row: Row, *, path: Path) -> PublishedRow:
-    try:
-        return PublishedRow.model_validate(row.value)
-    except ValidationError as error:
-        raise DataError(path, row.line, f"row {row.number}: {what_is_wrong(error)}") from error
-
-
-def read_rows(path: Path, values: Iterable[tuple[Row, dict[str, Any]]]) -> tuple[list[Placed], bool]:
-    """Rows whose extra keys were taken out already, with people's votes apart; and whether the intent stood in them."""
-    return people_votes(path, [placed(row._replace(value=value), path=path) for row, value in values])
-
-
-def people_votes(path: Path, entries: list[Placed]) -> tuple[list[Placed], bool]:
-    """Take the intent's vote out of every row where the file holds it."""
-    held = intent_votes([entry.row for entry in entries])
-    cut = [entry.model_copy(update={"votes": entry.row.scores[:-1] if held else entry.row.scores}) for entry in entries]
-    for entry in cut:
-        check_rate(path, entry)
-    return cut, held
-
-
-def intent_votes(entries: list[PublishedRow]) -> bool:
-    """Whether the last vote of every row is the author's intent, as in the release's judge outputs.
-
-    Agreement alone is no proof: where people follow the intent in nine of ten votes, the last votes of 20 rows all equal
-    it in one file of eight. So the number of votes must be the release's, too.
+    Raises DataError: there are no rows, or one is not as the release has them.
     """
-    return bool(entries) and all(
-        len(row.scores) == RELEASED_VOTES and row.scores[-1] == row.intent_vote for row in entries
+    entries: list[Placed] = []
+    for number, line, value in table:
+        if not isinstance(value, dict):
+            raise DataError(path, line, f"row {number} is {type(value).__name__}, not an object")
+        try:
+            row = PublishedRow.model_validate(value)
+        except ValidationError as error:
+            raise DataError(path, line, f"row {number}: {what_is_wrong(error)}") from error
+        entries.append(Placed(number, line, row, row.scores))
+    if not entries:
+        raise DataError(path, None, "holds no rows")
+    held = all(
+        len(row.scores) == RELEASED_VOTES and row.scores[-1] == (1 if row.context_intended_to_be_safe else 2)
+        for _, _, row, _ in entries
     )
-
-
-def check_rate(path: Path, entry: Placed) -> None:
-    alone, with_intent = possible_rates(entry)
-    stated = entry.row.safe_rate
-    if min(abs(stated - alone), abs(stated - with_intent)) > TOLERANCE:
-        n = len(entry.votes)
-        raise DataError(
-            path,
-            entry.line,
-            f"row {entry.number}: safe_rate is {stated!r}, but the {n} votes give {alone:.6g} "
-            f"and the votes with the intent give {with_intent:.6g}",
-        )
-
-
-def possible_rates(entry: Placed) -> tuple[float, float]:
-    safe, n = entry.votes.count(1), len(entry.votes)
-    return safe / n, (safe + entry.row.context_intended_to_be_safe) / (n + 1)
+    entries = [entry._replace(votes=entry.votes[:-1]) for entry in entries] if held else entries
+    for entry in entries:
+        stated, (alone, with_intent) = entry.row.safe_rate, entry.rates
+        if min(abs(stated - alone), abs(stated - with_intent)) > TOLERANCE:
+            problem = f"row {entry.number}: safe_rate is {stated!r}, but the {len(entry.votes)} votes give {alone:.6g} and the "
+            raise DataError(path, entry.line, f"{problem}votes with the intent give {with_intent:.6g}")
+    return entries, held
 
 
 def rates_count_intent(path: Path, entries: list[Placed], *, held: bool) -> bool:
-    """Whether the file's rates count the intent: one way for all rows."""
-    only_alone: Placed | None = None
-    only_with: Placed | None = None
-    for entry in entries:
-        alone, with_intent = possible_rates(entry)
-        if abs(entry.row.safe_rate - with_intent) > TOLERANCE:
-            only_alone = only_alone or entry
-        elif abs(entry.row.safe_rate - alone) > TOLERANCE:
-            only_with = only_with or entry
-    if only_alone and only_with:
-        raise DataError(
-            path,
-            only_alone.line,
-            f"row {only_alone.number}: safe_rate leaves the intent out, but row {only_with.number}'s counts it",
+    """Return whether the file's rates count the intent: one way for all rows."""
+    without = [entry for entry in entries if abs(entry.row.safe_rate - entry.rates[1]) > TOLERANCE]
+    with_intent = [entry for entry in entries if abs(entry.row.safe_rate - entry.rates[0]) > TOLERANCE]
+    if without and with_intent:
+        problem = (
+            f"row {without[0].number}: safe_rate leaves the intent out, but row {with_intent[0].number}'s counts it"
         )
-    return held if only_alone is None and only_with is None else only_with is not None
+        raise DataError(path, without[0].line, problem)
+    return bool(with_intent) if without or with_intent else held
 
 
 def query_and_context(entry: Placed, *, path: Path) -> tuple[Query, Context]:
     row = entry.row
-    category = sorry_bench().resolve(row.category)
-    if category is None:
+    if (category := entry.category) is None:
         raise DataError(path, entry.line, f"row {entry.number}: no category of SORRY-Bench is called {row.category!r}")
     try:
         parts = PublishedContext.model_validate(row.context)
     except ValidationError as error:
         raise DataError(path, entry.line, f"row {entry.number}: {what_is_wrong(error, above='context')}") from error
-    renamed = row.category if row.category != category.name else None
-    query = Query(text=row.query, category=category.name, category_as_published=renamed)
+    renamed = row.category if row.category != category else None
+    query = Query(text=row.query, category=category, category_as_published=renamed)
     context = Context(
         query_id=query.id,
         intended_safe=row.context_intended_to_be_safe,
@@ -232,13 +205,6 @@ def query_and_context(entry: Placed, *, path: Path) -> tuple[Query, Context]:
         origin="imported",
     )
     return query, context
-
-
-def anonymous_ratings(item: Item, votes: tuple[int, ...]) -> list[Rating]:
-    return [
-        Rating(item_id=item.id, position=position, verdict="safe" if vote == 1 else "unsafe")
-        for position, vote in enumerate(votes)
-    ]
 
 
 def write_published(benchmark: Benchmark, path: Path) -> None:
@@ -364,12 +330,10 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
     Raises DataError: the file is not such an output; the message says where. ConfigurationError: neither the name nor
     `elicitation` says how the judge was asked.
     """
-    found = [checked_row(row, path=path) for row in rows(read_text(path), path=path)]
-    if not found:
-        raise DataError(path, None, "holds no rows")
-    judge = judge_key(found, path=path)
-    values = [row.value[judge] for row in found]
-    entries, _ = read_rows(path, ((row, {k: v for k, v in row.value.items() if k != judge}) for row in found))
+    table = list(rows(read_text(path), path=path))
+    judge = judge_key(path, table)
+    without_judge = (row._replace(value={k: v for k, v in row.value.items() if k != judge}) for row in table)
+    entries, _ = placed_rows(path, without_judge)
     named, omitted = what_the_name_says(path)
     check_omitted(path, omitted, entries)
     how = elicitation or named
@@ -377,13 +341,16 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
         raise ConfigurationError(
             f"{path.name} does not say how the judge was asked; give --elicitation binary, score or probability"
         )
-    absent = absent_groups([entry.row.context for entry in entries])
+    absent: tuple[str, ...] = ()
+    contexts = [entry.row.context for entry in entries]
+    if all(context is None or isinstance(context, dict) for context in contexts):  # others say nothing
+        absent = tuple(group for group in GROUPS if not any(group in context for context in contexts if context))
     return PublishedOutput(
         path=path,
         judge=judge,
         elicitation=how,
         arm=Arm.without(*omitted, *absent),
-        rows=tuple(output_row(path, e, value, how) for e, value in zip(entries, values, strict=True)),
+        rows=tuple(output_row(path, entry, row.value[judge], how) for entry, row in zip(entries, table, strict=True)),
     )
 
 
@@ -393,46 +360,37 @@ def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
     An output without the release's words is matched by place where every row has its item's category, intent and
     published rate.
     """
-    known = {(benchmark.query[item.query_id].text, benchmark.intent_of(item)): item.id for item in benchmark.items}
-    found = [known.get((row.query, row.intended_safe)) for row in output.rows]
-    if any(found) or len(output.rows) != len(benchmark.items):
-        return found
+    by_text = {(benchmark.query[item.query_id].text, benchmark.intent_of(item)): item.id for item in benchmark.items}
+    ids = [by_text.get((row.query, row.intended_safe)) for row in output.rows]
+    if any(ids) or len(output.rows) != len(benchmark.items):
+        return ids
     alike = all(
         (row.category, row.intended_safe) == (benchmark.category_of(item), benchmark.intent_of(item))
         and item.published_rate is not None
         and isclose(row.safe_rate, item.published_rate, abs_tol=1e-9)
         for row, item in zip(output.rows, benchmark.items, strict=True)
     )
-    return [item.id for item in benchmark.items] if alike else found
+    return [item.id for item in benchmark.items] if alike else ids
 
 
-def checked_row(row: Row, *, path: Path) -> Row:
-    if not isinstance(row.value, dict):
-        raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
-    return row
-
-
-def absent_groups(contexts: Sequence[Any]) -> tuple[str, ...]:
-    """The groups that no row's context has; none where the contexts are no objects, which says nothing."""
-    if not all(context is None or isinstance(context, dict) for context in contexts):
-        return ()
-    present = {group for context in contexts for group in context or ()}
-    return tuple(group for group in GROUPS if group not in present)
-
-
-def judge_key(found: list[Row], *, path: Path) -> str:
-    """The one key that every row has besides the release's own: the judge's name."""
-    counts = Counter(key for row in found for key in row.value if key not in KEYS)
+def judge_key(path: Path, table: list[Row]) -> str:
+    """Return the one key that every row has besides the release's own: the judge's name."""
+    names: list[list[str]] = []
+    for row in table:
+        if not isinstance(row.value, dict):
+            raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
+        names.append([key for key in row.value if key not in KEYS])
+    counts = Counter(name for keys in names for name in keys)
+    if not table:
+        raise DataError(path, None, "holds no rows")
     if not counts:
-        raise DataError(path, found[0].line, f"row {found[0].number} has no judge's value: only {', '.join(KEYS)}")
-    name: str
-    name, times = counts.most_common(1)[0]
-    for row in found:
-        extra = [key for key in row.value if key not in KEYS]
-        if extra != [name]:
-            what = f"the unknown keys {extra}" if extra else "no judge's value"
-            raise DataError(path, row.line, f"row {row.number} has {what}; {times} rows have {name!r}")
-    return name
+        raise DataError(path, table[0].line, f"row {table[0].number} has no judge's value: only {', '.join(KEYS)}")
+    judge, times = counts.most_common(1)[0]
+    for row, keys in zip(table, names, strict=True):
+        if keys != [judge]:
+            problem = f"the unknown keys {keys}" if keys else "no judge's value"
+            raise DataError(path, row.line, f"row {row.number} has {problem}; {times} rows have {judge!r}")
+    return judge
 
 
 def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]:
@@ -443,18 +401,15 @@ def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]
         return None, ()
     if rest.replace("-", "_").lower() in NO_CONTEXT_NAMES:
         return MODES[mode], GROUPS
-    omitted = [name.strip() for name in rest.split(",") if name.strip()]
+    omitted = []
+    for name in filter(None, map(str.strip, rest.split(","))):
+        wordy = [whole for last, whole in LAST_PARTS.items() if f"_{name}_" in f"_{last}_"]
+        omitted.append(LAST_PARTS.get(name) or (wordy[0] if len(wordy) == 1 and name not in GROUPS else name))
     try:
-        return MODES[mode], checked_names(map(parameter_called, omitted))
+        return MODES[mode], checked_names(omitted)
     except ConfigurationError as error:
         problem = f"its name says that {rest!r} was omitted, and not all of that names one parameter; rename the file"
         raise DataError(path, None, problem) from error
-
-
-def parameter_called(name: str) -> str:
-    """The parameter that `name` stands for: by its last part, or by words of one that no other has; else `name`."""
-    wordy = [whole for last, whole in LAST_PARTS.items() if f"_{name}_" in f"_{last}_"]
-    return LAST_PARTS.get(name) or (wordy[0] if len(wordy) == 1 and name not in GROUPS else name)
 
 
 def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed]) -> None:
@@ -482,17 +437,14 @@ def states(context: Any, name: str) -> bool:
 
 
 def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) -> OutputRow:
-    category = sorry_bench().resolve(entry.row.category)
-    if category is None:
+    if (category := entry.category) is None:
         raise DataError(path, entry.line, f"row {entry.number}: no category is called {entry.row.category!r}")
     try:
         outcome = outcome_of(raw, elicitation)
     except ValueError as error:
         raise DataError(path, entry.line, f"row {entry.number}: {error}") from error
     row = entry.row
-    return OutputRow(
-        row.query, category.name, row.context_intended_to_be_safe, entry.votes, row.safe_rate, raw, outcome
-    )
+    return OutputRow(row.query, category, row.context_intended_to_be_safe, entry.votes, row.safe_rate, raw, outcome)
 
 
 def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,17 @@ from casewise.records import Judgement, UnscoredReason, elicitation_names
 from casewise.records.base import Record
 from casewise.records.call import Call
 from casewise.storage.benchmark_folder import read_manifest_file
-from casewise.storage.files import cannot_add, cannot_write, parse, read_jsonl, read_text, record, write_text
+from casewise.storage.files import (
+    append_line,
+    cannot_add,
+    cannot_write,
+    decoded,
+    parse,
+    read_jsonl,
+    read_text,
+    record,
+    write_text,
+)
 
 # What tells one kind of log from another, and which of several attempts counts: the last, for records and for
 # columns.
@@ -159,13 +169,28 @@ class RunFolder(Generic[M, R]):
         except OSError as error:
             raise cannot_write(path, error) from error
         try:
-            take(lock, path)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunConflict(
+                    f"another process is working on {path}; wait for it, or choose another place"
+                ) from error
             begun = begin(path, manifest, kind)
-            log = open_log(path / kind.file)
+            file = path / kind.file
+            try:
+                cut_torn_line(file)
+                log = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            except OSError as error:
+                raise cannot_write(file, error) from error
             try:
                 yield cls(path, begun, kind, log)
             finally:
-                close_log(log, path / kind.file)
+                try:
+                    os.fsync(log)
+                except OSError as error:
+                    raise cannot_add(file, error) from error
+                finally:
+                    os.close(log)
         finally:
             os.close(lock)
 
@@ -197,7 +222,7 @@ class RunFolder(Generic[M, R]):
                 try:
                     found = kind.model_validate_json(line, strict=True)
                 except ValidationError:  # read once more, slowly, to say what is wrong
-                    found = record(as_text(line, path, number), kind, path=path, line=number)
+                    found = record(decoded(line, path=path, line=number), kind, path=path, line=number)
                 yield place, found
                 place += len(line)
 
@@ -241,18 +266,7 @@ class RunFolder(Generic[M, R]):
 
     def note_session(self, session: Session) -> None:
         """Record how this stretch of work was done."""
-        try:
-            with (self.path / SESSIONS).open("a", encoding="utf-8") as file:
-                file.write(session.line() + "\n")
-        except OSError as error:
-            raise cannot_add(self.path / SESSIONS, error) from error
-
-
-def as_text(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(path, number, f"byte 0x{line[error.start]:02x} is not UTF-8; the log was changed") from error
+        append_line(self.path / SESSIONS, session)
 
 
 def check_place(path: Path) -> None:
@@ -264,13 +278,6 @@ def check_place(path: Path) -> None:
         and any(entry.name not in (LOCK, MADE_BEFORE) for entry in path.iterdir())
     ):
         raise RunConflict(f"{path} holds something else (it has no {RUN}); choose another place for the run")
-
-
-def take(lock: int, path: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise RunConflict(f"another process is working on {path}; wait for it, or choose another place") from error
 
 
 def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
@@ -315,23 +322,6 @@ def differing(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> 
                 yield f"setting {name!r}: it has {was!r}, now {now!r}"
 
 
-def open_log(path: Path) -> int:
-    try:
-        cut_torn_line(path)
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-
-
-def close_log(log: int, path: Path) -> None:
-    try:
-        os.fsync(log)
-    except OSError as error:
-        raise cannot_add(path, error) from error
-    finally:
-        os.close(log)
-
-
 def cut_torn_line(path: Path) -> None:
     """Cut off a last line without its line break: the call it comes from is asked again."""
     if not path.exists():
@@ -354,7 +344,9 @@ def kind_of(path: Path) -> str:
 
     Raises DataError: it holds no run.
     """
-    value = parse(read_text(manifest_file(path)), path=path / RUN)
+    if not (path / RUN).is_file():
+        raise DataError(path, None, f"is no run folder: it has no {RUN}")
+    value = parse(read_text(path / RUN), path=path / RUN)
     named = value.get("kind") if isinstance(value, dict) else None
     return named if isinstance(named, str) else JUDGEMENT_RUN
 
@@ -367,13 +359,6 @@ def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
     if (other := kind_of(path)) != kind.name:
         raise DataError(path, None, f"is a run of {other}, not of {kind.name}")
     return read_manifest_file(path / RUN, kind.manifest, newest=kind.newest)
-
-
-def manifest_file(path: Path) -> Path:
-    file = path / RUN
-    if not file.is_file():
-        raise DataError(path, None, f"is no run folder: it has no {RUN}")
-    return file
 
 
 def run_notes(path: Path) -> tuple[str, ...]:
@@ -603,7 +588,8 @@ def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
             if end:
                 yield lines + end
             left = rest
-    if left and is_whole(left):
+    with suppress(ValidationError):
+        Judgement.model_validate_json(left, strict=True)
         yield left
 
 
@@ -640,14 +626,6 @@ def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
         tokens=pl.col("input_tokens").fill_null(0) + pl.col("output_tokens").fill_null(0),
         cost_usd="cost_usd",
     )
-
-
-def is_whole(line: bytes) -> bool:
-    try:
-        Judgement.model_validate_json(line, strict=True)
-    except ValidationError:
-        return False
-    return True
 
 
 def broken() -> pl.Expr:
@@ -732,11 +710,7 @@ def read_item_notes(runs: Iterable[Path]) -> dict[str, ItemNote]:
 
 def add_item_note(run: Path, note: ItemNote) -> None:
     """Append a note to the file in the folder of a run. Raises ConfigurationError: it cannot be written."""
-    try:
-        with (run / ITEM_NOTES).open("a", encoding="utf-8") as file:
-            file.write(note.line() + "\n")
-    except OSError as error:
-        raise cannot_add(run / ITEM_NOTES, error) from error
+    append_line(run / ITEM_NOTES, note)
 
 
 # Runs of older versions whose items were sampled with unequal chances.

@@ -10,17 +10,17 @@ from casewise.storage.published import read_published
 REPOSITORY = "BriansIDP/CASEBench"
 COMMIT = "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a"
 
-PROMPTS = replace(
-    github(
-        REPOSITORY, COMMIT, "scripts/template.py", "1b83b0e36a5e0f43c2443983069f58548b76f313d0a1d7624cf1e12ce3353dfe"
-    ),
-    name="prompts.py",
+DATA, TEMPLATE = github(
+    REPOSITORY,
+    COMMIT,
+    {
+        "data/CASEBench_data.json": "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c",
+        "scripts/template.py": "1b83b0e36a5e0f43c2443983069f58548b76f313d0a1d7624cf1e12ce3353dfe",
+    },
 )
-"""The wording that the paper's judges were asked in. It is read, never run: see `casewise.ask.prompts`."""
 
-DATA = github(
-    REPOSITORY, COMMIT, "data/CASEBench_data.json", "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c"
-)
+PROMPTS = replace(TEMPLATE, name="prompts.py")
+"""The wording that the paper's judges were asked in. It is read, never run: see `casewise.ask.prompts`."""
 
 CASEBENCH = Loader(
     name="casebench",

@@ -60,25 +60,14 @@ CONFAIDE: Loader = Loader(
     licence="MIT",
     terms="Name the authors where you publish its data.",
     source=f"{REPOSITORY} @{COMMIT}",
-    files=(
-        github(
-            REPOSITORY,
-            COMMIT,
-            "benchmark/tier_2a.txt",
-            "a869099fab404cde9dd50f23c20668063021afa8f080e190b348a5a4da14b979",
-        ),
-        github(
-            REPOSITORY,
-            COMMIT,
-            "benchmark/tier_2b.txt",
-            "8c194006c92816f56a9ee2f6ec3bf09f29bb1a543408ce154096c8c67f72df37",
-        ),
-        github(
-            REPOSITORY,
-            COMMIT,
-            f"benchmark/{LABELS}",
-            "cd573da5a542a4d92f3a81ed5b09b66cc25a6ae0ea656aaaf754af43304bbb34",
-        ),
+    files=github(
+        REPOSITORY,
+        COMMIT,
+        {
+            f"benchmark/{TIERS['2a']}": "a869099fab404cde9dd50f23c20668063021afa8f080e190b348a5a4da14b979",
+            f"benchmark/{TIERS['2b']}": "8c194006c92816f56a9ee2f6ec3bf09f29bb1a543408ce154096c8c67f72df37",
+            f"benchmark/{LABELS}": "cd573da5a542a4d92f3a81ed5b09b66cc25a6ae0ea656aaaf754af43304bbb34",
+        },
     ),
     load=lambda files: built(CONFAIDE, files[LABELS], rows(files), scale=SCALE),
     remark=(

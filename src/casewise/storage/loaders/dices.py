@@ -66,7 +66,7 @@ def dices(conversations: int, people: int, each: str) -> Loader:
         licence="CC-BY-4.0",
         terms="Its conversations with a chatbot are adversarial and may offend. Name the authors where you publish its data.",
         source=f"{REPOSITORY} (main)",
-        files=(github(REPOSITORY, "main", f"{conversations}/{file}"),),
+        files=github(REPOSITORY, "main", {f"{conversations}/{file}": None}),
         load=partial(load, name, file),
     )
 

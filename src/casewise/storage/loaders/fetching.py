@@ -49,22 +49,15 @@ def fetched_file(loader: Loader, file: SourceFile) -> Path:
     if not path.is_file():
         title, option = (f"a part of {loader.name}", " --prompts") if file in loader.extra else (loader.name, "")
         raise DataError(path, None, f"{title} is not here yet; run: {loader.command}{option}")
-    return check(path, file.sha256 or checksum_of_first_fetch(path))
+    pinned, actual = file.sha256 or checksum_of_first_fetch(path), sha256(path)
+    if actual != pinned:
+        problem = f"sha256 is {actual}, not {pinned} of the pinned release; fetch it again, or give a copy of that one"
+        raise ChecksumMismatch(path, None, problem)
+    return path
 
 
 def checksum_of_first_fetch(path: Path) -> str:
     return read_text(recorded(path)).strip() if recorded(path).is_file() else sha256(path)
-
-
-def check(path: Path, wanted: str | None) -> Path:
-    found = sha256(path)
-    if wanted is not None and found != wanted:
-        raise ChecksumMismatch(
-            path,
-            None,
-            f"sha256 is {found}, not {wanted} of the pinned release; fetch it again, or give a copy of that one",
-        )
-    return path
 
 
 @dataclass(frozen=True)
@@ -104,17 +97,20 @@ def fetch(
         raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {again} --accept-terms")
     if extra and not loader.extra:
         raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
-    wanted = (loader.extra if copies else (*loader.files, *loader.extra)) if extra else loader.files
-    given = matched(loader, wanted, copies) if copies else {}
-    with downloads(given) as folder:
-        found = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in wanted}
-        for file, path in found.items():
+    sources = (loader.extra if copies else (*loader.files, *loader.extra)) if extra else loader.files
+    matched_copies = matched(loader, sources, copies) if copies else {}
+    with downloads(matched_copies) as folder:
+        paths = {
+            file: matched_copies.get(file) or download(loader, file, folder, progress=progress) for file in sources
+        }
+        for file, path in paths.items():
             check_new(loader, file, path)
-        named = {file.name: path for file, path in found.items()}
-        benchmark = loader.load(named) if set(loader.files) <= set(found) else None
-        for file in set(found) & set(loader.extra):
-            check_extra(found[file])
-        kept = {file: keep(loader, file, path) for file, path in found.items()}
+        benchmark = None
+        if set(loader.files) <= set(paths):
+            benchmark = loader.load({file.name: path for file, path in paths.items()})
+        for file in set(paths) & set(loader.extra):
+            check_extra(paths[file])
+        kept = {file: keep(loader, file, path) for file, path in paths.items()}
     return Fetched(
         {title_of(loader, file): path for file, path in kept.items()},
         {file.name: sha256(path) for file, path in kept.items() if file.sha256 is None},
@@ -164,26 +160,22 @@ def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
     """Check a copy or a download against the pinned checksum, or that of the first fetch."""
     if not path.is_file():
         raise DataError(path, None, "no such file")
-    target, found = place(loader, file), sha256(path)
-    if file.sha256 is not None and found != file.sha256:
-        wanted = f"{file.name} of {file.url}" if file.url else file.name
-        raise ChecksumMismatch(
-            path, None, f"is not the pinned release of {wanted}: sha256 is {found}, not {file.sha256}"
-        )
-    if file.sha256 is None and recorded(target).is_file() and found != (first := checksum_of_first_fetch(target)):
-        raise ChecksumMismatch(
-            path,
-            None,
-            f"sha256 is {found}, and the first copy of {file.name} had {first}; to take the new one, remove {recorded(target)}",
-        )
+    target, actual = place(loader, file), sha256(path)
+    if file.sha256 is not None and actual != file.sha256:
+        release = f"{file.name} of {file.url}" if file.url else file.name
+        problem = f"is not the pinned release of {release}: sha256 is {actual}, not {file.sha256}"
+        raise ChecksumMismatch(path, None, problem)
+    if file.sha256 is None and recorded(target).is_file() and actual != (first := checksum_of_first_fetch(target)):
+        problem = f"sha256 is {actual}, and the first copy of {file.name} had {first}; to take the new one, remove {recorded(target)}"
+        raise ChecksumMismatch(path, None, problem)
 
 
-def keep(loader: Loader, file: SourceFile, found: Path) -> Path:
+def keep(loader: Loader, file: SourceFile, path: Path) -> Path:
     """Keep a file that was checked, and record the checksum of one that is not pinned."""
     target = place(loader, file)
-    if found != target:
+    if path != target:
         with replacing(target) as written:
-            written.write(found.read_bytes())
+            written.write(path.read_bytes())
         if file.sha256 is None:
             write_text(recorded(target), f"{sha256(target)}\n")
     return target

@@ -45,44 +45,42 @@ def text_of(entry: Entry) -> dict[str, Any]:
     if isinstance(entry.value("instance"), str):
         return {"query": entry.text("instance")}
     parts = entry.entry("instance")
-    others = (text_or_json(value) for key, value in parts.values.items() if key != "response")
-    before = "\n".join(text.replace("\\n", "\n").strip() for text in others)
-    reply = (
-        {"query": parts.text("response"), "judged": "reply", "before": before or None} if parts.has("response") else {}
+    texts = (
+        text_or_json(value).replace("\\n", "\n").strip() for key, value in parts.values.items() if key != "response"
     )
-    return reply or {"query": before}
+    before = "\n".join(texts)
+    reply = {"judged": "reply", "before": before or None}
+    return {"query": parts.text("response"), **reply} if parts.has("response") else {"query": before}
 
 
 def rows(
-    whole: Entry, name: str, words: Mapping[str, str], scale: RatingScale | None
+    whole: Entry, metric: str, words: Mapping[str, str], scale: RatingScale | None
 ) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    seen = set[str]()
+    ids = set[str]()
     for entry in whole.entries("instances"):
-        row, given = {"id": once(entry, "id", seen)} | text_of(entry), entry.entry("annotations").entry(name)
-        scores = given.list(SCORES)
+        row, answers = {"id": once(entry, "id", ids)} | text_of(entry), entry.entry("annotations").entry(metric)
+        scores = answers.list(SCORES)
         if scale and scores:
-            row["votes"] = [given.number_in(score, SCORES, scale.low, scale.high) for score in scores]
+            row["votes"] = [answers.number_in(score, SCORES, scale.low, scale.high) for score in scores]
         elif scale:
-            row["mean"] = given.number("mean_human", scale.low, scale.high)
+            row["mean"] = answers.number("mean_human", scale.low, scale.high)
         else:
-            labels = map(text_or_json, scores or [given.value("majority_human")])
-            row["votes"] = [given.word_in(label, SCORES, words) for label in labels]
+            labels = map(text_or_json, scores or [answers.value("majority_human")])
+            row["votes"] = [answers.word_in(label, SCORES, words) for label in labels]
         yield entry, row
 
 
-def load(name: str, wanted: str, files: Mapping[str, Path]) -> Benchmark:
+def load(name: str, metric_name: str, files: Mapping[str, Path]) -> Benchmark:
     (path,) = files.values()
     whole = json_entry(path)
     metrics = {metric.text("metric"): metric for metric in whole.entries("annotations")}
-    if (metric := metrics.get(wanted or "".join(metrics))) is None:
-        whole.refuse(
-            f"name one of its metrics after a colon, as in {name.partition(':')[0]}:METRIC: {', '.join(metrics)}"
-        )
+    if (metric := metrics.get(metric_name or "".join(metrics))) is None:
+        example = f"{name.partition(':')[0]}:METRIC: {', '.join(metrics)}"
+        whole.refuse(f"name one of its metrics after a colon, as in {example}")
     graded = metric.word("category", {"graded": True, "continuous": True, "categorical": False})
-    scale = scale_of(metric) if graded else None
-    words = {} if scale else meaning(metric)
-    said = ", ".join(f"{label} means {vote}" for label, vote in words.items())
-    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else said
+    scale, words = (scale_of(metric), {}) if graded else (None, meaning(metric))
+    meanings = ", ".join(f"{label} means {vote}" for label, vote in words.items())
+    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else meanings
     experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
     remark = f"The metric is {metric.text('metric')}: {how}."
     loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
@@ -103,7 +101,7 @@ def judgebench(name: str) -> Loader:
         licence=facts["licence"],
         terms="Its sets keep the licences of their own authors. Some texts are offensive or unsafe.",
         source=f"{REPOSITORY} @{COMMIT}",
-        files=(github(REPOSITORY, COMMIT, f"data/{path}", sha256) if path else SourceFile(f"{of_set}.json"),),
+        files=github(REPOSITORY, COMMIT, {f"data/{path}": sha256}) if path else (SourceFile(f"{of_set}.json"),),
         load=partial(load, name, metric),
     )
 

@@ -56,7 +56,7 @@ class Loader:
         return f"casewise data fetch {self.name}"
 
 
-def github(repository: str, commit: str, path: str, sha256: str | None = None) -> SourceFile:
-    """A file of a public repository at one commit."""
-    url = f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-    return SourceFile(Path(path).name, url, sha256)
+def github(repository: str, commit: str, files: Mapping[str, str | None]) -> tuple[SourceFile, ...]:
+    """Return files of a public repository at one commit, from their paths and checksums."""
+    address = f"https://raw.githubusercontent.com/{repository}/{commit}"
+    return tuple(SourceFile(Path(path).name, f"{address}/{path}", sha256) for path, sha256 in files.items())

@@ -39,7 +39,7 @@ OPENSAFEINTENT: Loader = Loader(
     licence="Apache-2.0",
     terms="Its malicious requests are harmful by design. Use them to evaluate or improve safety.",
     source=f"{REPOSITORY} @{COMMIT[:7]}",
-    files=(github(REPOSITORY, COMMIT, FILE, "ad9ed2e8f190638b03afd81b69a1350f866706db08bb837b84332c54d29fe7ff"),),
+    files=github(REPOSITORY, COMMIT, {FILE: "ad9ed2e8f190638b03afd81b69a1350f866706db08bb837b84332c54d29fe7ff"}),
     load=lambda files: built(OPENSAFEINTENT, files[FILE], rows(files[FILE])),
     remark=(
         "Labels follow from how the requests were written: benign ones are safe, malicious ones unsafe. A dual-use request has "

@@ -36,33 +36,31 @@ ACTION = "action_"
 
 
 def requests(path: Path) -> dict[str, dict[str, Any]]:
-    """What is said of each request, by its index."""
-    seen: set[str] = set()
-    found = {}
+    """Return the row of each request, by its index."""
+    rows_by_index: dict[str, dict[str, Any]] = {}
+    indices: set[str] = set()
     for entry in table_entries(path):
         kinds = {key: entry.number(key) for key in entry.values if key.startswith(ACTION)}
-        row = {"id": once(entry, "Question_Index", seen), "query": entry.text("Question_Content")}
+        row = {"id": once(entry, "Question_Index", indices), "query": entry.text("Question_Content")}
         if kinds:
             row["category"] = max(kinds, key=lambda key: kinds[key]).removeprefix(ACTION).replace("_", " ")
         if entry.has("Harm_Level"):
             row["harm_level"] = str(entry.number("Harm_Level"))
-        found[row["id"]] = row
-    return found
+        rows_by_index[row["id"]] = row
+    return rows_by_index
 
 
 def rows(annotations: Path, prompts: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    found, people = requests(prompts), set[str]()
+    by_index, people = requests(prompts), set[str]()
     for entry in table_entries(annotations):
-        who = {"annotator": once(entry, "Participant_ID", people)}
-        who |= {f"trait.{name}": entry.text(key) for key, name in TRAITS.items() if entry.has(key)}
-        for index, request in found.items():
+        person = {"annotator": once(entry, "Participant_ID", people)}
+        person |= {f"trait.{name}": entry.text(key) for key, name in TRAITS.items() if entry.has(key)}
+        for index, request in by_index.items():
             key = f"Rating_{index}"
             if key not in entry.values:
                 entry.refuse(f"{key!r} is not there, and {prompts.name} has a request {index}")
-            if entry.has(key):
-                yield entry, request | who | {"value": entry.number(key, SCALE.low, SCALE.high)}
-            else:
-                yield entry, request | who | {"vote": "unsure"}
+            answer = {"value": entry.number(key, SCALE.low, SCALE.high)} if entry.has(key) else {"vote": "unsure"}
+            yield entry, request | person | answer
 
 
 PLURIHARMS: Loader = Loader(
@@ -74,16 +72,13 @@ PLURIHARMS: Loader = Loader(
     licence="MIT",
     terms="Some of its requests are harmful. The files come from a public copy of jl3676/PluriHarms-release.",
     source=f"{REPOSITORY} @{COMMIT[:7]} (a copy of jl3676/PluriHarms-release)",
-    files=(
-        github(
-            REPOSITORY,
-            COMMIT,
-            f"data/{ANNOTATIONS}",
-            "209229b4f215572f6968ec24d1310d0c2c4055b58246f1c5051bd1804b2171df",
-        ),
-        github(
-            REPOSITORY, COMMIT, f"data/{PROMPTS}", "6876bfbef5c7951a9e7344b52fef407a2675cf5d3c7566a221b76a1b76aa9a25"
-        ),
+    files=github(
+        REPOSITORY,
+        COMMIT,
+        {
+            f"data/{ANNOTATIONS}": "209229b4f215572f6968ec24d1310d0c2c4055b58246f1c5051bd1804b2171df",
+            f"data/{PROMPTS}": "6876bfbef5c7951a9e7344b52fef407a2675cf5d3c7566a221b76a1b76aa9a25",
+        },
     ),
     load=lambda files: built(PLURIHARMS, files[ANNOTATIONS], rows(files[ANNOTATIONS], files[PROMPTS]), scale=SCALE),
     remark=(

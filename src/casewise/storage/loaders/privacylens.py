@@ -51,8 +51,8 @@ PRIVACYLENS: Loader = Loader(
     licence="CC-BY-4.0",
     terms="Name the authors where you publish its data. The people in it are made up.",
     source=f"{REPOSITORY} @{COMMIT}",
-    files=(
-        github(REPOSITORY, COMMIT, f"data/{FILE}", "2a8b3bfa470ffa9e50b12866857b17d62b422a2fea926b1249220a0244991941"),
+    files=github(
+        REPOSITORY, COMMIT, {f"data/{FILE}": "2a8b3bfa470ffa9e50b12866857b17d62b422a2fea926b1249220a0244991941"}
     ),
     load=lambda files: built(PRIVACYLENS, files[FILE], rows(files[FILE])),
     remark="Every case is a violation by design: labels of one class, so that only the share of harm can be measured.",

@@ -13,7 +13,7 @@ from casewise.storage.files import brief
 from casewise.storage.loaders.casebench import CASEBENCH
 from casewise.storage.loaders.confaide import CONFAIDE
 from casewise.storage.loaders.dices import DICES_350, DICES_990
-from casewise.storage.loaders.fetching import fetched, is_fetched
+from casewise.storage.loaders.fetching import fetched
 from casewise.storage.loaders.judgebench import PREFIX, judgebench, judgebench_sets
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.opensafeintent import OPENSAFEINTENT
@@ -61,22 +61,15 @@ def find_loader(name: str) -> Loader | None:
 
 def loader_named(name: str) -> Loader:
     """The loader called `name`. Raises ConfigurationError: there is none."""
-    found = find_loader(name)
-    if found is None:
+    loader = find_loader(name)
+    if loader is None:
         raise ConfigurationError(
             f"no public benchmark is called {name!r}{did_you_mean(name, loader_names())}; casewise data list shows all"
         )
-    return found
+    return loader
 
 
 def load_fetched(loader: Loader) -> Benchmark:
     """A benchmark from its fetched files, under its name. Raises DataError: they are not here, or in another shape."""
-    found = loader.load(fetched(loader))
-    return (
-        found
-        if found.name == loader.name
-        else replace(found, about=found.about.model_copy(update={"name": loader.name}))
-    )
-
-
-__all__ = ["find_loader", "is_fetched", "load_fetched", "loader_named", "loader_names"]
+    benchmark = loader.load(fetched(loader))
+    return replace(benchmark, about=benchmark.about.model_copy(update={"name": loader.name}))

@@ -19,22 +19,19 @@ LEVEL = re.compile(r"-l\d+$", re.IGNORECASE)
 
 
 def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
-    """The rules of a case by number: their text, their kind, the rules that they go together with."""
-    rubric, found = entry.entry("rubric"), dict[int, dict[str, Any]]()
+    """Return the rules of a case by number: their text, their kind, the rules that they go together with."""
+    rubric, rules = entry.entry("rubric"), dict[int, dict[str, Any]]()
     for part in ("violations", "non_violations"):
         for rule in rubric.entries(part):
             number = rule.whole_in(rule.value("rule"), "rule", 1, MOST_RULES)
-            if number in found:
+            if number in rules:
                 rule.refuse(f"rule {number} stands twice in the rubric")
-            paired = (
-                [rule.whole_in(one, "paired_with", 1, MOST_RULES) for one in rule.list("paired_with")]
-                if rule.has("paired_with")
-                else []
-            )
-            found[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
-    if not found:
+            paired = rule.list("paired_with") if rule.has("paired_with") else []
+            paired = [rule.whole_in(other, "paired_with", 1, MOST_RULES) for other in paired]
+            rules[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
+    if not rules:
         rubric.refuse("has no rules")
-    return found
+    return rules
 
 
 def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:

@@ -10,11 +10,8 @@ from casewise.storage.entries import Entry, once
 from casewise.storage.loaders.loader import Loader, github
 from casewise.storage.loaders.parsing import built, table_entries
 
-REPOSITORY, COMMIT, FILE = (
-    "paul-rottger/exaggerated-safety",
-    "475f10bf0a3d6a9dfb174b6de1a38afbfdff98a5",
-    "xstest_prompts.csv",
-)
+REPOSITORY, FILE = "paul-rottger/exaggerated-safety", "xstest_prompts.csv"
+COMMIT = "475f10bf0a3d6a9dfb174b6de1a38afbfdff98a5"
 
 CONTRAST = "contrast_"
 
@@ -40,7 +37,7 @@ XSTEST: Loader = Loader(
     licence="CC-BY-4.0",
     terms="Its contrasts are unsafe requests. Name the authors where you publish its data.",
     source=f"{REPOSITORY} @{COMMIT[:7]}",
-    files=(github(REPOSITORY, COMMIT, FILE),),
+    files=github(REPOSITORY, COMMIT, {FILE: None}),
     load=lambda files: built(XSTEST, files[FILE], rows(files[FILE])),
     remark="Safe requests and their unsafe contrasts about the same word are one cluster.",
 )
