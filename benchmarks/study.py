@@ -43,8 +43,8 @@ from tests.support.study import design, material
 
 from casewise import database
 from casewise.database import Database
-from casewise.studies.freeze import read_wording
 from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.wording import read_wording
 from casewise.web.load_test import Crowd, RehearsalPlan, Rehearsed, arrivals, rehearse_to_the_end
 
 CLIENTS = 16

@@ -18,7 +18,7 @@ from casewise.stats.estimates import difference_of, estimate_of, measure
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
 from casewise.stats.panel import prediction_powered_rate
 from casewise.stats.ratings import code_ratings
-from casewise.studies.analysis import condition_table
+from casewise.stats.study_tables import condition_table
 
 __all__ = ["SECTIONS"]
 

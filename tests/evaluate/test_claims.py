@@ -18,8 +18,8 @@ from casewise.reports.leaderboard import first_everywhere, tied
 from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
+from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.wording import LabelWords
-from casewise.studies.analysis import AnalysisOptions
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"

@@ -22,11 +22,12 @@ from casewise import database
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import Given, lapse_and_void, take_answer, undo, void
-from casewise.studies.freeze import Open, StudyItem, choose_batch, choose_condition, read_wording
+from casewise.studies.freeze import Open, StudyItem, choose_batch, choose_condition
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import NewRound, load_round, open_round
 from casewise.studies.slots import resume
+from casewise.studies.wording import read_wording
 
 # The study in memory: the state machine that the database store is held to.
 

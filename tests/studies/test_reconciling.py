@@ -16,7 +16,7 @@ from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import Given, next_page, take_answer
 from casewise.studies.monitor import monitor
-from casewise.studies.owner import delete_personal, overview
+from casewise.studies.owner import overview
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.prolific import SETTLED
 from casewise.studies.recruiters import RecruiterIds
@@ -281,7 +281,7 @@ def test_theirs_without_ours_and_ours_without_theirs(prolific, place, study):
     assert "was invented" in listed["none"][1]
 
     with database.open(str(place["database"])) as store, study.write(store) as live:
-        delete_personal(live, twice)
+        live.set_annotator(twice, sealed=None)
     assert lines()["never"] == (None, "is unknown to this study, or was forgotten: decide at Prolific")
 
 

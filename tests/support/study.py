@@ -11,8 +11,9 @@ import numpy as np
 from tests.support.app import form_token, visitor
 
 from casewise.studies.design import Design, study_toml
-from casewise.studies.freeze import Material, StudyItem, read_wording
+from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.wording import read_wording
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LATER = timedelta(hours=1)

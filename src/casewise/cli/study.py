@@ -433,16 +433,13 @@ def set_state(
 def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
     """Say what study.toml changes in the round, and change it after a yes; whether it was."""
     with Study(study, phase, database).amending(why=why) as (found, go_on):
-        before, after, money = found.before, found.after, found.currency
-        say(found.said, said=found.said)
-        say(f"ratings: {before.ratings:,}, then {after.ratings:,}", ratings=[before.ratings, after.ratings])
-        to_come = [before.cost, after.cost]
-        say(f"cost to come: {before.cost:,.2f} {money}, then {after.cost:,.2f} {money}", to_come=to_come)
-        for power in found.power:
-            first, second = power.contrast
-            say(f"power to tell {first} from {second} by 0.05: {power.before:.0%}, then {power.after:.0%}")
-        say("Every report will say that this was changed while people rated; what was frozen is departed from.")
-        agreed = yes or confirmed("Go on so?")
+        (before, after), (cost_before, cost_after) = found.ratings, found.cost
+        say(found.change, said=found.change)
+        say(f"ratings: {before:,}, then {after:,}", ratings=[before, after])
+        cost = f"{cost_before:,.2f} {found.currency}, then {cost_after:,.2f} {found.currency}"
+        say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
+        say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
+        agreed = yes or confirmed("Continue?")
         if agreed:
             go_on()
         say("The round is amended." if agreed else "", amended=agreed)

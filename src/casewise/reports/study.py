@@ -43,16 +43,15 @@ from casewise.reports.study_parts import (
     write_mixed_model,
 )
 from casewise.stats.ratings import CodedRatings, code_ratings
+from casewise.stats.study_tables import AnalysisOptions, default_contrasts
 from casewise.storage.benchmark_folder import write_table
 from casewise.storage.files import json_text, json_value, parse, read_text, write_text
 from casewise.studies.analysis import (
     PAPER_LEVEL,
-    AnalysisOptions,
     ChosenOptions,
     OwnFound,
     StudyAnalysis,
     analyse,
-    default_contrasts,
     own_questions,
     settle,
 )

@@ -33,6 +33,8 @@ BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
 
 PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
 
+ITEM_OF_PAGE = (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
+
 COUNTS_FOR_QUALITY = PAGES.c.verdict.is_not(None) | ((PAGES.c.kind == "check") & (PAGES.c.state == "skipped"))
 """Pages that say something of how somebody rates: skipping a check is missing it."""
 
@@ -41,8 +43,7 @@ VERDICTS = {"respond": "safe", "refuse": "unsafe"}
 RENEWED_BELOW = 0.95
 """A lease is written anew once less than this share of it is left: most answers need one write less."""
 
-SAID = ("verdict", "seconds", "scripted", "sight", "own", "answered_at")
-"""What a page holds of an answer that is no skip."""
+ANSWER_COLUMNS = ("verdict", "seconds", "scripted", "sight", "own", "answered_at")
 
 ANNOTATOR_LOCKED = (
     select(
@@ -65,14 +66,14 @@ TAKE_IN_TIME = (
         PAGES.c.revision == bindparam("as_shown"),
         PAGES.c.state == "waiting",
     )
-    .values(state="rated", **{name: bindparam(name) for name in SAID})
+    .values(state="rated", **{name: bindparam(name) for name in ANSWER_COLUMNS})
 )
 COUNTED = ("rated", "skipped", "surplus", "waiting")
 IN_STATE = [func.count().filter(PAGES.c.state == literal_column(f"'{state}'")).label(state) for state in COUNTED]
 COUNTS = select(*IN_STATE).where(PAGES.c.annotator_id == bindparam("who")).subquery()
 NEXT_PAGE = (
     select(PAGES.c.position, PAGES.c.revision, PAGES.c.check_name, ITEMS.c.shown, *COUNTS.c)
-    .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+    .outerjoin(ITEMS, ITEM_OF_PAGE)
     .join(COUNTS, true())
     .where(PAGES.c.annotator_id == bindparam("who"), PAGES.c.state == "waiting")
     .order_by(PAGES.c.position)
@@ -97,6 +98,12 @@ class Given:
     """What the page's script saw of the reading (`casewise.studies.rounds.read_sight`)."""
     own: dict[str, OwnAnswer] | None = None
     """Answers to the owner's own questions."""
+
+    def values(self, now: datetime) -> dict[str, Any]:
+        """Return the columns of a page that hold an answer that is no skip."""
+        verdict = VERDICTS[self.decision]
+        values = (verdict, self.seconds, self.scripted, self.sight, self.own or None, now)
+        return dict(zip(ANSWER_COLUMNS, values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +163,13 @@ CHECK_REPLY = "Thank you for your message. This text stands where other pages sh
 
 
 def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
-    """A check has the groups and parameters of an item of the same batch, and words of its own."""
-    mine = PAGES.c.annotator_id == annotator_id
-    query = select(ITEMS.c.shown).join(
-        PAGES, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
-    )
-    shown = study.scalars(query.where(mine).order_by(PAGES.c.position).limit(1)).first()
-    situation = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
+    """Return words of a check's own under the groups and parameters of an item of the same batch."""
+    query = select(ITEMS.c.shown).join(PAGES, ITEM_OF_PAGE).where(PAGES.c.annotator_id == annotator_id)
+    shown = study.scalars(query.order_by(PAGES.c.position).limit(1)).first()
+    other = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
-        return study.speech(CHECK_SITUATION.get(name, situation))
+        return study.speech(CHECK_SITUATION.get(name, other))
 
     return {
         group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)
@@ -184,23 +188,30 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
     Returns what became of it, "rated", "skipped" or "surplus"; "again" where the page was answered before, or undone
     since, and nothing changes; "over" where the annotator is not rating (any more).
     """
-    annotator = locked(study, annotator_id)
+    annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.study_id != study.id:
         return "over"
-    taken: Taken = "rated"
+    skips = answer.decision == "skip"
+    taken: Taken = "skipped" if skips else "rated"
+    page_key = {"who": annotator_id, "place": answer.position}
+    values = {} if skips else answer.values(study.now)
     # Nearly all answer a page that still waits for it, and whose slot is held already.
-    at = {"who": annotator_id, "place": answer.position, "as_shown": answer.revision}
-    if answer.decision == "skip" or not study.execute(TAKE_IN_TIME, at | said_in(answer, now=study.now)).rowcount:
-        page = study.execute(PAGE_AT, {"who": annotator_id, "place": answer.position}).first()
+    if skips or not study.execute(TAKE_IN_TIME, page_key | {"as_shown": answer.revision} | values).rowcount:
+        page = study.execute(PAGE_AT, page_key).first()
         if page is None or page.revision != answer.revision or page.state not in {"waiting", "lapsed"}:
             return "again"
-        taken = record(study, page, answer)
-    if taken == "skipped":
+        if skips:
+            skip(study, page)
+        else:  # the page's slot went when the lease ran out
+            slot_id = take_slot(study, page)
+            taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
+            change(study, page, state=taken, slot_id=slot_id, **values)
+    if skips:
         counts: dict[str, int] = {row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})}
         if counts["skipped"] > study.design.attention.most_skips(sum(counts.values())):
             finish_batch(study, annotator_id, outcome="too_many_skips")
             return taken
-    lease = lease_end(study, study.now)
+    lease = lease_end(study)
     if annotator.lapsed:
         resume(study, annotator_id)
     elif annotator.lease_until - study.now < (lease - study.now) * RENEWED_BELOW:
@@ -208,40 +219,17 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
     return taken
 
 
-def said_in(answer: Given, *, now: datetime) -> dict[str, Any]:
-    values = (
-        VERDICTS[answer.decision],
-        answer.seconds,
-        answer.scripted,
-        answer.sight,
-        answer.own or None,
-        now,
-    )
-    return dict(zip(SAID, values, strict=True))
-
-
-def locked(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
+def locked_annotator(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
     return study.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
 
 
-def skip_of(page: Row[Any]) -> dict[str, Any]:
-    return {"item_id": page.item_id, "condition": page.condition}
-
-
-def record(study: LiveRound, page: Row[Any], answer: Given) -> Taken:
-    """A skip, or an answer to a page whose slot went when the lease ran out."""
-    if answer.decision == "skip":
-        change(study, page, state="skipped", slot_id=None, answered_at=study.now)
-        if page.slot_id is not None:
-            slots = tables.slots
-            study.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
-        annotator_id = page.annotator_id
-        study.note("skipped", by="annotator", annotator_id=annotator_id, detail=skip_of(page))
-        return "skipped"
-    slot_id = take_slot(study, page)
-    taken: Taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
-    change(study, page, state=taken, slot_id=slot_id, **said_in(answer, now=study.now))
-    return taken
+def skip(study: LiveRound, page: Row[Any]) -> None:
+    change(study, page, state="skipped", slot_id=None, answered_at=study.now)
+    if page.slot_id is not None:
+        slots = tables.slots
+        study.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
+    detail = {"item_id": page.item_id, "condition": page.condition}
+    study.note("skipped", by="annotator", annotator_id=page.annotator_id, detail=detail)
 
 
 def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
@@ -250,8 +238,8 @@ def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
 
 
 def undo(study: LiveRound, annotator_id: str) -> bool:
-    """Take back the last answer, if it is a rating or a check; whether there was one. A skip cannot be undone."""
-    annotator = locked(study, annotator_id)
+    """Take back the last answer if it is a rating or a check; return whether there was one. A skip cannot be undone."""
+    annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.stage != "rating" or annotator.lapsed:
         return False
     last = study.execute(
@@ -262,19 +250,10 @@ def undo(study: LiveRound, annotator_id: str) -> bool:
     ).first()
     if last is None or last.state != "rated":
         return False
-    change(
-        study,
-        last,
-        state="waiting",
-        verdict=None,
-        seconds=None,
-        scripted=False,
-        sight=None,
-        own=None,
-        answered_at=None,
-        revision=last.revision + 1,
-    )
-    study.note("undone", by="annotator", annotator_id=annotator_id, detail=skip_of(last))
+    nothing = dict.fromkeys(ANSWER_COLUMNS) | {"scripted": False}
+    change(study, last, state="waiting", revision=last.revision + 1, **nothing)
+    detail = {"item_id": last.item_id, "condition": last.condition}
+    study.note("undone", by="annotator", annotator_id=annotator_id, detail=detail)
     return True
 
 
@@ -283,7 +262,7 @@ def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
     expected = {check.name: check.expected for check in study.wording.checks}
     query = (
         select(PAGES, ITEMS.c.shown)
-        .outerjoin(ITEMS, (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id))
+        .outerjoin(ITEMS, ITEM_OF_PAGE)
         .where(PAGES.c.annotator_id == annotator_id, COUNTS_FOR_QUALITY)
         .order_by(PAGES.c.position)
     )
@@ -313,7 +292,7 @@ def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome =
     Whoever has lost pages to others has stopped and not completed; whoever answered no item at all, because they stopped
     or because others took them all, left early: their time is paid as that of those who leave before the first request.
     """
-    annotator = locked(study, annotator_id)
+    annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.stage != "rating":
         return
     if outcome == "completed" and progress(study, annotator_id).lost:
@@ -325,18 +304,13 @@ def finish_batch(study: LiveRound, annotator_id: str, *, outcome: BatchOutcome =
     if why := reason_to_void(answers_of(study, annotator_id), study.design):
         void(study, annotator_id, why=why, by="system")
         ended = ENDED[why]
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(stage="done", outcome=ended, finished_at=study.now, lease_until=None)
-    )
+    study.set_annotator(annotator_id, stage="done", outcome=ended, finished_at=study.now, lease_until=None)
     study.note(ended, by="annotator", annotator_id=annotator_id)
 
 
 def answered_items(study: LiveRound, annotator_id: str) -> int:
-    """How many items somebody rated or skipped."""
-    mine = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
-    return int(study.scalars(select(func.count()).where(*mine)).one())
+    """Count the items that somebody rated or skipped."""
+    return study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None))
 
 
 def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
@@ -345,7 +319,7 @@ def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     Voiding twice changes nothing. The ratings are kept apart, with the reason in the event log. Who is voided in the
     middle has an outcome from then on, so that whoever comes back is told how it ended, and is paid for as that.
     """
-    annotator = locked(study, annotator_id)
+    annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.voided_at is not None:
         return 0
     changes = {"waiting": "dropped", "lapsed": "dropped", "rated": "void", "surplus": "void"}
@@ -353,7 +327,7 @@ def void(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     values: dict[str, Any] = {"voided_at": study.now, "lease_until": None, "stage": "done"}
     if annotator.outcome is None:
         values |= {"outcome": ENDED.get(why, "stopped"), "finished_at": study.now}
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+    study.set_annotator(annotator_id, **values)
     detail = {"why": why, "reopened": reopened}
     study.note("voided", by=by, annotator_id=annotator_id, detail=detail)
     return reopened
@@ -365,8 +339,7 @@ RETURNED = "returned at the recruiter"
 def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
     """End for somebody who returned their submission: not paid, so nothing of theirs counts; how many slots re-opened."""
     reopened = void(study, annotator_id, why=RETURNED, by=by)
-    ended = {"stage": "done", "outcome": "returned", "lease_until": None}
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**ended))
+    study.set_annotator(annotator_id, stage="done", outcome="returned", lease_until=None)
     study.note("returned", by=by, annotator_id=annotator_id)
     return reopened
 
@@ -381,24 +354,14 @@ def lapse_and_void(study: LiveRound) -> int:
 
 
 def suspects(study: LiveRound) -> Sequence[str]:
-    """Those who left in the middle and may have broken a rule: all who answered, or those who met an attention check."""
-    design = study.design
-    if design.exclusion == Exclusion() and not design.attention.void:
+    """Return who left in the middle and may have broken a rule: all who answered, or those who met an attention check."""
+    rules, checks = study.design.exclusion != Exclusion(), PAGES.c.kind == "check"
+    if not rules and not study.design.attention.void:
         return ()
-    pages = COUNTS_FOR_QUALITY if design.exclusion != Exclusion() else COUNTS_FOR_QUALITY & (PAGES.c.kind == "check")
-    query = (
-        select(ANNOTATORS.c.id)
-        .join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
-        .where(
-            ANNOTATORS.c.study_id == study.id,
-            ANNOTATORS.c.stage == "rating",
-            ANNOTATORS.c.lapsed.is_(True),
-            pages,
-        )
-        .distinct()
-        .order_by(ANNOTATORS.c.id)
-    )
-    return study.scalars(query).all()
+    mine = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
+    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
+    query = query.where(*mine, COUNTS_FOR_QUALITY if rules else COUNTS_FOR_QUALITY & checks)
+    return study.scalars(query.distinct().order_by(ANNOTATORS.c.id)).all()
 
 
 # What people have cost, the recruiter's fee apart: by how it ended for them, and in bonuses.
@@ -451,20 +414,15 @@ def begun_bonuses(study: LiveRound, annotator_id: str | None = None) -> list[Bon
 
 
 def none_begun(study: LiveRound, annotator_id: str) -> None:
-    """Nothing, unless a bonus was begun for somebody.
-
-    Raises StudyError: there was.
-    """
+    """Refuse a second bonus. Raises StudyError: one was begun for this annotator."""
     begun = begun_bonuses(study, annotator_id)
-    if not begun:
-        return
-    problem = f"{annotator_id} was already paid a bonus"
-    if not all(bonus.paid for bonus in begun):
-        problem = (
+    if begun and all(bonus.paid for bonus in begun):
+        raise StudyError(f"{annotator_id} was already paid a bonus; to pay another, add --again")
+    if begun:
+        raise StudyError(
             "an earlier bonus may have been paid; check at Prolific, then record the result: casewise study person "
-            f"{annotator_id} --settle paid (or not-paid)"
+            f"{annotator_id} --settle paid (or not-paid); to pay another, add --again"
         )
-    raise StudyError(f"{problem}; to pay another, add --again")
 
 
 def settle_bonus(study: LiveRound, annotator_id: str, payment: str | None, *, paid: bool) -> float:
@@ -489,7 +447,7 @@ def settle_bonus(study: LiveRound, annotator_id: str, payment: str | None, *, pa
 
 
 def bonuses(study: LiveRound, annotator_id: str | None = None) -> float:
-    """What was paid in bonuses, or may have been, to all or to one, beside what their outcomes are paid."""
+    """Add up what was paid in bonuses, or may have been, to all or to one, besides the pay of their outcomes."""
     return sum(bonus.amount for bonus in begun_bonuses(study, annotator_id) if not bonus.instead)
 
 
@@ -512,12 +470,6 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
     return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
 
 
-def cost_of_withdrawn(study: LiveRound) -> float:
-    """What people had cost who withdrew."""
-    query = select(EVENTS.c.detail).where(EVENTS.c.study_id == study.id, EVENTS.c.kind == WITHDRAWN)
-    return sum(float(detail["cost"]) for detail in study.scalars(query))
-
-
 # Answers to the owner's own questions: read from a form, and no other than those that were offered.
 
 
@@ -527,19 +479,21 @@ def field_of(question: OwnQuestion) -> str:
 
 
 def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:
-    """The answers in `form`, by the names of their questions; what was not offered is none."""
-    answers = {question.name: read_answer(question, form) for question in questions}
-    return {name: answer for name, answer in answers.items() if answer is not None}
+    """Read the answers in `form`, by the names of their questions; what was not offered is no answer."""
+    answers: dict[str, OwnAnswer] = {}
+    for question in questions:
+        name, offered = field_of(question), range(len(question.offered))
+        chosen = whole_number(form.get(name, ""))
+        if question.many:
+            if places := [place for place in offered if f"{name}-{place}" in form]:
+                answers[question.name] = places
+        elif chosen in (range(1, question.points + 1) if question.kind == "scale" else offered):
+            answers[question.name] = chosen
+    return answers
 
 
-def read_answer(question: OwnQuestion, form: Mapping[str, str]) -> OwnAnswer | None:
-    sent, offered = form.get(field_of(question), ""), range(len(question.offered))
-    if question.many:
-        return [place for place in offered if f"{field_of(question)}-{place}" in form] or None
-    place = int(sent) if sent.isdecimal() and len(sent) < 4 else -1
-    if question.kind == "scale":
-        return place if 1 <= place <= question.points else None
-    return place if place in offered else None
+def whole_number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 4 else -1
 
 
 def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnAnswer]) -> tuple[str, ...]:
@@ -555,11 +509,9 @@ def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
 
 
 def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str]) -> dict[str, str]:
-    """What somebody chose to say about themselves, of what was offered."""
-    chosen = {question.name: form.get(f"about-{question.name}", "") for question in questions}
-    offered = {question.name: question.options for question in questions}
-    places = {name: int(place) for name, place in chosen.items() if place.isdecimal() and len(place) < 4}
-    return {name: offered[name][place] for name, place in places.items() if place < len(offered[name])}
+    """Return what somebody chose to say about themselves, of what was offered."""
+    places = {question: whole_number(form.get(f"about-{question.name}", "")) for question in questions}
+    return {q.name: q.options[place] for q, place in places.items() if 0 <= place < len(q.options)}
 
 
 # Taking back that somebody was left out.
@@ -572,9 +524,7 @@ def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
     Restoring somebody who is not left out changes nothing. Who ended by failing checks has stopped, or completed, and is
     paid as that.
     """
-    annotator = study.execute(
-        select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).with_for_update(key_share=True)
-    ).first()
+    annotator = locked_annotator(study, annotator_id)
     if annotator is None or annotator.voided_at is None:
         return 0
     query = select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item", PAGES.c.state == "void")
@@ -585,9 +535,9 @@ def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:
         change(study, page, state="surplus" if slot_id is None else "rated", slot_id=slot_id)
     values: dict[str, Any] = {"voided_at": None}
     if annotator.outcome in ENDED.values():
-        dropped = select(PAGES.c.position).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
-        values["outcome"] = "completed" if study.execute(dropped).first() is None else "stopped"
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**values))
+        dropped = study.count(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "dropped")
+        values["outcome"] = "stopped" if dropped else "completed"
+    study.set_annotator(annotator_id, **values)
     detail = {"why": why, "counted": counted, "surplus": surplus}
     study.note("restored", by=by, annotator_id=annotator_id, detail=detail)
     return counted

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -21,19 +21,10 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design import Design
-from casewise.studies.freeze import (
-    FEWEST_ALIKE,
-    PAGES,
-    Frozen,
-    Promise,
-    StudyWording,
-    departures,
-    plain,
-    rated_items,
-    read_frozen,
-)
+from casewise.studies.freeze import Frozen, Promise, departures, plain, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
 from casewise.studies.rounds import SIGHT, LiveRound, Round, StudyPlan, amendments, read_events, shown_items
+from casewise.studies.wording import FEWEST_ALIKE, PAGES, StudyWording
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
 #
@@ -72,7 +63,7 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     rated = list(
         study.execute(select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None)))
     )
-    counted = [rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
+    counted = [as_rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
     shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
     if benchmark is None:
         folder.mkdir(parents=True)
@@ -90,7 +81,7 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     left_out = excluded(study, rated)
     counts = overview(study)
     write_lines(folder / "excluded.jsonl", left_out)
-    write_lines(folder / "own_answers.jsonl", own_lines(study, rated))
+    write_lines(folder / "own_answers.jsonl", own_answers(study, rated))
     write_lines(folder / "annotators.jsonl", annotator_lines(study))
     write_lines(folder / "events.jsonl", read_events(study))
     write_lines(folder / "timing.jsonl", timing_lines(study))
@@ -99,16 +90,16 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     return Exported(folder, len(counted), len(left_out), counts.exact)
 
 
-def own_lines(study: Round, rated: list[Row[Any]]) -> Iterator[dict[str, Any]]:
-    """Answers to the owner's own questions on pages that count, a line a page."""
+def own_answers(study: LiveRound, rated: list[Row[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield answers to the owner's own questions on pages that count, a line a page."""
     questions = {question.name: question for question in study.design.questions}
     for row in sorted(rated, key=lambda row: (row.annotator_id, row.position)):
-        answers = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
-        if answers and row.state == "rated" and row.item_id is not None:
-            yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": answers}
+        own = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
+        if own and row.state == "rated" and row.item_id is not None:
+            yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": own}
 
 
-def rating(row: Row[Any]) -> Rating:
+def as_rating(row: Row[Any]) -> Rating:
     return Rating(item_id=row.item_id, annotator_id=row.annotator_id, verdict=row.verdict, seconds=row.seconds)
 
 
@@ -147,18 +138,27 @@ def excluded(study: LiveRound, rated: list[Row[Any]]) -> list[dict[str, Any]]:
         if row.item_id is None or row.state == "rated":
             continue
         reason = why[row.annotator_id] if row.state == "void" else "arrived after its lease, when the item was full"
-        lines.append({**rating(row).as_json(), "kind": row.state, "reason": reason})
+        lines.append({**as_rating(row).as_json(), "kind": row.state, "reason": reason})
     return sorted(lines, key=lambda line: (line["item_id"], line["annotator_id"]))
 
 
 def annotator_lines(study: LiveRound) -> list[dict[str, Any]]:
-    traits = traits_of_people(study)
+    """Return a line a person; of what they said of themselves only `analysis.groups`, where enough people said the same."""
+    query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
+    said = {row.id: row.demographics or {} for row in study.execute(query)}
+    groups = study.design.analysis.groups
+    alike = Counter((name, answers[name]) for answers in said.values() for name in groups if name in answers)
+
+    def traits(annotator: str) -> dict[str, str]:
+        answers = said[annotator]
+        return {name: answers[name] for name in groups if alike[name, answers.get(name)] >= FEWEST_ALIKE}
+
     return [
         {
             "annotator_id": person.id,
-            **({"traits": traits.get(person.id, {})} if study.design.analysis.groups else {}),
+            **({"traits": traits(person.id)} if groups else {}),
             "condition": person.condition,
-            "outcome": person.outcome or person.stage,
+            "outcome": person.status,
             "rated": person.rated,
             "skipped": person.skipped,
             "voided": person.voided_at is not None,
@@ -223,27 +223,12 @@ def departed(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
     return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
 
 
-def traits_of_people(study: LiveRound) -> dict[str, dict[str, str]]:
-    """What each annotator said of themselves, of `analysis.groups` alone and where enough people said the same."""
-    query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
-    demographics = {row.id: row.demographics or {} for row in study.execute(query)}
-    groups = study.design.analysis.groups
-    alike = Counter((name, answers[name]) for answers in demographics.values() for name in groups if name in answers)
-    return {
-        annotator: {name: answers[name] for name in groups if alike[name, answers.get(name)] >= FEWEST_ALIKE}
-        for annotator, answers in demographics.items()
-    }
-
-
 def demographics(study: LiveRound) -> dict[str, dict[str, int]]:
-    """How often each answer was given; never who gave it."""
-    counts: dict[str, Counter[str]] = {}
-    query = select(ANNOTATORS.c.demographics).where(
-        ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.demographics.is_not(None)
-    )
-    for answers in study.scalars(query):
+    """Count how often each answer was given; never who gave it."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for answers in study.scalars(select(ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)):
         for name, answer in (answers or {}).items():
-            counts.setdefault(name, Counter())[answer] += 1
+            counts[name][answer] += 1
     return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}
 
 
@@ -310,14 +295,14 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
         "README.md": readme(plan),
         "preregistration.md": rendered("preregistration", values | {"departures": plan.departures}),
         "codebook.md": rendered("codebook", values),
-        "design.json": written(without_codes(plan.design)),
-        "study.frozen.json": written(plain(plan.frozen)),
+        "design.json": json_text(without_codes(plan.design)),
+        "study.frozen.json": json_text(plain(plan.frozen)),
         "analyse.py": ANALYSE.format(version=version("casewise"), digest=plan.frozen.digest),
         **shown,
     }
 
 
-def written(value: dict[str, Any]) -> str:
+def json_text(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 

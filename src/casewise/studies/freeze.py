@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from importlib.resources import files
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -16,149 +15,19 @@ import numpy as np
 from pydantic import ValidationError
 
 from casewise.ask.layouts import FOR_ANNOTATORS, groups, spoken
-from casewise.errors import ConfigurationError, DataError, StudyError
-from casewise.records import Item, ShownContext, Taxonomy
+from casewise.errors import StudyError
+from casewise.records import Item, ShownContext
 from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark
-from casewise.storage.files import read_text
 from casewise.studies.design import (
     CHILD_RELATED,
     RETIRED,
     Design,
     OwnQuestion,
-    Speech,
 )
-from casewise.studies.wording import Check, Question, read_checks, read_quiz
-
-# The texts that annotators read: ours, or the owner's own files where `study.toml` names them.
-
-
-PAGES = ("warning", "consent", "tutorial", "quiz", "checks", "screened_out", "debriefing", "help")
-
-PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-
-
-@dataclass(frozen=True, slots=True)
-class StudyWording:
-    """All texts of a study, placeholders filled; Markdown but for `quiz` and `checks`."""
-
-    warning: str
-    consent: str
-    tutorial: str
-    screened_out: str
-    debriefing: str
-    help: str
-    """Help lines, at the foot of every page."""
-    quiz: tuple[Question, ...]
-    checks: tuple[Check, ...]
-
-
-def read_wording(design: Design, folder: Path) -> StudyWording:
-    """The texts of `design` in its language, whose file paths are relative to `folder`.
-
-    Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
-    """
-    placeholders = values(design, Speech(design.language))
-    texts = {page: fill(source(design, page, folder), placeholders) for page in PAGES}
-    checks = read_checks(texts.pop("checks"), source=place(design, "checks"))
-    if len(checks) < design.attention.checks_per_batch:
-        raise ConfigurationError(
-            f"{place(design, 'checks')}: {len(checks)} checks, but attention.checks_per_batch is "
-            f"{design.attention.checks_per_batch}; write more, or ask for fewer"
-        )
-    quiz = read_quiz(texts.pop("quiz"), source=place(design, "quiz"))
-    return StudyWording(**texts, quiz=quiz, checks=checks)
-
-
-def fill(text: str, placeholders: dict[str, str]) -> str:
-    """Replace each `{{ name }}` once; what is filled in is never filled again.
-
-    Raises ConfigurationError: a name is not known; the message lists those that are.
-    """
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in placeholders:
-            raise ConfigurationError(
-                f"no placeholder is called {match[1]!r}; available: {', '.join(sorted(placeholders))}"
-            )
-        return placeholders[match[1]]
-
-    return PLACEHOLDER.sub(value, text)
-
-
-def values(design: Design, t: Speech) -> dict[str, str]:
-    """What the texts may speak of."""
-    pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
-    minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
-    return {
-        "title": t(design.title),
-        "researcher": design.contact.researcher,
-        "institution": design.contact.institution,
-        "email": design.contact.email,
-        "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
-        "minimum_age": str(design.eligibility.minimum_age),
-        "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
-        "items": str(ratings.per_annotator),
-        "minutes": str(minutes),
-        "pay": t.money(pay.per_batch, pay.currency),
-        "screen_out_pay": t.money(pay.screen_out, pay.currency),
-        "attempts": t("one attempt") if design.quiz.attempts == 1 else t("{n} attempts", n=design.quiz.attempts),
-        "withdraw_until": t.day(design.privacy.withdraw_until),
-        "keep_ids_until": t.day(design.privacy.keep_ids_until),
-        "exclude_until": t.day(design.privacy.exclude_until),
-        "may_skip": str(design.attention.most_skips(pages)),
-        "own_questions": own_questions(design, t),
-        "demographics": about_you(design, t),
-        "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
-    }
-
-
-ABOUT_YOU = (
-    "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
-)
-IN_GROUPS = (
-    "- What you tell us about yourself at the end, if you choose to. So that groups of people can be compared, your answers to "
-    "these questions are published with your decisions, under a random number, if at least five people gave the same answer: "
-    "{names}. Nothing else of it is published for single persons.\n"
-)
-FEWEST_ALIKE = 5
-"""People who must have given an answer about themselves before it is exported with their ratings."""
-
-
-def about_you(design: Design, t: Speech) -> str:
-    """What the consent page says of questions about the annotator; empty where none are asked."""
-    questions = {question.name: t(question.ask) for question in design.demographics}
-    if not design.analysis.groups:
-        return t(ABOUT_YOU) if questions else ""
-    return t(IN_GROUPS, names=", ".join(questions[name] for name in design.analysis.groups))
-
-
-def own_questions(design: Design, t: Speech) -> str:
-    """What the consent page says of the owner's own questions; it begins with a space, or is empty."""
-    if not design.questions:
-        return ""
-    questions = " ".join(f"*{t(question.ask)}*" for question in design.questions)
-    return t(" Each page also asks: {questions}", questions=questions)
-
-
-def place(design: Design, page: str) -> str:
-    return getattr(design.texts, page) or f"the {page} that comes with casewise"
-
-
-def source(design: Design, page: str, folder: Path) -> str:
-    name: str | None = getattr(design.texts, page)
-    if name is None:
-        ours = files("casewise.studies").joinpath("texts", design.language)
-        special = ours.joinpath("replies", f"{page}.md")
-        file = special if design.rates == "replies" and special.is_file() else ours.joinpath(f"{page}.md")
-        return file.read_text(encoding="utf-8")
-    try:
-        return read_text(folder / name)
-    except DataError as error:
-        raise ConfigurationError(f"texts.{page}: {error}") from error
-
+from casewise.studies.wording import StudyWording
 
 # Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
 
@@ -259,9 +128,12 @@ class Material:
 
 
 def collect(design: Design, benchmark: Benchmark) -> Material:
-    """What of a benchmark the design shows. Raises StudyError: a condition of the design has no item."""
+    """Return what the design shows of a benchmark. Raises StudyError: a condition of the design has no item."""
     candidates = rated_items(design, benchmark)
-    items = [item for item in candidates if design.sensitive.child_related or not is_child_related(item, benchmark)]
+    known, child_related = benchmark.taxonomy.resolve, design.sensitive.child_related
+    category_of = {item.id: benchmark.category_of(item) for item in candidates}
+    named = {name: category.name if (category := known(name)) else name for name in set(category_of.values())}
+    items = [item for item in candidates if child_related or named[category_of[item.id]] != CHILD_RELATED]
     for condition in design.conditions:
         if not any(item.condition == condition for item in items):
             conditions = ", ".join(sorted({item.condition for item in benchmark.items}))
@@ -274,10 +146,11 @@ def collect(design: Design, benchmark: Benchmark) -> Material:
             "Have people rate these items in an annotation tool, and read its export with casewise data import FILE; "
             "or make a benchmark of the requests alone. To ask what the replies of a chatbot do: casewise study init REPLIES --question reply"
         )
-    met = {benchmark.category_of(item) for item in items}
+    met = {category_of[item.id] for item in items}
+    risks = {category.name: category.risks or "" for category in benchmark.taxonomy.categories if category.name in met}
     return Material(
         items=tuple(study_item(item, benchmark) for item in items),
-        categories=tuple(described(benchmark.taxonomy, met)),
+        categories=(*risks.items(), *((name, "") for name in sorted(met - risks.keys()))),
         benchmark={"name": benchmark.name, "version": benchmark.about.version, "digest": benchmark.digest},
         left_out=len(candidates) - len(items),
     )
@@ -294,18 +167,6 @@ def rated_items(design: Design, benchmark: Benchmark) -> tuple[Item, ...]:
             if query.id not in have
         ]
     return tuple(items)
-
-
-def is_child_related(item: Item, benchmark: Benchmark) -> bool:
-    name = benchmark.category_of(item)
-    category = benchmark.taxonomy.resolve(name)
-    return (category.name if category else name) == CHILD_RELATED
-
-
-def described(taxonomy: Taxonomy, met: set[str]) -> list[tuple[str, str]]:
-    categories = [(category.name, category.risks or "") for category in taxonomy.categories if category.name in met]
-    names = {name for name, _ in categories}
-    return categories + [(name, "") for name in sorted(met - names)]
 
 
 CONVERSATION = "Conversation before the request"
@@ -325,25 +186,25 @@ def study_item(item: Item, benchmark: Benchmark) -> StudyItem:
 
 
 def as_panel(shown: ShownContext, titles: Mapping[str, str]) -> dict[str, dict[str, str] | str]:
-    """Groups of running texts: parameters that are stated under headings become one text each.
+    """Return groups of running texts: parameters that are stated under headings become one text each.
 
     Groups and parameters of a benchmark's own go by their titles, or their names in words; the paper's keep their names,
     which the pages know.
     """
+
+    def title(dotted: str) -> str:
+        name = dotted.rpartition(".")[2]
+        return name if dotted in FOR_ANNOTATORS else titles.get(dotted, spoken(name).capitalize())
+
     panel: dict[str, dict[str, str] | str] = {}
     for group in groups(shown):
         texts = {
-            called(f"{group.name}.{name}" if name else group.name, titles): as_text(statements)
+            title(f"{group.name}.{name}" if name else group.name): as_text(statements)
             for name, statements in group.statements
         }
-        title = called(group.name, titles)
-        panel[title] = texts[title] if group.name in OPTIONAL else texts
+        name = title(group.name)
+        panel[name] = texts[name] if group.name in OPTIONAL else texts
     return panel
-
-
-def called(dotted: str, titles: Mapping[str, str]) -> str:
-    name = dotted.rpartition(".")[2]
-    return name if dotted in FOR_ANNOTATORS else titles.get(dotted, spoken(name).capitalize())
 
 
 def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) -> Material:
@@ -515,22 +376,17 @@ def freeze(promise: Promise, *, at: datetime) -> Frozen:
 
 
 def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
-    """Each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
+    """Return each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
 
     A setting that there was not when it was frozen could not be promised, and is none; nor is one that is retired.
     """
-    now, then = promise.policy, frozen.policy | {"questions": questions_of_today(frozen.policy.get("questions", ()))}
+    questions = frozen.policy.get("questions", [])
+    with suppress(ValidationError):  # in the words of today where there are some for them
+        questions = [OwnQuestion.model_validate(question).model_dump(mode="json") for question in questions]
+    now, then = promise.policy, frozen.policy | {"questions": list(questions)}
     gone = (name for name in frozen.policy if name not in now and name not in RETIRED)
     names = [*(name for name in now if name in frozen.policy), *gone]
     return tuple(Departure(name, then[name], now.get(name)) for name in names if then[name] != now.get(name))
-
-
-def questions_of_today(frozen: Sequence[Any]) -> list[Any]:
-    """Own questions as they were frozen, in the words of today where there are some for them."""
-    try:
-        return [OwnQuestion.model_validate(question).model_dump(mode="json") for question in frozen]
-    except ValidationError:
-        return list(frozen)
 
 
 def write_frozen(frozen: Frozen, path: Path) -> None:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from math import inf
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.studies.answers import (
     PAID_AS_SCREEN_OUT,
     PAID_IN_FULL,
+    WITHDRAWN,
     bonuses,
     cost_of_more,
-    cost_of_withdrawn,
     lapse_and_void,
 )
-from casewise.studies.design import Pay
 from casewise.studies.owner import Overview, PersonState, overview, people_states, purge
 from casewise.studies.people import Vault, people_needed, person_of, waiting_people
 from casewise.studies.recruiters import RecruiterIds, known_as
@@ -107,30 +106,30 @@ class Monitor:
 
 
 def monitor(study: LiveRound) -> Monitor:
-    """How the round goes; changes nothing."""
-    counts = overview(study)
+    """Return how the round goes; changes nothing."""
+    counts, going = overview(study), round_state(study) != "closed"
     since = max(study.now - RECENT, study.created_at)
     hours = max((study.now - since).total_seconds() / 3600, 1 / 60)
-    lately = valid_lately(study, since=since, hour=study.now - timedelta(hours=1))
-    pace, missing = lately.since / hours, counts.promised - counts.valid
-    going = round_state(study) != "closed"
-    waiting = waiting_people(study)
+    valid = (PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item")
+    pace = study.count(*valid, PAGES.c.answered_at > since) / hours
+    missing = counts.promised - counts.valid
+    begun = (
+        select(EVENTS.c.at, ANNOTATORS.c.consented_at)
+        .join(ANNOTATORS, ANNOTATORS.c.id == EVENTS.c.annotator_id)
+        .where(EVENTS.c.study_id == study.id, EVENTS.c.kind == "assigned")
+    )
+    minutes_before = [(row.at - row.consented_at).total_seconds() / 60 for row in study.execute(begun)]
+    ended = select(ANNOTATORS.c.outcome).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.finished_at.is_not(None))
     return Monitor(
         overview=counts,
-        valid_last_hour=lately.in_hour,
+        valid_last_hour=study.count(*valid, PAGES.c.answered_at > study.now - timedelta(hours=1)),
         valid_per_hour=pace,
         ends_at=study.now + timedelta(hours=missing / pace) if pace and missing and going else None,
-        last_valid_at=lately.last_at,
-        median_minutes_before=minutes_before(study),
-        money=money_of(
-            study.design.pay,
-            counts,
-            under_way=waiting + rating_people(study),
-            people=people_needed(study) if going else 0,
-            besides=bonuses(study) + cost_of_withdrawn(study),
-        ),
+        last_valid_at=study.scalars(select(func.max(PAGES.c.answered_at)).where(*valid)).one(),
+        median_minutes_before=median(minutes_before) if minutes_before else None,
+        money=money(study, counts.stages, people=people_needed(study) if going else 0),
         funnel=funnel(study, counts),
-        last_outcomes=last_outcomes(study),
+        last_outcomes=tuple(study.scalars(ended.order_by(ANNOTATORS.c.finished_at.desc()).limit(20))),
         amendments=tuple(
             f"{at:%Y-%m-%d}: {'; '.join(amendment['changes'])} ({amendment['why']})"
             for at, amendment in amendments(study)
@@ -138,50 +137,17 @@ def monitor(study: LiveRound) -> Monitor:
     )
 
 
-class Lately(NamedTuple):
-    """Valid ratings: the last one, and how many there are since two moments."""
-
-    last_at: datetime | None
-    since: int
-    in_hour: int
-
-
-def valid_lately(study: LiveRound, *, since: datetime, hour: datetime) -> Lately:
-    after = [func.coalesce(func.sum(case((PAGES.c.answered_at > moment, 1), else_=0)), 0) for moment in (since, hour)]
-    query = select(func.max(PAGES.c.answered_at), *after).where(
-        PAGES.c.study_id == study.id, PAGES.c.state == "rated", PAGES.c.kind == "item"
-    )
-    last, *counts = study.execute(query).one()
-    return Lately(last, *map(int, counts))
-
-
-def minutes_before(study: LiveRound) -> float | None:
-    query = (
-        select(EVENTS.c.at, ANNOTATORS.c.consented_at)
-        .join(ANNOTATORS, ANNOTATORS.c.id == EVENTS.c.annotator_id)
-        .where(EVENTS.c.study_id == study.id, EVENTS.c.kind == "assigned")
-    )
-    minutes = [(row.at - row.consented_at).total_seconds() / 60 for row in study.execute(query)]
-    return median(minutes) if minutes else None
-
-
-def rating_people(study: LiveRound) -> int:
-    """Those in a batch whose lease has not ended."""
-    conditions = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
-    return int(study.scalars(select(func.count()).where(*conditions)).one())
-
-
-def money_of(pay: Pay, counts: Overview, *, under_way: int, people: int, besides: float) -> Money:
-    """What a round has cost, and will by those under way and by `people` who are yet to come.
-
-    `besides`: in bonuses, and on who withdrew.
-    """
-    fee, stages = 1 + pay.fee_percent / 100, counts.stages
+def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
+    """Return what the round has cost, and will cost by those under way and by `people` who are yet to come."""
+    pay, fee = study.design.pay, 1 + study.design.pay.fee_percent / 100
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
     partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
+    withdrawn = study.scalars(select(EVENTS.c.detail).where(EVENTS.c.study_id == study.id, EVENTS.c.kind == WITHDRAWN))
+    besides = bonuses(study) + sum(float(detail["cost"]) for detail in withdrawn)
+    rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
     return Money(
         spent=(full * pay.per_batch + partly * pay.screen_out + besides) * fee,
-        promised=under_way * pay.per_batch * fee,
+        promised=(waiting_people(study) + study.count(*rating)) * pay.per_batch * fee,
         to_come=cost_of_more(pay, stages, people=people),
         budget=pay.budget,
     )
@@ -199,31 +165,17 @@ def funnel(study: LiveRound, counts: Overview) -> Funnel:
     tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
         EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
     )
-    finished = (
-        select(ANNOTATORS.c.condition, func.count())
-        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded")))
-        .group_by(ANNOTATORS.c.condition)
+    finished = study.counts(
+        ANNOTATORS.c.condition, where=[ANNOTATORS.c.outcome.in_(("completed", "failed_checks", "excluded"))]
     )
-    finished_by: dict[str, int] = {row[0]: row[1] for row in study.execute(finished)}
     return Funnel(
         arrived=counted.get("arrived", 0),
         turned_away=counted.get("turned away", 0),
         consented=sum(counts.stages.values()),
         quiz=int(study.scalars(tried).one()),
         batch={condition.condition: condition.people for condition in counts.conditions},
-        finished={name: finished_by.get(name, 0) for name in study.design.conditions},
+        finished={name: finished[name] for name in study.design.conditions},
     )
-
-
-def last_outcomes(study: LiveRound) -> tuple[str, ...]:
-    query = (
-        select(ANNOTATORS.c.outcome)
-        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.finished_at.is_not(None))
-        .order_by(ANNOTATORS.c.finished_at.desc())
-        .limit(20)
-    )
-    outcomes: Sequence[str] = study.scalars(query).all()
-    return tuple(outcomes)
 
 
 # People of a round as their owner looks for them: found by id, condition, outcome and flag; sorted; a page at a
@@ -266,7 +218,7 @@ class FoundPeople:
 
 
 def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int, offset: int = 0) -> FoundPeople:
-    """The people who fit `wanted`, `limit` of them from `offset` on; the last `limit` or fewer where that is beyond them."""
+    """Return `limit` of the people who fit, from `offset` on; the last page where that is beyond them."""
     search = "".join(filters.search.split()).lower()
     matches = [
         person
@@ -288,22 +240,22 @@ def look_up(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> Re
 
 
 def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
-    """The annotator behind a submission, or a person, at the recruiter's, or None.
+    """Return the annotator behind a submission, or a person, at the recruiter's, or None.
 
     Ids are sealed, so each is opened until it is found.
     """
     submission = "".join(submission.split())
     keys, person = tables.keys, known_as(submission, study.design.recruiter)
-    if not person:
-        return None
     query = (
         select(ANNOTATORS.c.id, ANNOTATORS.c.sealed, keys.c.wrapped)
         .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
         .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
     )
-    rows = study.execute(query)
-    opened = ((row.id, vault.open(row.sealed, row.wrapped)) for row in rows)
-    return next((annotator for annotator, ids in opened if ids.session == submission or ids.person == person), None)
+    for row in study.execute(query) if person else ():
+        ids = vault.open(row.sealed, row.wrapped)
+        if ids.session == submission or ids.person == person:
+            return str(row.id)
+    return None
 
 
 # What a round needs done while nobody looks: leases that end, dates of deletion.
@@ -349,55 +301,32 @@ class Alert:
 
 
 def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...]:
-    """What holds now of an open round, in a fixed order."""
-    checks = (
-        stalled(monitor, study, now=now),
-        lagging(monitor, study),
-        failing(monitor, study),
-        budget(monitor, study),
-    )
-    return tuple(alert for alert in checks if alert is not None)
-
-
-def stalled(monitor: Monitor, study: Round, *, now: datetime) -> Alert | None:
-    patience = timedelta(minutes=study.design.alerts.stalled_minutes)
-    last = max(study.created_at, monitor.last_valid_at or study.created_at)
-    missing = monitor.overview.promised - monitor.overview.valid
-    if not missing or now - last <= patience:
-        return None
-    minutes = (now - last).total_seconds() / 60
-    return Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing")
-
-
-def lagging(monitor: Monitor, study: Round) -> Alert | None:
-    shares = {c.condition: (c.valid + c.reserved) / c.promised for c in monitor.overview.conditions if c.promised}
-    if len(shares) < 2:
-        return None
-    name = min(shares, key=lambda condition: shares[condition])
-    mean_of_others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
-    behind = mean_of_others - shares[name]
-    promised = next(c.promised for c in monitor.overview.conditions if c.condition == name)
-    if behind <= study.design.alerts.lagging_share or behind * promised <= 2 * study.design.ratings.per_annotator:
-        return None  # a batch apart is what random assignment makes of small rounds
-    return Alert(
-        "lagging", f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {mean_of_others:.0%}"
-    )
-
-
-def failing(monitor: Monitor, study: Round) -> Alert | None:
+    """Return what an open round needs its owner for, in a fixed order."""
+    limits, pay, counts = study.design.alerts, study.design.pay, monitor.overview
+    found: list[Alert] = []
+    minutes = (now - max(study.created_at, monitor.last_valid_at or study.created_at)).total_seconds() / 60
+    if (missing := counts.promised - counts.valid) and minutes > limits.stalled_minutes:
+        found.append(Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing"))
+    shares = {c.condition: (c.valid + c.reserved) / c.promised for c in counts.conditions if c.promised}
+    if len(shares) > 1:
+        name = min(shares, key=lambda condition: shares[condition])
+        others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
+        behind = others - shares[name]
+        promised = next(c.promised for c in counts.conditions if c.condition == name)
+        # a batch apart is what random assignment makes of small rounds
+        if behind > limits.lagging_share and behind * promised > 2 * study.design.ratings.per_annotator:
+            lag = f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {others:.0%}"
+            found.append(Alert("lagging", lag))
+    ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
-    of = len(monitor.last_outcomes)
-    if of < ENOUGH_ENDED or failed <= study.design.alerts.failing_share * of:
-        return None
-    return Alert("failing", f"{failed} of the last {of} who ended did not pass the quiz or were excluded by the rules")
-
-
-def budget(monitor: Monitor, study: Round) -> Alert | None:
-    share, pay = monitor.money.budget_share, study.design.pay
-    if share is None or share <= study.design.alerts.budget_share:
-        return None
-    spent = monitor.money.spent + monitor.money.promised
-    return Alert(
-        "budget",
-        f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; about {monitor.money.to_come:,.2f} will follow",
-    )
+    if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:
+        failing = f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
+        found.append(Alert("failing", failing))
+    if (share := monitor.money.budget_share) is not None and share > limits.budget_share:
+        spent = monitor.money.spent + monitor.money.promised
+        budget = (
+            f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; "
+            f"about {monitor.money.to_come:,.2f} will follow"
+        )
+        found.append(Alert("budget", budget))
+    return tuple(found)

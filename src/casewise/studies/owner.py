@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Row, case, delete, func, select, update
+from sqlalchemy import Row, delete, func, select, update
 
 from casewise.database.tables import staff
 from casewise.database.tables import study as tables
-from casewise.errors import StatisticsError, StudyError
+from casewise.errors import StudyError
 from casewise.records import Verdict
-from casewise.stats.power import PilotRatings, study_power, variance_of
-from casewise.studies.answers import COUNTS_FOR_QUALITY, WITHDRAWN, as_answer, begun_bonuses, cost_of, cost_of_more
+from casewise.studies.answers import (
+    COUNTS_FOR_QUALITY,
+    ITEM_OF_PAGE,
+    WITHDRAWN,
+    as_answer,
+    begun_bonuses,
+    cost_of,
+    cost_of_more,
+)
 from casewise.studies.freeze import StudyItem
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import (
     LiveRound,
-    Round,
     StudyPlan,
     add_slots,
     all_made_at_recruiter,
@@ -39,6 +44,8 @@ ARRIVAL_LIMIT = "arrival:"
 """Begins the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
 
 ANNOTATORS, PAGES, SLOTS = tables.annotators, tables.pages, tables.slots
+
+IS_ITEM = PAGES.c.kind == "item"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +112,27 @@ class PersonState:
 
 
 def overview(study: LiveRound) -> Overview:
-    """The state of a round now."""
-    slots = slot_counts(study)
-    pages = page_counts(study)
-    people = people_counts(study)
+    """Return the state of a round now."""
+    promised = study.counts(SLOTS.c.condition)
+    is_open = study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
+    items = study.counts(tables.items.c.condition)
+    pages = study.counts(PAGES.c.condition, PAGES.c.state, where=[IS_ITEM])
+    safe = study.counts(PAGES.c.condition, where=[PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM])
+    people = study.counts(ANNOTATORS.c.condition)
     return Overview(
         conditions=tuple(
             ConditionState(
                 condition=name,
-                people=people.get(name, 0),
-                safe=pages[name].get("safe", 0),
-                **{count: slots[name].get(count, 0) for count in ("items", "promised", "open")},
-                **{count: pages[name].get(state, 0) for count, state in PAGE_STATES.items()},
+                items=items[name],
+                promised=promised[name],
+                valid=pages[name, "rated"],
+                reserved=pages[name, "waiting"],
+                open=is_open[name],
+                surplus=pages[name, "surplus"],
+                void=pages[name, "void"],
+                skipped=pages[name, "skipped"],
+                people=people[name],
+                safe=safe[name],
             )
             for name in study.design.conditions
         ),
@@ -125,60 +141,17 @@ def overview(study: LiveRound) -> Overview:
     )
 
 
-PAGE_STATES = {"valid": "rated", "reserved": "waiting", "surplus": "surplus", "void": "void", "skipped": "skipped"}
-
-
-def slot_counts(study: LiveRound) -> defaultdict[str, dict[str, int]]:
-    is_open = case((SLOTS.c.holder_id.is_(None), 1), else_=0)
-    query = (
-        select(SLOTS.c.condition, func.count(), func.sum(is_open), func.count(SLOTS.c.item_id.distinct()))
-        .where(SLOTS.c.study_id == study.id)
-        .group_by(SLOTS.c.condition)
-    )
-    by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for condition, promised, still_open, items in study.execute(query):
-        by_item[condition] = {"promised": promised, "open": int(still_open), "items": items}
-    return by_item
-
-
-def page_counts(study: LiveRound) -> defaultdict[str, dict[str, int]]:
-    query = (
-        select(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict, func.count())
-        .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item")
-        .group_by(PAGES.c.condition, PAGES.c.state, PAGES.c.verdict)
-    )
-    by_item: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for condition, state, verdict, count in study.execute(query):
-        counts = by_item[condition]
-        counts[state] = counts.get(state, 0) + count
-        if state == "rated" and verdict == "safe":
-            counts["safe"] = count
-    return by_item
-
-
-def people_counts(study: LiveRound) -> dict[str, int]:
-    query = (
-        select(ANNOTATORS.c.condition, func.count())
-        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.condition.is_not(None))
-        .group_by(ANNOTATORS.c.condition)
-    )
-    return {row[0]: row[1] for row in study.execute(query)}
-
-
 def median_seconds(study: LiveRound) -> float | None:
-    timed = (PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.seconds.is_not(None))
-    count = study.scalars(select(func.count()).select_from(PAGES).where(*timed)).one()
-    if not count:
-        return None
-    query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).offset(count // 2).limit(1)
-    median: float | None = study.scalars(query).one()
-    return median
+    timed = (PAGES.c.study_id == study.id, IS_ITEM, PAGES.c.seconds.is_not(None))
+    query = select(PAGES.c.seconds).where(*timed).order_by(PAGES.c.seconds).limit(1)
+    seconds: float | None = study.scalars(query.offset(study.count(*timed) // 2)).first()
+    return seconds
 
 
 def people_states(study: LiveRound) -> list[PersonState]:
-    """Everybody who consented, in the order of arrival, with what their answers raise."""
+    """Return everybody who consented, in the order of arrival, with what their answers raise."""
     answers, votes = all_answers(study)
-    skips = skips_of_people(study)
+    pages, skipped = (study.counts(PAGES.c.annotator_id, where=where) for where in ([], [PAGES.c.state == "skipped"]))
     query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id)
     people = []
     for row in study.execute(query.order_by(ANNOTATORS.c.consented_at, ANNOTATORS.c.id)):
@@ -191,10 +164,10 @@ def people_states(study: LiveRound) -> list[PersonState]:
             stage=row.stage,
             outcome=row.outcome,
             rated=len(rated),
-            skipped=skips[row.id].skipped,
+            skipped=skipped[row.id],
             median_s=median(times) if times else None,
             voided_at=row.voided_at,
-            flags=flags(answers[row.id], study.design, skips=skips[row.id]),
+            flags=flags(answers[row.id], study.design, skips=Skips(skipped[row.id], pages[row.id])),
             disagreement=disagreement(own, votes),
             feedback=row.feedback,
         )
@@ -219,29 +192,22 @@ class ItemState:
 
 
 def item_states(study: LiveRound) -> list[ItemState]:
-    """Every item of the round, those first on which people disagree most, once it is closed."""
+    """Return every item of the round, those first on which people disagree most, once it is closed."""
     closed = round_state(study) == "closed"
-    query = (
-        select(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict, func.count())
-        .where(PAGES.c.study_id == study.id, PAGES.c.kind == "item", PAGES.c.state.in_(("rated", "skipped")))
-        .group_by(PAGES.c.item_id, PAGES.c.state, PAGES.c.verdict)
-    )
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for item_id, state, verdict, many in study.execute(query):
-        counts[item_id].update({state: many, **({verdict: many} if state == "rated" else {})})
+    counts = study.counts(PAGES.c.item_id, PAGES.c.state, where=[IS_ITEM])
+    safe = study.counts(PAGES.c.item_id, where=[PAGES.c.state == "rated", PAGES.c.verdict == "safe", IS_ITEM])
     states = [
-        ItemState(item, count["rated"], count["skipped"], count["safe"] if closed else None)
+        ItemState(
+            item, counts[item.item_id, "rated"], counts[item.item_id, "skipped"], safe[item.item_id] if closed else None
+        )
         for item in shown_items(study)
-        for count in (counts[item.item_id],)
     ]
     return sorted(states, key=lambda state: (-state.split, state.item.item_id))
 
 
 def pages_in_order(study: LiveRound, annotator_id: str) -> list[Row[Any]]:
-    """One person's pages in the order in which they were shown."""
-    query = select(PAGES, tables.items.c.shown).outerjoin(
-        tables.items, (tables.items.c.study_id == PAGES.c.study_id) & (tables.items.c.item_id == PAGES.c.item_id)
-    )
+    """Return one person's pages in the order in which they were shown."""
+    query = select(PAGES, tables.items.c.shown).outerjoin(tables.items, ITEM_OF_PAGE)
     return list(study.execute(query.where(PAGES.c.annotator_id == annotator_id).order_by(PAGES.c.position)))
 
 
@@ -264,18 +230,6 @@ def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]],
         if row.item_id is not None:
             votes[row.item_id][row.verdict] += 1
     return answers, votes
-
-
-def skips_of_people(study: LiveRound) -> defaultdict[str, Skips]:
-    query = (
-        select(PAGES.c.annotator_id, func.sum(case((PAGES.c.state == "skipped", 1), else_=0)), func.count())
-        .where(PAGES.c.study_id == study.id)
-        .group_by(PAGES.c.annotator_id)
-    )
-    skips: defaultdict[str, Skips] = defaultdict(lambda: Skips(0, 0))
-    for annotator_id, skipped, pages in study.execute(query):
-        skips[annotator_id] = Skips(int(skipped), pages)
-    return skips
 
 
 Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
@@ -342,7 +296,7 @@ def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[str], list[Stand
 
 
 def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> bool:
-    """Forget a person, named by recruiter id or study id; whether their ratings were withdrawn as well.
+    """Forget a person, named by recruiter id or study id; return whether their ratings were withdrawn as well.
 
     The key of their ids, what they said about themselves and their remarks are deleted. Until `privacy.withdraw_until`
     their answers and what the log says of them are deleted too, the slots re-open, and they could take part anew; after
@@ -350,52 +304,35 @@ def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> boo
     StudyError: nobody of that id is in this round.
     """
     fingerprint = vault.fingerprint(study.name, known_as(annotator_id, study.design.recruiter))
-    row = study.execute(
-        select(ANNOTATORS)
-        .where(
-            ANNOTATORS.c.study_id == study.id,
-            (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint),
-        )
-        .with_for_update(key_share=True)
-    ).first()
+    named = (ANNOTATORS.c.id == annotator_id) | (ANNOTATORS.c.fingerprint == fingerprint)
+    query = select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, named)
+    row = study.execute(query.with_for_update(key_share=True)).first()
     if row is None:
         raise StudyError(f"nobody in {study.name} {study.version} ({study.phase}) has the id {annotator_id!r}")
     withdraws = study.now.date() <= study.design.privacy.withdraw_until
     if withdraws:
         if cost := cost_of(study, row):
             study.note(WITHDRAWN, by=by, detail={"cost": cost})
-        withdraw(study, row.id, fingerprint=row.fingerprint)
-    delete_personal(study, row.id)
-    detail = {"ratings": "withdrawn" if withdraws else "kept"}
-    study.note("forgotten", by=by, annotator_id=row.id, detail=detail)
+        withdraw(study, row)
+    study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == row.id))
+    study.set_annotator(row.id, sealed=None, fingerprint=None, demographics=None, feedback=None)
+    study.note("forgotten", by=by, annotator_id=row.id, detail={"ratings": "withdrawn" if withdraws else "kept"})
     return withdraws
 
 
-def withdraw(study: LiveRound, annotator_id: str, *, fingerprint: str | None) -> None:
-    gone = dict.fromkeys(("rated", "surplus", "void"), "withdrawn") | dict.fromkeys(("waiting", "lapsed"), "dropped")
-    release(study, annotator_id, states=gone)
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(withdrawn_at=study.now, stage="done", outcome="withdrawn", lease_until=None)
-    )
-    checks = (PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
+def withdraw(study: LiveRound, annotator: Row[Any]) -> None:
+    states = dict.fromkeys(("rated", "surplus", "void"), "withdrawn") | dict.fromkeys(("waiting", "lapsed"), "dropped")
+    release(study, annotator.id, states=states)
+    study.set_annotator(annotator.id, withdrawn_at=study.now, stage="done", outcome="withdrawn", lease_until=None)
+    pages = update(PAGES).where(PAGES.c.annotator_id == annotator.id)
     nothing = dict.fromkeys(("verdict", "seconds", "sight", "own"))
-    study.execute(update(PAGES).where(*checks).values(state="withdrawn", **nothing))
-    study.execute(update(PAGES).where(PAGES.c.annotator_id == annotator_id).values(answered_at=None, scripted=False))
-    study.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator_id))
-    if fingerprint is not None:
-        table = tables.fingerprints
-        study.execute(delete(table).where(table.c.study_id == study.id, table.c.fingerprint == fingerprint))
-
-
-def delete_personal(study: LiveRound, annotator_id: str) -> None:
-    study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(sealed=None, fingerprint=None, demographics=None, feedback=None)
-    )
+    answered_checks = pages.where(PAGES.c.kind == "check", PAGES.c.verdict.is_not(None))
+    study.execute(answered_checks.values(state="withdrawn", **nothing))
+    study.execute(pages.values(answered_at=None, scripted=False))
+    study.execute(delete(tables.events).where(tables.events.c.annotator_id == annotator.id))
+    returners = tables.fingerprints
+    mine = (returners.c.study_id == study.id, returners.c.fingerprint == annotator.fingerprint)
+    study.execute(delete(returners).where(*mine))
 
 
 def purge(study: LiveRound) -> int:
@@ -410,7 +347,7 @@ def purge(study: LiveRound) -> int:
     people: list[Any] = list(study.scalars(query))
     for annotator_id in people:
         study.execute(delete(tables.keys).where(tables.keys.c.annotator_id == annotator_id))
-        study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=None, fingerprint=None))
+        study.set_annotator(annotator_id, sealed=None, fingerprint=None)
     if people:
         study.note("ids deleted", detail={"people": len(people)})
     return len(people)
@@ -419,86 +356,38 @@ def purge(study: LiveRound) -> int:
 # Changing a round while it runs, on record: more ratings of each item. What was rated stays.
 
 
-FOUND = 0.05
-"""The difference of safe rates whose power is told."""
-
-
-@dataclass(frozen=True)
-class PowerChange:
-    """The power of a planned contrast to find `FOUND`, by the variance of the ratings that there are."""
-
-    contrast: tuple[str, str]
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class ToCome:
-    """All ratings of a round, and the people and money still to come for them.
-
-    What is spent or promised already is not in it: it is `Monitor.money.to_come`.
-    """
-
-    ratings: int
-    people: int
-    cost: float
-
-
 @dataclass(frozen=True)
 class Amendment:
-    """What more ratings of each item mean for a round that runs."""
+    """The consequences of more ratings of each item for a round that runs: each as it was, and as it will be.
+
+    People and cost are those still to come, as `Monitor.money.to_come` counts them: not what is spent or promised.
+    """
 
     per_item: tuple[int, int]
-    """Ratings of each item as they were promised, and as they will be."""
-    before: ToCome
-    after: ToCome
+    ratings: tuple[int, int]
+    people: tuple[int, int]
+    cost: tuple[float, float]
     currency: str
-    power: tuple[PowerChange, ...]
-    """None of a contrast whose ratings are too few to say."""
 
     @property
-    def said(self) -> str:
-        """What an analysis must know."""
+    def change(self) -> str:
+        """The sentence that reports print."""
         return "ratings.per_item was {} and is {}".format(*self.per_item)
 
 
 def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
-    """What it would mean for `study` to go on with the ratings an item that `plan` has now.
+    """Return what it would mean for the round to go on with the ratings an item that `plan` has now.
 
     Raises StudyError: the round is not paused, the ratings an item are not more than they were, or anything else differs.
     """
-    refuse_while_open(study)
-    before, after = study.design.ratings.per_item, plan.design.ratings.per_item
-    items = shown_items(study)
-    refuse_what_cannot(study, plan, items)
-    free, stages = open_slots_by_query(study), count_stages(study)
-
-    def to_come(per_item: int) -> ToCome:
-        people = people_needed(study, free)
-        return ToCome(len(items) * per_item, people, cost_of_more(study.design.pay, stages, people=people))
-
-    as_promised = to_come(before)
-    for item in items:
-        free[item.condition, item.query_id] += after - before
-    power = tuple(power_changes(study, (before, after), queries=len({item.query_id for item in items})))
-    return Amendment((before, after), as_promised, to_come(after), study.design.pay.currency, power)
-
-
-def refuse_while_open(study: LiveRound) -> None:
-    """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
-    if round_state(study) != "paused":
-        raise StudyError(
-            "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
-        )
-
-
-def refuse_what_cannot(study: Round, plan: StudyPlan, items: Sequence[StudyItem]) -> None:
-    before, after = study.design.ratings.per_item, plan.design.ratings.per_item
+    check_paused(study)
+    per_item = study.design.ratings.per_item, plan.design.ratings.per_item
+    before, after = per_item
+    items, pay = shown_items(study), study.design.pay
     ratings = plan.design.ratings.model_copy(update={"per_item": before})
     same = plan.design.model_copy(update={"ratings": ratings, "benchmark": study.design.benchmark})
     old, new = study.design.model_dump(mode="json"), same.model_dump(mode="json")
-    frozen = [name for name in new if old[name] != new[name]]
-    if frozen:
+    if frozen := [name for name in new if old[name] != new[name]]:
         raise StudyError(
             f"{', '.join(frozen)} cannot change while people rate; only ratings.per_item can. "
             "Undo the change, or set a new `version` for another study"
@@ -509,40 +398,21 @@ def refuse_what_cannot(study: Round, plan: StudyPlan, items: Sequence[StudyItem]
         raise StudyError("the texts differ from those that people agreed to; undo the change, or set a new `version`")
     if after <= before:
         raise StudyError(f"ratings.per_item can only be raised: {before} were promised, and study.toml has {after}")
+    free, stages = open_slots_by_query(study), count_stages(study)
+    more = free.copy()
+    for item in items:
+        more[item.condition, item.query_id] += after - before
+    people = people_needed(study, free), people_needed(study, more)
+    cost = cost_of_more(pay, stages, people=people[0]), cost_of_more(pay, stages, people=people[1])
+    return Amendment(per_item, (len(items) * before, len(items) * after), people, cost, pay.currency)
 
 
-def power_changes(study: LiveRound, per_item: tuple[int, int], *, queries: int) -> Iterator[PowerChange]:
-    pages = tables.pages
-    query = select(pages.c.condition, pages.c.verdict, pages.c.query_id, pages.c.annotator_id).where(
-        pages.c.study_id == study.id, pages.c.state == "rated", pages.c.kind == "item"
-    )
-    rows = study.execute(query).all()
-    for first, second in study.design.contrasts:
-        chosen = [row for row in rows if row.condition in {first, second}]
-        try:
-            variance = variance_of(
-                PilotRatings(
-                    [row.verdict == "safe" for row in chosen],
-                    [row.condition == second for row in chosen],
-                    [row.query_id for row in chosen],
-                    [row.annotator_id for row in chosen],
-                )
-            )
-        except StatisticsError:
-            continue
-        ratings = study.design.ratings
-        contrast = [
-            study_power(
-                variance,
-                FOUND,
-                queries=queries,
-                per_item=many,
-                per_annotator=ratings.per_annotator,
-                alpha=study.design.analysis.alpha,
-            )
-            for many in per_item
-        ]
-        yield PowerChange((first, second), contrast[0], contrast[1])
+def check_paused(study: LiveRound) -> None:
+    """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
+    if round_state(study) != "paused":
+        raise StudyError(
+            "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
+        )
 
 
 def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
@@ -550,7 +420,7 @@ def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
 
     Raises StudyError: the round is not paused.
     """
-    refuse_while_open(study)
+    check_paused(study)
     before, after = amendment.per_item
     slots = tables.slots
     last = int(study.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())
@@ -559,4 +429,4 @@ def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
     ratings = study.design.ratings.model_copy(update={"per_item": after})
     design = study.design.model_copy(update={"ratings": ratings}).model_dump(mode="json")
     study.execute(update(tables.studies).where(tables.studies.c.id == study.id).values(design=design))
-    study.note("amended", by=by, detail={"why": why, "changes": [amendment.said]})
+    study.note("amended", by=by, detail={"why": why, "changes": [amendment.change]})

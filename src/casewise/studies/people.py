@@ -9,12 +9,12 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from cryptography.fernet import Fernet, InvalidToken
-from sqlalchemy import Row, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError
 from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, round_state
-from casewise.studies.slots import assign
+from casewise.studies.slots import assign, hold_study
 
 # Recruiter ids, kept so that they can be forgotten: one key for each person, and a keyed hash against returners.
 
@@ -96,21 +96,18 @@ class Annotator:
 
 
 def annotator(study: LiveRound, annotator_id: str) -> Annotator | None:
-    """The annotator with this id, or None."""
-    row = study.execute(select(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id)).first()
-    return None if row is None else as_annotator(row)
-
-
-def as_annotator(row: Row[Any]) -> Annotator:
-    return Annotator(row.id, row.study_id, row.stage, row.outcome, row.condition, row.quiz_attempts, row.lapsed)
+    """Return the annotator with this id, or None."""
+    return first_annotator(study, ANNOTATORS.c.id == annotator_id)
 
 
 def find_returner(study: LiveRound, fingerprint: str) -> Annotator | None:
-    """Whoever arrived in this round with the same recruiter id before: they continue where they were."""
-    row = study.execute(
-        select(ANNOTATORS).where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.fingerprint == fingerprint)
-    ).first()
-    return None if row is None else as_annotator(row)
+    """Return whoever arrived in this round with the same recruiter id before: they continue where they were."""
+    return first_annotator(study, ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.fingerprint == fingerprint)
+
+
+def first_annotator(study: LiveRound, *where: ColumnElement[bool]) -> Annotator | None:
+    row = study.execute(select(*(ANNOTATORS.c[field.name] for field in fields(Annotator))).where(*where)).first()
+    return None if row is None else Annotator(*row)
 
 
 def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
@@ -129,7 +126,7 @@ def answer_quiz(study: LiveRound, annotator_id: str, chosen: Sequence[int | None
     right = [question.right for question in study.wording.quiz]
     pairs = zip(chosen, right, strict=True)
     missed = [place for place, (answer, expected) in enumerate(pairs) if answer != expected]
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(quiz_attempts=attempts))
+    study.set_annotator(annotator_id, quiz_attempts=attempts)
     detail = {"attempt": attempts, "missed": len(missed), "wrong": missed}
     study.note("quiz", by="annotator", annotator_id=annotator_id, detail=detail)
     if len(missed) <= study.design.quiz.may_miss:
@@ -144,16 +141,10 @@ def answer_quiz(study: LiveRound, annotator_id: str, chosen: Sequence[int | None
 
 
 def missed_before(study: LiveRound, annotator_id: str) -> tuple[int, ...]:
-    """Which questions the last attempt at the quiz missed; none before the first."""
+    """Return which questions the last attempt at the quiz missed; none before the first."""
     table = tables.events
-    query = (
-        select(table.c.detail)
-        .where(table.c.annotator_id == annotator_id, table.c.kind == "quiz")
-        .order_by(table.c.id.desc())
-        .limit(1)
-    )
-    detail = study.scalars(query).first()
-    return tuple((detail or {}).get("wrong", ()))
+    attempts = select(table.c.detail).where(table.c.annotator_id == annotator_id, table.c.kind == "quiz")
+    return tuple((study.scalars(attempts.order_by(table.c.id.desc()).limit(1)).first() or {}).get("wrong", ()))
 
 
 def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
@@ -177,21 +168,13 @@ def halt(study: LiveRound, annotator: Annotator) -> bool:
 
 
 def end(study: LiveRound, annotator_id: str, *, outcome: str) -> None:
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(stage="done", outcome=outcome, finished_at=study.now)
-    )
+    study.set_annotator(annotator_id, stage="done", outcome=outcome, finished_at=study.now)
     study.note(outcome, annotator_id=annotator_id)
 
 
 def keep_questions(study: LiveRound, annotator_id: str, *, demographics: dict[str, str], feedback: str) -> None:
     """Keep what somebody chose to say about themselves, and their remarks."""
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(demographics=demographics or None, feedback=feedback or None)
-    )
+    study.set_annotator(annotator_id, demographics=demographics or None, feedback=feedback or None)
 
 
 def person_of(study: LiveRound, annotator_id: str, *, vault: Vault) -> RecruiterIds | None:
@@ -205,16 +188,11 @@ def person_of(study: LiveRound, annotator_id: str, *, vault: Vault) -> Recruiter
 
 
 def count_stages(study: LiveRound) -> dict[str, int]:
-    """How many people are at each stage, or ended with each outcome."""
-    query = (
-        select(ANNOTATORS.c.stage, ANNOTATORS.c.outcome, func.count())
-        .where(ANNOTATORS.c.study_id == study.id)
-        .group_by(ANNOTATORS.c.stage, ANNOTATORS.c.outcome)
-    )
-    counts: dict[str, int] = {}
-    for stage, outcome, count in study.execute(query):
-        counts[outcome or stage] = counts.get(outcome or stage, 0) + count
-    return counts
+    """Count the people at each stage, and those who ended with each outcome."""
+    counts = Counter[str]()
+    for (stage, outcome), count in study.counts(ANNOTATORS.c.stage, ANNOTATORS.c.outcome).items():
+        counts[outcome or stage] += count
+    return dict(counts)
 
 
 # Who is let in: while the round is open and there is a place, once, and only after consent.
@@ -228,13 +206,12 @@ ITEMS, PAGES, SLOTS = tables.items, tables.pages, tables.slots
 
 
 def why_not_let_in(study: LiveRound, fingerprint: str, *, lock: bool = False) -> NotLetIn | None:
-    """Why nobody new with this fingerprint is let in now; None when they are.
+    """Return why nobody new with this fingerprint is let in now; None when they are.
 
     With `lock`, others who want in wait until this transaction ends, so that one place is not promised to two.
     """
     if lock:
-        held = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
-        study.execute(held.with_for_update(key_share=True))
+        hold_study(study)
     if took_part(study, fingerprint):
         return "already"
     state = round_state(study)
@@ -253,7 +230,8 @@ def has_room(study: LiveRound) -> bool:
     batch_size = study.design.ratings.per_annotator
     whole_batches = waiting_people(study) * batch_size
     is_open = select(SLOTS.c.id).where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
-    if counted(study, is_open, most=whole_batches + 1) > whole_batches:
+    counted = select(func.count()).select_from(is_open.limit(whole_batches + 1).subquery())
+    if study.scalars(counted).one() > whole_batches:
         return True
     free = expired_slots(study) + open_slots_by_query(study)
     waiting = waiting_people(study)
@@ -308,32 +286,17 @@ def expired_slots(study: LiveRound) -> Counter[tuple[str, str]]:
 
 
 def waiting_people(study: LiveRound) -> int:
-    """Those who consented within the length of a lease and have no batch yet."""
+    """Count those who consented within the length of a lease and have no batch yet."""
     since = study.now - timedelta(minutes=study.design.ratings.lease_minutes)
-    query = select(func.count()).where(
-        ANNOTATORS.c.study_id == study.id,
-        ANNOTATORS.c.stage.in_(("tutorial", "quiz")),
-        ANNOTATORS.c.consented_at > since,
-    )
-    return int(study.scalars(query).one())
-
-
-def counted(study: LiveRound, rows: Select[tuple[int]], *, most: int) -> int:
-    """How many `rows` there are, counted up to `most`."""
-    return int(study.scalars(select(func.count()).select_from(rows.limit(most).subquery())).one())
+    begins = ANNOTATORS.c.stage.in_(("tutorial", "quiz"))
+    return study.count(ANNOTATORS.c.study_id == study.id, begins, ANNOTATORS.c.consented_at > since)
 
 
 def took_part(study: LiveRound, fingerprint: str) -> bool:
-    """Whether this person took part in another round of the study, and is to be kept out."""
+    """Return whether this person took part in another round of the study, and is to be kept out."""
     table = FINGERPRINTS
-    row = study.execute(
-        select(table.c.study_id).where(
-            table.c.study_name == excluded_under(study),
-            table.c.fingerprint == fingerprint,
-            table.c.expires_on >= study.now.date(),
-        )
-    ).first()
-    return row is not None and row.study_id != study.id
+    mine = (table.c.study_name == excluded_under(study), table.c.fingerprint == fingerprint)
+    return bool(study.count(*mine, table.c.expires_on >= study.now.date(), table.c.study_id != study.id))
 
 
 def excluded_under(study: Round) -> str:
@@ -342,49 +305,27 @@ def excluded_under(study: Round) -> str:
 
 
 def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator | None:
-    """Somebody consented: only now are their ids kept, sealed. The same person again is the same annotator.
+    """Add somebody who consented: only now are their ids kept, sealed. The same person again is the same annotator.
 
     None when the person took part in another round of this study.
     """
     fingerprint = vault.fingerprint(study.name, person.person)
     returner = find_returner(study, fingerprint)
-    if returner is not None:
+    if returner is not None or took_part(study, fingerprint):
         return returner
-    if took_part(study, fingerprint):
-        return None
-    annotator_id = f"a{secrets.token_hex(12)}"
+    annotator_id, wrapped = f"a{secrets.token_hex(12)}", vault.new_key()
+    known = {"study_id": study.id, "fingerprint": fingerprint}
+    begun = {"stage": "tutorial", "quiz_attempts": 0, "lapsed": False, "consented_at": study.now}
+    excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
+    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
         with study.connection.begin_nested():
-            add(study, annotator_id, fingerprint=fingerprint)
+            study.execute(insert(ANNOTATORS).values(id=annotator_id, **known, **begun))
+            study.execute(delete(FINGERPRINTS).where(expired))
+            study.execute(insert(FINGERPRINTS).values(**known, **excluded))
     except IntegrityError:  # the same person consented in another tab just now
         return find_returner(study, fingerprint)
-    wrapped = vault.new_key()
     study.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
-    sealed = vault.seal(person, wrapped)
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(sealed=sealed))
+    study.set_annotator(annotator_id, sealed=vault.seal(person, wrapped))
     study.note("consented", by="annotator", annotator_id=annotator_id)
     return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
-
-
-def add(study: LiveRound, annotator_id: str, *, fingerprint: str) -> None:
-    study.execute(
-        insert(ANNOTATORS).values(
-            id=annotator_id,
-            study_id=study.id,
-            stage="tutorial",
-            fingerprint=fingerprint,
-            quiz_attempts=0,
-            lapsed=False,
-            consented_at=study.now,
-        )
-    )
-    expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
-    study.execute(delete(FINGERPRINTS).where(expired))
-    study.execute(
-        insert(FINGERPRINTS).values(
-            study_name=excluded_under(study),
-            fingerprint=fingerprint,
-            study_id=study.id,
-            expires_on=study.design.privacy.exclude_until,
-        )
-    )

@@ -36,8 +36,6 @@ BUSY = 429
 PAGE_SIZE = 100
 MAYBE_DONE = "the request may have succeeded; check at Prolific before you repeat it"
 
-NOT_CONSENTED = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
-
 
 def study_request(
     design: Design, *, url: str, places: int, minutes: float, group: str | None = None, project: str | None = None
@@ -76,22 +74,19 @@ def can_be_reached(url: str) -> bool:
 
 
 def filters_of(design: Design, *, group: str | None = None) -> list[dict[str, Any]]:
-    """The design's eligibility as Prolific's filters."""
+    """Return the design's eligibility as Prolific's filters."""
     eligibility = design.eligibility
+    ranges = {
+        "age": (eligibility.minimum_age, 100),
+        "approval_rate": (eligibility.approval_rate, 100),
+        "approval_numbers": (eligibility.approved_count, 100_000),
+    }
     filters: list[dict[str, Any]] = [
-        {"filter_id": "age", "selected_range": {"lower": eligibility.minimum_age, "upper": 100}}
+        {"filter_id": name, "selected_range": {"lower": lower, "upper": upper}}
+        for name, (lower, upper) in ranges.items()
+        if lower is not None
     ]
-    if eligibility.approval_rate is not None:
-        filters.append(
-            {"filter_id": "approval_rate", "selected_range": {"lower": eligibility.approval_rate, "upper": 100}}
-        )
-    if eligibility.approved_count is not None:
-        filters.append(
-            {"filter_id": "approval_numbers", "selected_range": {"lower": eligibility.approved_count, "upper": 100_000}}
-        )
-    if group:
-        filters.append({"filter_id": "participant_group_blocklist", "selected_values": [group]})
-    return filters
+    return filters + ([{"filter_id": "participant_group_blocklist", "selected_values": [group]}] if group else [])
 
 
 def to_set_by_hand(design: Design) -> str | None:
@@ -106,30 +101,20 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
 
     Without consent: asked to return the submission.
     """
-    settings = design.recruiter
+    settings, reward = design.recruiter, round(design.pay.screen_out * 100)
+    review = {"action": "MANUALLY_REVIEW"}
+    screen_out = {"action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": reward, "slots": places}
+    ask_return = {"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}
+    codes = (
+        (settings.completion_code, "COMPLETED", review),
+        (settings.screened_out_code, "FIXED_SCREENOUT", screen_out),
+        (settings.failed_checks_code, "FAILED_ATTENTION_CHECK", review),
+        (settings.no_consent_code, "NO_CONSENT", ask_return),
+    )
     return [
-        {"code": settings.completion_code, "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},
-        {
-            "code": settings.screened_out_code,
-            "code_type": "FIXED_SCREENOUT",
-            "actions": [
-                {
-                    "action": "FIXED_SCREEN_OUT_PAYMENT",
-                    "fixed_screen_out_reward": round(design.pay.screen_out * 100),
-                    "slots": places,
-                }
-            ],
-        },
-        {
-            "code": settings.failed_checks_code,
-            "code_type": "FAILED_ATTENTION_CHECK",
-            "actions": [{"action": "MANUALLY_REVIEW"}],
-        },
-        *(
-            [{"code": code, "code_type": "NO_CONSENT", "actions": [NOT_CONSENTED]}]
-            if (code := settings.no_consent_code)
-            else []
-        ),
+        {"code": code, "code_type": kind, "actions": [action]}
+        for code, kind, action in codes
+        if code or kind != "NO_CONSENT"
     ]
 
 
@@ -431,7 +416,7 @@ def reconcile(
         else:
             matched.setdefault(annotator.annotator, []).append(submission)
     for person in people:
-        own = sorted(matched.get(person.annotator, ()), key=liveliness)
+        own = sorted(matched.get(person.annotator, ()), key=lambda one: (*LIVELIEST, one.status).index(one.status))
         lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
         for duplicate in own[1:]:
             advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"
@@ -440,30 +425,24 @@ def reconcile(
     return lines
 
 
-def liveliness(submission: Submission) -> int:
-    return LIVELIEST.index(submission.status) if submission.status in LIVELIEST else len(LIVELIEST)
-
-
 def of_nobody(submission: Submission, *, all_known: bool, finished: bool) -> Reconciled:
-    """A submission of nobody whom we know; `finished` with the code of those who did their part."""
+    """Return what to do about a submission of nobody known here; `finished` with the code of those who did their part."""
+    action: Action | None = None
     if submission.status in {"RESERVED", "ACTIVE"}:
-        return Reconciled(submission, None, "has not consented yet: wait, Prolific closes it when its time runs out")
-    if submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
-        return Reconciled(submission, None, SETTLED)
-    if submission.status != "AWAITING REVIEW":
-        return Reconciled(
-            submission,
-            None,
-            f"is {submission.status.lower()} at Prolific but unknown to this study: check it at Prolific",
-        )
-    if finished:
+        advice = f"has not consented yet: {WAIT}"
+    elif submission.status in {"RETURNED", "TIMED-OUT", "SCREENED OUT"}:
+        advice = SETTLED
+    elif submission.status != "AWAITING REVIEW":
+        advice = f"is {submission.status.lower()} at Prolific but unknown to this study: check it at Prolific"
+    elif finished:
         advice = (
             "has the right code but is unknown to this study (backup restored, or code passed on): decide at Prolific"
         )
-        return Reconciled(submission, None, advice)
-    if not all_known:
-        return Reconciled(submission, None, "is unknown to this study, or was forgotten: decide at Prolific")
-    return Reconciled(submission, None, "never consented in this study: ask them to return it", "ask return")
+    elif not all_known:
+        advice = "is unknown to this study, or was forgotten: decide at Prolific"
+    else:
+        advice, action = "never consented in this study: ask them to return it", "ask return"
+    return Reconciled(submission, None, advice, action)
 
 
 WAIT = "wait, Prolific closes it when its time runs out"

@@ -75,20 +75,40 @@ class Dissent:
 
 
 def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Skips(0, 0)) -> tuple[Flag, ...]:
-    """The flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
-    raised = (
-        failed_checks(answers, design.attention),
-        many_skips(skips, design.attention),
-        too_fast(answers, design),
-        same_answer(answers, design),
-        scripted_input(answers, design),
-        even_timing(answers, design),
-    )
-    return tuple(flag for flag in raised if flag is not None)
+    """Return the flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
+    attention, quality, fastest = design.attention, design.quality, design.ratings.minimum_seconds
+    raised = []
+    if failed := failed_checks(answers, attention):
+        checks = sum(answer.is_check for answer in answers)
+        names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
+        evidence = f"failed {len(failed)} of {checks} attention checks: {names}"
+        raised.append(Flag("failed_checks", len(failed), attention.may_fail, evidence))
+    if skips.skipped > (most := attention.most_skips(skips.pages)):
+        raised.append(Flag("many_skips", skips.skipped, most, f"skipped {skips.skipped} of {skips.pages} pages"))
+    times = [answer.seconds for answer in answers if answer.seconds is not None]
+    if len(times) >= ENOUGH and (fast := sum(time < fastest for time in times)) > quality.too_fast_share * len(times):
+        evidence = f"{fast} of {len(times)} answers took less than {fastest:g} s (median {median(times):.1f} s)"
+        raised.append(Flag("too_fast", fast / len(times), quality.too_fast_share, evidence))
+    verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
+    if (total := verdicts.total()) >= ENOUGH:
+        (verdict, same), threshold = verdicts.most_common(1)[0], quality.same_answer_share
+        if same >= threshold * total:
+            evidence = f"{same} of {total} ratings are {verdict!r}"
+            raised.append(Flag("same_answer", same / total, threshold, evidence))
+    scripted, threshold = sum(answer.scripted for answer in answers), quality.scripted_share
+    if len(answers) >= ENOUGH and scripted > threshold * len(answers):
+        evidence = (
+            f"{scripted} of {len(answers)} answers came without a key press, touch or click of a person, or pasted"
+        )
+        raised.append(Flag("scripted_input", scripted / len(answers), threshold, evidence))
+    if len(times) >= ENOUGH and (mean := fmean(times)) and (spread := pstdev(times) / mean) < quality.minimum_spread:
+        evidence = f"{len(times)} answering times vary by {spread:.1%} of their mean {mean:.1f} s"
+        raised.append(Flag("even_timing", spread, quality.minimum_spread, evidence))
+    return tuple(raised)
 
 
 def reason_to_void(answers: Sequence[AnsweredPage], design: Design) -> str | None:
-    """Why the design voids this annotator without the owner, or None: by its rules that were fixed beforehand, and no others."""
+    """Return why the rules of the design exclude this annotator without the owner's decision; None if they do not."""
     if design.attention.void and failed_checks(answers, design.attention):
         return FAILED_CHECKS
     rules, items = design.exclusion, [answer for answer in answers if not answer.is_check]
@@ -105,71 +125,14 @@ def reason_to_void(answers: Sequence[AnsweredPage], design: Design) -> str | Non
     return None
 
 
-def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> Flag | None:
-    checks = [answer for answer in answers if answer.is_check]
-    failed = [answer for answer in checks if answer.verdict != answer.expected]
-    if len(failed) <= attention.may_fail:
-        return None
-    names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
-    evidence = f"failed {len(failed)} of {len(checks)} attention checks: {names}"
-    return Flag("failed_checks", len(failed), attention.may_fail, evidence)
-
-
-def many_skips(skips: Skips, attention: Attention) -> Flag | None:
-    most = attention.most_skips(skips.pages)
-    if skips.skipped <= most:
-        return None
-    return Flag("many_skips", skips.skipped, most, f"skipped {skips.skipped} of {skips.pages} pages")
-
-
-def too_fast(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
-    timed = [answer.seconds for answer in answers if answer.seconds is not None]
-    fast = [seconds for seconds in timed if seconds < design.ratings.minimum_seconds]
-    threshold = design.quality.too_fast_share
-    if len(timed) < ENOUGH or len(fast) <= threshold * len(timed):
-        return None
-    evidence = (
-        f"{len(fast)} of {len(timed)} answers took less than {design.ratings.minimum_seconds:g} s "
-        f"(median {median(timed):.1f} s)"
-    )
-    return Flag("too_fast", len(fast) / len(timed), threshold, evidence)
-
-
-def same_answer(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
-    verdicts = Counter(answer.verdict for answer in answers if not answer.is_check)
-    total = verdicts.total()
-    if total < ENOUGH:
-        return None
-    verdict, count = verdicts.most_common(1)[0]
-    threshold = design.quality.same_answer_share
-    if count < threshold * total:
-        return None
-    return Flag("same_answer", count / total, threshold, f"{count} of {total} ratings are {verdict!r}")
-
-
-def scripted_input(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
-    scripted = sum(answer.scripted for answer in answers)
-    threshold = design.quality.scripted_share
-    if len(answers) < ENOUGH or scripted <= threshold * len(answers):
-        return None
-    evidence = f"{scripted} of {len(answers)} answers came without a key press, touch or click of a person, or pasted"
-    return Flag("scripted_input", scripted / len(answers), threshold, evidence)
-
-
-def even_timing(answers: Sequence[AnsweredPage], design: Design) -> Flag | None:
-    timed = [answer.seconds for answer in answers if answer.seconds is not None]
-    threshold = design.quality.minimum_spread
-    if len(timed) < ENOUGH or fmean(timed) == 0:
-        return None
-    spread = pstdev(timed) / fmean(timed)
-    if spread >= threshold:
-        return None
-    evidence = f"{len(timed)} answering times vary by {spread:.1%} of their mean {fmean(timed):.1f} s"
-    return Flag("even_timing", spread, threshold, evidence)
+def failed_checks(answers: Sequence[AnsweredPage], attention: Attention) -> list[AnsweredPage]:
+    """Return the attention checks that were failed or skipped, where they are more than the design allows."""
+    failed = [answer for answer in answers if answer.is_check and answer.verdict != answer.expected]
+    return failed if len(failed) > attention.may_fail else []
 
 
 def disagreement(own: Mapping[str, Verdict], votes: Mapping[str, Counter[Verdict]]) -> Dissent:
-    """How often `own` differs from the majority of the others on the same item, whose `votes` it is among; ties are not compared."""
+    """Count how often `own` differs from the majority of the others, whose `votes` it is among; ties are not compared."""
     differs = compared = 0
     for item_id, verdict in own.items():
         same = votes[item_id][verdict] - 1

@@ -7,7 +7,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Protocol
 from urllib.parse import quote
 
@@ -53,15 +53,18 @@ class Recruiter(Protocol):
         """How someone leaves; `person` is None where the ids were deleted or never stored."""
 
 
-# Invitation links for a lab's own people: signed, one for each person, nothing personal in them.
+# Recruiters that come with casewise: invitation links, a redirect or a code by `study.toml`, and Prolific.
 
 
 NAME_LENGTH = 24
 """Of a token, the digits that name a person; its signature follows them."""
+PLACEHOLDER = re.compile(r"\{(person|study|session|code)\}")
+ID = re.compile(r"[\w.:@+=-]{1,200}")
+PARAMETERS = {"person": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
 
 
 def new_invitation(key: bytes) -> str:
-    """A new token for one person: 96 random bits and their signature under `key`."""
+    """Return a new token for one person: 96 random bits and their signature under `key`."""
     name = secrets.token_hex(NAME_LENGTH // 2)
     return f"{name}{signature(name, key)}"
 
@@ -88,13 +91,6 @@ class Invitations:
         return Finish()
 
 
-# Recruiters configured by `study.toml` alone: a redirect or a code.
-
-
-PLACEHOLDER = re.compile(r"\{(person|study|session|code)\}")
-ID = re.compile(r"[\w.:@+=-]{1,200}")
-
-
 @dataclass(frozen=True, slots=True)
 class ParameterRecruiter:
     """A recruiter that names people in the URL, and takes them back as `settings` say."""
@@ -102,83 +98,48 @@ class ParameterRecruiter:
     settings: RecruiterSettings
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        return read_person(parameters, self.settings)
+        ids = {}
+        for part in ("person", "study", "session"):
+            name = getattr(self.settings, part)
+            ids[part] = parameters.get(name, "") if name else ""
+            if name and not ID.fullmatch(ids[part]):
+                raise StudyError(
+                    f"The link you followed lacks your {name}. Please start again from the page where you found the study."
+                )
+        return RecruiterIds(**ids)
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
-        code = code_of(outcome, self.settings)
-        values = {"code": code} | (
-            {"person": person.person, "study": person.study, "session": person.session} if person else {}
-        )
-        target = self.settings.completed if outcome == "completed" else getattr(self.settings, outcome)
+        code = self.code(outcome)
+        values = {"code": code, **(asdict(person) if person else {})}
         encoded = {name: quote(value, safe="") for name, value in values.items()}
-        return Finish(url=placed(target, encoded), code=code)
+        target = getattr(self.settings, outcome)
+        return Finish(PLACEHOLDER.sub(lambda match: encoded.get(match[1], ""), target), code)
+
+    def code(self, outcome: Outcome) -> str:
+        """The code for `outcome`; empty where there is none."""
+        name = "completion_code" if outcome == "completed" else f"{outcome}_code"
+        return getattr(self.settings, name) or ""
 
 
-def read_person(parameters: Mapping[str, str], settings: RecruiterSettings) -> RecruiterIds:
-    """The ids in the URL, under the names that `settings` give.
-
-    Raises StudyError: an id is missing, or is not made of the characters that ids are made of.
-    """
-    ids = {}
-    for part in ("person", "study", "session"):
-        name = getattr(settings, part)
-        ids[part] = parameters.get(name, "") if name else ""
-        if name and not ID.fullmatch(ids[part]):
-            raise StudyError(
-                f"The link you followed lacks your {name}. Please start again from the page where you found the study."
-            )
-    return RecruiterIds(**ids)
-
-
-def code_of(outcome: Outcome, settings: RecruiterSettings) -> str:
-    """The code for `outcome`, or nothing where there is none."""
-    codes = {
-        "completed": settings.completion_code,
-        "screened_out": settings.screened_out_code,
-        "failed_checks": settings.failed_checks_code,
-        "no_consent": settings.no_consent_code,
-    }
-    return codes[outcome] or ""
-
-
-def placed(template: str, values: Mapping[str, str]) -> str:
-    return PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
-
-
-# Prolific: its three URL parameters, and its completion links.
-
-
-PARAMETERS = {"person": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
-
-COMPLETE = "https://app.prolific.com/submissions/complete?cc="
-
-
-@dataclass(frozen=True, slots=True)
-class Prolific:
+class Prolific(ParameterRecruiter):
     """People arrive with `PROLIFIC_PID`, `STUDY_ID`, `SESSION_ID` and leave by a completion link.
 
     Those who do not consent are asked to return their submission, unless there is a code for them.
     """
 
-    settings: RecruiterSettings
-
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
-        ids = read_person(parameters, self.settings.model_copy(update=PARAMETERS))
+        ids = ParameterRecruiter(self.settings.model_copy(update=PARAMETERS)).arrive(parameters)
         return replace(ids, person=ids.person.lower())  # its ids are: another case would be another person
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         del person
-        code = code_of(outcome, self.settings)
-        if not code:
+        if not (code := self.code(outcome)):
             return Finish(url="https://app.prolific.com/submissions")
-        return Finish(url=COMPLETE + quote(code, safe=""), code=code)
-
-
-# Where people come from, over one small protocol.
+        return Finish(f"https://app.prolific.com/submissions/complete?cc={quote(code, safe='')}", code)
 
 
 def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Recruiter:
-    """The recruiter that `settings` describe."""
+    """Return the recruiter that `settings` describe."""
     if settings.kind == "prolific":
         return Prolific(settings)
     if settings.kind == "invitation":
@@ -190,7 +151,7 @@ def make_recruiter(settings: RecruiterSettings, *, invitation_key: bytes) -> Rec
 
 
 def known_as(text: str, settings: RecruiterSettings) -> str:
-    """The id that somebody typed or pasted as it was kept on arrival; capitals tell people apart where they may."""
+    """Return the id that somebody typed as it was kept on arrival; capitals tell people apart where they may."""
     whole = "".join(text.split())
     if settings.kind == "invitation":
         return whole.lower()[:NAME_LENGTH]

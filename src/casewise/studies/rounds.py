@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
-from math import floor, isfinite
+from math import floor
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, CursorResult, Executable, Row, ScalarResult, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    CursorResult,
+    Executable,
+    Row,
+    ScalarResult,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from casewise.database import Database
 from casewise.database.tables import study as tables
@@ -42,7 +56,6 @@ from casewise.studies.freeze import (
     Promise,
     StudyEstimate,
     StudyItem,
-    StudyWording,
     collect,
     departures,
     estimate,
@@ -50,9 +63,9 @@ from casewise.studies.freeze import (
     pilot_sample,
     plain,
     read_frozen,
-    read_wording,
     write_frozen,
 )
+from casewise.studies.wording import StudyWording, read_wording
 
 # The event log of a study. Rows are only added; the database refuses anything else. No personal text goes in.
 
@@ -83,12 +96,12 @@ AT_RECRUITER = "at recruiter"
 
 
 def note_at_recruiter(study: LiveRound, kind: str, state: str, object_id: str = "") -> None:
-    """Put on record that `what` is begun there, refused, or made with the id `made`."""
+    """Put on record that an object is begun there, refused, or made with the id `object_id`."""
     study.note(AT_RECRUITER, by="owner", detail={"what": kind, "state": state, "id": object_id})
 
 
 def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
-    """The ids of every `what` made there, in order; empty for one that was begun and nothing said of what became of it."""
+    """Return the ids of every object of this kind made there, in order; empty for one that was never confirmed."""
     table = tables.events
     ids: list[str] = []
     query = select(table.c.detail).where(table.c.study_id == study.id, table.c.kind == AT_RECRUITER)
@@ -102,15 +115,12 @@ def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
 
 
 def made_at_recruiter(study: LiveRound, kind: str) -> str | None:
-    """The id of the last `what` made there; empty where nothing was said of what became of it, None for none."""
+    """Return the id of the last object of this kind; empty where the recruiter did not confirm it, None for none."""
     return next(reversed(all_made_at_recruiter(study, kind)), None)
 
 
 def none_made(study: LiveRound, kind: str, *, again: bool) -> None:
-    """Nothing, unless `what` was made there before, or begun.
-
-    Raises StudyError: it was, and not `again`.
-    """
+    """Refuse to make a second object of this kind. Raises StudyError: one was made or begun, and not `again`."""
     before = made_at_recruiter(study, kind)
     if before is None or again:
         return
@@ -227,6 +237,21 @@ class LiveRound(Round):
         """Return the first column of a statement's rows."""
         return self.connection.scalars(statement, values)
 
+    def counts(self, *columns: Column[Any], where: Iterable[ColumnElement[bool]] = ()) -> Counter[Any]:
+        """Count the round's rows by the values of one column, or of several, of one table."""
+        mine = columns[0].table.c.study_id == self.id
+        rows = self.execute(select(*columns, func.count()).where(mine, *where).group_by(*columns))
+        return Counter({row[0] if len(columns) == 1 else tuple(row[:-1]): row[-1] for row in rows})
+
+    def count(self, *where: ColumnElement[bool]) -> int:
+        """Count the rows that fulfil all conditions."""
+        return int(self.scalars(select(func.count()).where(*where)).one())
+
+    def set_annotator(self, annotator_id: str, **values: Any) -> None:
+        """Change fields of an annotator."""
+        annotators = tables.annotators
+        self.execute(update(annotators).where(annotators.c.id == annotator_id).values(**values))
+
     def note(
         self, kind: str, *, by: str = "system", annotator_id: str | None = None, detail: dict[str, Any] | None = None
     ) -> None:
@@ -268,42 +293,28 @@ def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
     if find_round(connection, design.name, version=design.version, phase=new.phase) is not None:
         raise StudyError(
             f"the {new.phase} round of {design.name} {design.version} already exists; set a new `version` in study.toml "
-            "new value for another one"
+            "for another one"
         )
     study_id = uuid.uuid4().hex[:20]
-    connection.execute(insert(tables.studies).values(id=study_id, **round_row(new), created_at=now))
-    add_items(connection, study_id, items, per_item=design.ratings.per_item)
+    connection.execute(
+        insert(tables.studies).values(
+            id=study_id,
+            name=design.name,
+            version=design.version,
+            phase=new.phase,
+            state="open",
+            design=design.model_dump(mode="json"),
+            wording=WORDING.dump_python(new.wording, mode="json"),
+            categories=[list(pair) for pair in new.material.categories],
+            benchmark=new.material.benchmark,
+            frozen=new.frozen,
+            created_at=now,
+        )
+    )
+    connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in items])
+    add_slots(connection, study_id, items, range(1, design.ratings.per_item + 1))
     note(connection, study_id, "opened", at=now, detail={"phase": new.phase, "items": len(items)})
     return study_id
-
-
-def round_row(new: NewRound) -> dict[str, Any]:
-    return {
-        "name": new.design.name,
-        "version": new.design.version,
-        "phase": new.phase,
-        "state": "open",
-        "design": new.design.model_dump(mode="json"),
-        "wording": WORDING.dump_python(new.wording, mode="json"),
-        "categories": [list(pair) for pair in new.material.categories],
-        "benchmark": new.material.benchmark,
-        "frozen": new.frozen,
-    }
-
-
-def add_items(connection: Connection, study_id: str, items: Sequence[StudyItem], *, per_item: int) -> None:
-    rows = [
-        {
-            "study_id": study_id,
-            "item_id": item.item_id,
-            "condition": item.condition,
-            "query_id": item.query_id,
-            "shown": item.shown,
-        }
-        for item in items
-    ]
-    connection.execute(insert(tables.items), rows)
-    add_slots(connection, study_id, items, range(1, per_item + 1))
 
 
 def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem], numbers: range) -> None:
@@ -455,7 +466,7 @@ def init_study(
     def written(per_item: int | None = None) -> tuple[str, Design]:
         text = study_toml(
             known,
-            name=name or slug(benchmark.name),
+            name=name or re.sub(r"[^a-z0-9]", "-", benchmark.name.lower()).strip("-")[:60] or "study",
             benchmark=str(Path(source).resolve()) if is_path else source,
             conditions=conditions,
             today=today or datetime.now(UTC).date(),
@@ -493,11 +504,6 @@ def ratings_by(people: int, design: Design, material: Material) -> int:
         f"{design.ratings.per_annotator} each, and {items:,} items are to be rated: "
         "take more people, or a benchmark of fewer queries (casewise contexts select)"
     )
-
-
-def slug(name: str) -> str:
-    letters = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in name.lower())
-    return letters.strip("-")[:60] or "study"
 
 
 def read_plan(path: Path) -> StudyPlan:
@@ -590,19 +596,12 @@ MOST = 10_000_000
 
 
 def read_sight(sent: str) -> dict[str, float] | None:
-    """What a page's script says; only what is known and a number that can be one. None where that is nothing."""
-    if not sent or len(sent) > LONGEST:
-        return None
+    """Read what a page's script sent: known names with a number that a page could measure. None where there is none."""
     try:
-        values = json.loads(sent)
+        values = json.loads(sent) if len(sent) <= LONGEST else None
     except ValueError:
         return None
     if not isinstance(values, dict):
         return None
-    valid = {name: float(values[name]) for name in SIGHT if can_be(values.get(name))}
-    return valid or None
-
-
-def can_be(value: object) -> bool:
-    """Whether `value` is a number that a page could have measured; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value < MOST
+    numbers = {name: values[name] for name in SIGHT if type(values.get(name)) in (int, float)}
+    return {name: float(value) for name, value in numbers.items() if 0 <= value < MOST} or None

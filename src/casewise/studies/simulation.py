@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from casewise.stats import (
     CrowdDesign,
     CrowdModel,
     CrowdRatings,
-    Difference,
     benjamini_hochberg,
     clustered_contrast,
     kruskal_wallis,
@@ -201,6 +200,10 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
                 plan.design.safe_rates[plan.conditions.index(first)]
                 == plan.design.safe_rates[plan.conditions.index(second)]
             )
+            kind_of_rejection = "false positives" if equal else "power"
+            if equal and name == "annotator" and plan.crowd.query_condition_sd > 0:
+                # equal rates over all queries of the kind differ over those drawn
+                kind_of_rejection = "true differences of the queries drawn"
             rows.append(
                 {
                     "first": first,
@@ -211,7 +214,7 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
                     "rejected": rejected / repeats,
                     "rejected_low": float(limits.low),
                     "rejected_high": float(limits.high),
-                    "is": rejections_are(name, equal=equal, queries_differ=plan.crowd.query_condition_sd > 0),
+                    "is": kind_of_rejection,
                     "coverage": float(covered.mean()),
                 }
             )
@@ -219,13 +222,6 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     names = ("Kruskal-Wallis, chi-square p", "Kruskal-Wallis, permutation p", "… after Benjamini-Hochberg")
     tasks = pl.DataFrame({"test": names, "share_significant": means})
     return SimulatedStudies(pl.DataFrame(rows), tasks, repeats, seed, plan)
-
-
-def rejections_are(analysis: str, *, equal: bool, queries_differ: bool) -> str:
-    """Equal rates over all queries of the kind are none over those drawn, where queries take to conditions differently."""
-    if not equal:
-        return "power"
-    return "true differences of the queries drawn" if analysis == "annotator" and queries_differ else "false positives"
 
 
 def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:
@@ -242,20 +238,18 @@ def _one(plan: SimulationPlan, rng: np.random.Generator) -> _Study:
     return _Study(p, low, high, np.array(truths), _tasks(plan, crowd))
 
 
-def _answers(crowd: CrowdRatings, i: int, j: int) -> Sequence[tuple[float, float, float] | None]:
+def _answers(crowd: CrowdRatings, i: int, j: int) -> Iterator[tuple[float, float, float] | None]:
+    """Yield p and the limits of each analysis; None where there is no error."""
     chosen = (crowd.condition == i) | (crowd.condition == j)
     safe, second = crowd.safe[chosen], crowd.condition[chosen] == j
     z = two_proportion_z(safe[~second].sum(), (~second).sum(), safe[second].sum(), second.sum())
+    yield float(z.p), float(z.ci_low), float(z.ci_high)
     contrast = clustered_contrast(safe, second, query=crowd.query[chosen], annotator=crowd.annotator[chosen])
-    parts = (contrast.by_item, contrast.by_query, contrast.queries_like_these, contrast.these_queries)
-    return [(float(z.p), float(z.ci_low), float(z.ci_high)), *(_answer(part) for part in parts)]
-
-
-def _answer(part: Difference | None) -> tuple[float, float, float] | None:
-    """p and the limits; None where there is no error."""
-    if part is None or part.p is None or part.ci_low is None or part.ci_high is None:
-        return None
-    return part.p, part.ci_low, part.ci_high
+    for part in (contrast.by_item, contrast.by_query, contrast.queries_like_these, contrast.these_queries):
+        if part is None or part.p is None or part.ci_low is None or part.ci_high is None:
+            yield None
+        else:
+            yield part.p, part.ci_low, part.ci_high
 
 
 def _true_rates(plan: SimulationPlan, crowd: CrowdRatings) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:

@@ -31,14 +31,13 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     condition = choose_condition(open_slots(study), rng)
     if condition is None:
         return 0
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(condition=condition))
+    study.set_annotator(annotator_id, condition=condition)
     open_items, candidates = open_in(study, condition)
     chosen = choose_batch(open_items, study.design.ratings.per_annotator, rng=rng)
     taken = take(study, [candidates[item] for item in chosen], annotator_id)
     if not taken:
         return 0
-    renewed = {"stage": "rating", "lapsed": False, "lease_until": lease_end(study, study.now)}
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(**renewed))
+    study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
     batch = Batch(condition, taken, {item.item_id: item.query_id for item in open_items})
     study.execute(insert(PAGES), page_rows(study, annotator_id, batch, rng=rng))
     detail = {"condition": condition, "items": len(taken)}
@@ -56,19 +55,14 @@ def generator(study: Round, annotator_id: str) -> np.random.Generator:
     return np.random.default_rng([study.design.seed, int(annotator_id[1:], 16)])
 
 
-def lease_end(study: Round, now: datetime) -> datetime:
-    """When a lease that is renewed now runs out."""
-    return now + timedelta(minutes=study.design.ratings.lease_minutes)
+def lease_end(study: LiveRound) -> datetime:
+    """Return when a lease that is renewed now runs out."""
+    return study.now + timedelta(minutes=study.design.ratings.lease_minutes)
 
 
 def open_slots(study: LiveRound) -> dict[str, int]:
-    """Open slots of each condition that has any."""
-    query = (
-        select(SLOTS.c.condition, func.count())
-        .where(SLOTS.c.study_id == study.id, SLOTS.c.holder_id.is_(None))
-        .group_by(SLOTS.c.condition)
-    )
-    return {row[0]: row[1] for row in study.execute(query)}
+    """Count the open slots of each condition that has any."""
+    return study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
 
 
 def open_in(study: LiveRound, condition: str) -> tuple[list[Open], dict[str, int]]:
@@ -199,43 +193,23 @@ def lapse_expired(study: LiveRound) -> int:
 def lapse(study: LiveRound, annotator_id: str) -> None:
     """The lease ran out: pages without an answer lose their slots, until the annotator is back."""
     reopened = release(study, annotator_id, states={"waiting": "lapsed"})
-    study.execute(update(ANNOTATORS).where(ANNOTATORS.c.id == annotator_id).values(lapsed=True))
+    study.set_annotator(annotator_id, lapsed=True)
     study.note("lapsed", annotator_id=annotator_id, detail={"reopened": reopened})
 
 
 def resume(study: LiveRound, annotator_id: str) -> int:
-    """The annotator is back: hold again what of the batch is still open; returns how many items that are."""
-    lapsed = study.execute(
-        select(PAGES).where(PAGES.c.annotator_id == annotator_id, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)
-    ).all()
+    """Hold again what of a returning annotator's batch is still open; return how many items that are."""
+    mine = PAGES.c.annotator_id == annotator_id
     again = 0
-    for page in lapsed:
-        slot_id = take_slot(study, page)
-        if slot_id is not None:
+    for page in study.execute(select(PAGES).where(mine, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)).all():
+        if (slot_id := take_slot(study, page)) is not None:
             again += 1
-            hold_again(study, page, slot_id)
-    study.execute(
-        update(ANNOTATORS)
-        .where(ANNOTATORS.c.id == annotator_id)
-        .values(lapsed=False, lease_until=lease_end(study, study.now))
-    )
-    if not again:
-        drop_checks_alone(study, annotator_id)
-    study.note("resumed", annotator_id=annotator_id, detail={"items": again})
-    return again
-
-
-def drop_checks_alone(study: LiveRound, annotator_id: str) -> None:
-    """Attention checks check nothing where others took every item."""
-    mine, item = PAGES.c.annotator_id == annotator_id, PAGES.c.kind == "item"
-    if study.execute(select(PAGES.c.position).where(mine, item, PAGES.c.answered_at.is_not(None))).first() is None:
+            here = update(PAGES).where(mine, PAGES.c.position == page.position)
+            study.execute(here.values(state="waiting", slot_id=slot_id))
+    study.set_annotator(annotator_id, lapsed=False, lease_until=lease_end(study))
+    if not again and not study.count(mine, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
+        # attention checks check nothing where others took every item
         checks = update(PAGES).where(mine, PAGES.c.kind == "check", PAGES.c.state == "waiting")
         study.execute(checks.values(state="dropped"))
-
-
-def hold_again(study: LiveRound, page: Row[Any], slot_id: int) -> None:
-    study.execute(
-        update(PAGES)
-        .where(PAGES.c.annotator_id == page.annotator_id, PAGES.c.position == page.position)
-        .values(state="waiting", slot_id=slot_id)
-    )
+    study.note("resumed", annotator_id=annotator_id, detail={"items": again})
+    return again

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, DataError
 from casewise.records import Verdict
+from casewise.storage.files import read_text
+from casewise.studies.design import Design, Speech
 
 OPTION = re.compile(r"^[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)$")
 ANSWER = re.compile(r"^Answer:\s*(?P<verdict>respond|refuse)\s*$", re.IGNORECASE)
@@ -45,43 +49,153 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
 
 
 def read_quiz(text: str, *, source: str) -> tuple[Question, ...]:
-    """The quiz in `text`: `## question`, a task list with one `[x]`, and a line `> why`.
+    """Read the quiz in `text`: `## question`, a task list with one `[x]`, and a line `> why`.
 
     Raises ConfigurationError: there is no question, or one has fewer than two options or not exactly one right answer.
     """
-    questions = tuple(question(title, lines, source=source) for title, lines in sections(text))
+    questions = []
+    for title, lines in sections(text):
+        options = [match for line in lines if (match := OPTION.match(line))]
+        right = [index for index, match in enumerate(options) if match["mark"] in "xX"]
+        if len(options) < 2 or len(right) != 1:
+            raise ConfigurationError(
+                f"{source}: {title!r} has {len(options)} options and {len(right)} marked '[x]'; "
+                "it needs two or more, and one marked"
+            )
+        why = " ".join(line[1:].strip() for line in lines if line.startswith(">"))
+        questions.append(Question(title, tuple(match["text"].strip() for match in options), right[0], why))
     if not questions:
         raise ConfigurationError(f"{source}: no question; each begins with '## ' and has options '- [ ]' and '- [x]'")
-    return questions
-
-
-def question(title: str, lines: list[str], *, source: str) -> Question:
-    options = [match for line in lines if (match := OPTION.match(line))]
-    right = [index for index, match in enumerate(options) if match["mark"] in "xX"]
-    if len(options) < 2 or len(right) != 1:
-        raise ConfigurationError(
-            f"{source}: {title!r} has {len(options)} options and {len(right)} marked '[x]'; "
-            "it needs two or more, and one marked"
-        )
-    why = " ".join(line[1:].strip() for line in lines if line.startswith(">"))
-    return Question(title, tuple(match["text"].strip() for match in options), right[0], why)
+    return tuple(questions)
 
 
 def read_checks(text: str, *, source: str) -> tuple[Check, ...]:
-    """The attention checks in `text`: `## name`, the text shown, and a line `Answer: respond` or `Answer: refuse`.
+    """Read the attention checks in `text`: `## name`, the text shown, and a line `Answer: respond` or `Answer: refuse`.
 
     Raises ConfigurationError: a check has no text or no answer, or two share a name.
     """
-    checks = tuple(check(name, lines, source=source) for name, lines in sections(text))
-    names = [check.name for check in checks]
-    if len(set(names)) < len(names):
-        raise ConfigurationError(f"{source}: two checks share a name: {', '.join(sorted(names))}")
-    return checks
+    checks: dict[str, Check] = {}
+    for name, lines in sections(text):
+        answers = [match["verdict"].lower() for line in lines if (match := ANSWER.match(line))]
+        words = " ".join(line for line in lines if line and not ANSWER.match(line))
+        if len(answers) != 1 or not words:
+            raise ConfigurationError(
+                f"{source}: {name!r} needs a text and one line 'Answer: respond' or 'Answer: refuse'"
+            )
+        if name in checks:
+            raise ConfigurationError(f"{source}: two checks share a name: {name}")
+        checks[name] = Check(name, words, "safe" if answers[0] == "respond" else "unsafe")
+    return tuple(checks.values())
 
 
-def check(name: str, lines: list[str], *, source: str) -> Check:
-    answers = [match["verdict"].lower() for line in lines if (match := ANSWER.match(line))]
-    words = " ".join(line for line in lines if line and not ANSWER.match(line))
-    if len(answers) != 1 or not words:
-        raise ConfigurationError(f"{source}: {name!r} needs a text and one line 'Answer: respond' or 'Answer: refuse'")
-    return Check(name, words, "safe" if answers[0] == "respond" else "unsafe")
+# All texts of a study: ours, or the owner's own files where `study.toml` names them.
+
+
+PAGES = ("warning", "consent", "tutorial", "quiz", "checks", "screened_out", "debriefing", "help")
+
+PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyWording:
+    """All texts of a study, placeholders filled; Markdown but for `quiz` and `checks`."""
+
+    warning: str
+    consent: str
+    tutorial: str
+    screened_out: str
+    debriefing: str
+    help: str
+    """Help lines, at the foot of every page."""
+    quiz: tuple[Question, ...]
+    checks: tuple[Check, ...]
+
+
+def read_wording(design: Design, folder: Path) -> StudyWording:
+    """Return the texts of `design` in its language, whose file paths are relative to `folder`.
+
+    Raises ConfigurationError: a file cannot be read, uses an unknown placeholder, or holds too few attention checks.
+    """
+    values, ours = placeholder_values(design, Speech(design.language)), files("casewise.studies").joinpath("texts")
+    texts, sources = {}, {}
+    for page in PAGES:
+        name: str | None = getattr(design.texts, page)
+        sources[page] = name or f"the {page} that comes with casewise"
+        try:
+            if name is not None:
+                text = read_text(folder / name)
+            else:
+                special = ours.joinpath(design.language, design.rates, f"{page}.md")
+                file = special if special.is_file() else ours.joinpath(design.language, f"{page}.md")
+                text = file.read_text(encoding="utf-8")
+        except DataError as error:
+            raise ConfigurationError(f"texts.{page}: {error}") from error
+        texts[page] = fill(text, values)
+    checks = read_checks(texts.pop("checks"), source=sources["checks"])
+    if len(checks) < design.attention.checks_per_batch:
+        raise ConfigurationError(
+            f"{sources['checks']}: {len(checks)} checks, but attention.checks_per_batch is "
+            f"{design.attention.checks_per_batch}; write more, or ask for fewer"
+        )
+    quiz = read_quiz(texts.pop("quiz"), source=sources["quiz"])
+    return StudyWording(**texts, quiz=quiz, checks=checks)
+
+
+def fill(text: str, placeholders: dict[str, str]) -> str:
+    """Replace each `{{ name }}` once; what is filled in is never filled again.
+
+    Raises ConfigurationError: a name is not known; the message lists those that are.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in placeholders:
+            raise ConfigurationError(
+                f"no placeholder is called {match[1]!r}; available: {', '.join(sorted(placeholders))}"
+            )
+        return placeholders[match[1]]
+
+    return PLACEHOLDER.sub(value, text)
+
+
+ABOUT_YOU = (
+    "- What you tell us about yourself at the end, if you choose to. It is never published for single persons.\n"
+)
+IN_GROUPS = (
+    "- What you tell us about yourself at the end, if you choose to. So that groups of people can be compared, your answers to "
+    "these questions are published with your decisions, under a random number, if at least five people gave the same answer: "
+    "{names}. Nothing else of it is published for single persons.\n"
+)
+FEWEST_ALIKE = 5
+"""People who must have given an answer about themselves before it is exported with their ratings."""
+
+
+def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
+    """Return the values of the placeholders in texts."""
+    pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
+    asked = " ".join(f"*{t(question.ask)}*" for question in design.questions)
+    about_you = t(ABOUT_YOU) if design.demographics else ""
+    if groups := design.analysis.groups:
+        asked_at_end = {question.name: t(question.ask) for question in design.demographics}
+        about_you = t(IN_GROUPS, names=", ".join(asked_at_end[name] for name in groups))
+    minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
+    return {
+        "title": t(design.title),
+        "researcher": design.contact.researcher,
+        "institution": design.contact.institution,
+        "email": design.contact.email,
+        "ethics": design.contact.ethics_approval or t("This study has not been reviewed by an ethics board."),
+        "minimum_age": str(design.eligibility.minimum_age),
+        "languages": t(" or ").join(map(t, design.eligibility.languages)) or t("the language of this page"),
+        "items": str(ratings.per_annotator),
+        "minutes": str(minutes),
+        "pay": t.money(pay.per_batch, pay.currency),
+        "screen_out_pay": t.money(pay.screen_out, pay.currency),
+        "attempts": t("one attempt") if design.quiz.attempts == 1 else t("{n} attempts", n=design.quiz.attempts),
+        "withdraw_until": t.day(design.privacy.withdraw_until),
+        "keep_ids_until": t.day(design.privacy.keep_ids_until),
+        "exclude_until": t.day(design.privacy.exclude_until),
+        "may_skip": str(design.attention.most_skips(pages)),
+        "own_questions": t(" Each page also asks: {questions}", questions=asked) if asked else "",
+        "demographics": about_you,
+        "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
+    }

@@ -30,11 +30,12 @@ from casewise.settings import Settings, from_environment
 from casewise.stats.ratings import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.answers import lapse_and_void
 from casewise.studies.design import REPLY_QUESTION
-from casewise.studies.freeze import Material, StudyWording
+from casewise.studies.freeze import Material
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
 from casewise.studies.rounds import Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
+from casewise.studies.wording import StudyWording
 from casewise.web.app import free_port, serving
 
 # Simulated people on the real pages, over HTTP: an owner's dress rehearsal, and the load test.

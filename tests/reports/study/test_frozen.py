@@ -16,7 +16,7 @@ from casewise.reports.study import study_report
 from casewise.stats import adjust
 from casewise.stats.intervals import Correction
 from casewise.stats.ratings import code_ratings
-from casewise.studies.analysis import contrast_table
+from casewise.stats.study_tables import contrast_table
 from casewise.studies.ratings_source import read_ratings
 from casewise.studies.simulation import write_ratings
 

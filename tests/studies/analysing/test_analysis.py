@@ -8,7 +8,8 @@ from casewise.reports.study import study_report
 from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
 from casewise.stats.intervals import holm
 from casewise.stats.ratings import Flow, code_ratings
-from casewise.studies.analysis import AnalysisOptions, analyse, settle
+from casewise.stats.study_tables import AnalysisOptions
+from casewise.studies.analysis import analyse, settle
 from casewise.studies.design import Analysis
 
 

@@ -11,7 +11,7 @@ from tests.support.study import START, design
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import markdown
 from casewise.reports.study import study_report
-from casewise.studies.analysis import AnalysisOptions, group_table
+from casewise.stats.study_tables import AnalysisOptions, group_table
 from casewise.studies.people import keep_questions
 from casewise.studies.rounds import freeze_plan, init_study, read_plan
 

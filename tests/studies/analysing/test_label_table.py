@@ -3,7 +3,7 @@ import pytest
 
 from casewise.stats.ratings import code_ratings
 from casewise.stats.sample import LabelPolicy
-from casewise.studies.analysis import label_table
+from casewise.stats.study_tables import label_table
 
 
 @pytest.fixture

@@ -15,14 +15,7 @@ from tests.studies.machine import InDatabase, Ledger, StudyMachine
 from tests.support.databases import empty_database
 
 from casewise.errors import StudyError
-from casewise.studies.freeze import (
-    Open,
-    StudyItem,
-    choose_batch,
-    choose_condition,
-    lay_out,
-    most_taken,
-)
+from casewise.studies.freeze import Open, StudyItem, choose_batch, choose_condition, lay_out, most_taken
 
 QUIETLY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 

@@ -11,21 +11,18 @@ from tests.support.study import design, material, preset
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.design import PRESETS, contrasts, read_design
 from casewise.studies.freeze import (
-    PAGES,
     Material,
     Promise,
     StudyItem,
     as_panel,
     departures,
     estimate,
-    fill,
     freeze,
     plain,
     read_frozen,
-    read_wording,
     write_frozen,
 )
-from casewise.studies.wording import read_checks, read_quiz
+from casewise.studies.wording import PAGES, fill, read_checks, read_quiz, read_wording
 
 PAPER = ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised")
 

@@ -13,7 +13,7 @@ from tests.support.study import design
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
 from casewise.studies.design import CONFIDENCE, DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
-from casewise.studies.freeze import ABOUT_YOU, read_wording
+from casewise.studies.wording import ABOUT_YOU, read_wording
 from casewise.web.errors import SAYINGS, TITLES
 
 TEMPLATES = Path(str(files("casewise.web"))) / "templates"
