@@ -67,7 +67,18 @@ def test_that_words_solve_a_benchmark_is_said_at_the_first_audit_and_on_every_re
     assert finding.evidence["accuracy"]["ci_low"] >= SOLVED
     assert notes_on_items(solved.benchmark, ReportOptions()) == (finding.title,)
     run = casewise.judge(solved.benchmark, "linear")
-    assert finding.title in casewise.report(run, benchmark=solved.benchmark).notes
+    report = casewise.report(run, benchmark=solved.benchmark)
+    assert finding.title in report.notes
+    assert solved.contexts_recur
+    assert report.to_markdown().count("The intervals are over queries only") == 1
+
+
+def test_contexts_recur_where_each_stands_with_two_queries_on_average():
+    rows = crowd(np.random.default_rng(8), queries=10)
+    twice = [replace(row, words=rows[place % 10].words) for place, row in enumerate(rows)]
+
+    assert not Subject(benchmark_of([*rows[:18], *twice[18:]])).contexts_recur
+    assert Subject(benchmark_of(twice)).contexts_recur
 
 
 @pytest.mark.parametrize("label", ["cell", "request"])

@@ -270,6 +270,12 @@ class Subject(ShortRepr):
         return texts_of_contexts(self.benchmark, self.words_read)
 
     @cached_property
+    def contexts_recur(self) -> bool:
+        """True if a context stands, word for word, with two queries or more on average: intervals over queries are then too narrow."""
+        rows = pl.DataFrame({"text": self.texts_of_contexts, "query": self.query}).fill_nan(None).drop_nulls().unique()
+        return len(rows) >= 2 * rows["text"].n_unique() > 0
+
+    @cached_property
     def exchanged(self) -> BoolArray:
         """Items of a condition of the study's own whose context stands, word for word, in a usual condition of another query."""
         own = ~self.items["condition"].is_in([*CONDITIONS, INTENT_UNKNOWN]).to_numpy()

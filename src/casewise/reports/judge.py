@@ -714,6 +714,12 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
             (series.name, f"{int(series.asked.sum())} items, {series.repeats} repeat(s)"),
             (f"How {series.name} was asked", how_asked(series)),
         ]
+    if report.backdrop.subject.contexts_recur:
+        yield Prose(
+            "The same contexts recur with many queries in this benchmark. The intervals are over queries only. They leave out how much "
+            "results differ between contexts, so they are too narrow where the context decides. For intervals over contexts, import "
+            "the cases again with --cluster and a column that names the context."
+        )
     yield Prose(f"To make this report again: {again('report', report.runs.paths, report.options.labels.name)}")
     yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
 
