@@ -115,10 +115,11 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
     place, given = rated.places(items["item_id"]), given_by(subject, value)
     rows = (place >= 0) & value.is_not_null().to_numpy()
     annotator = None if given is None else given.annotator
-    with suppress(StatisticsError):
-        by_kind["agreement_on_scale"] = alpha_on_scale(
-            place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
-        )
+    if rows.any():
+        with suppress(StatisticsError):
+            by_kind["agreement_on_scale"] = alpha_on_scale(
+                place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
+            )
     return by_kind
 
 

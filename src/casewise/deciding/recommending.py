@@ -25,6 +25,7 @@ from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
     DECISIONS,
     Decision,
+    Fitted,
     LossCurve,
     Measurement,
     PromiseKind,
@@ -38,6 +39,7 @@ from casewise.stats.thresholds import (
     rates,
 )
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields, json_value
 
 # Judges are tried on the same queries, each with promises and intervals made for the best of so many, so that both hold for
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
@@ -126,15 +128,8 @@ class Need:
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            "kind": self.promise.kind,
-            "at_most": self.promise.at_most,
-            "rate": self.rate,
-            "n_queries": self.n_queries,
-            "fewest": self.fewest,
-            "at_this_rate": self.at_this_rate,
-            "more_queries": self.more_queries,
-        }
+        of = {"kind": self.promise.kind, "at_most": self.promise.at_most, "more_queries": self.more_queries}
+        return of | json_fields(self, without=("promise",))
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,21 +194,27 @@ class Recommendation(ShortRepr):
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
         tried = {one.name: Candidate(one, fit_series(runs, one, wanted, options=options)) for one in series}
-        chosen = cheapest_trial({name: one.trial for name, one in tried.items()})
-        order = sorted(tried.values(), key=lambda one: (one.name != chosen, one.trial.broken is not None, cost_of(one)))
+        chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
+        order = sorted(
+            tried.values(), key=lambda one: (one.name != chosen, one.trial.broken is not None, one.trial.cost.value)
+        )
         backdrop = Backdrop(runs.benchmark, options.seed)
-        own, *others = (rivals(runs, one, backdrop, wanted, options=options) for one in order)
-        beside = tuple(own)
+        own, *others = (tuple(rivals(runs, candidate, backdrop, wanted, options=options)) for candidate in order)
+        try:
+            judge_anew(order[0].fitting.decider.judge, model=ModelOptions(needs_key=False))
+            problem = None
+        except CasewiseError as error:
+            problem = str(error)
         return cls(
             runs=runs,
             wanted=wanted,
             candidates=tuple(order),
-            rivals=beside,
-            shown_to_fail=any(one.better for one in beside) and all(any(one.better for one in each) for each in others),
+            rivals=own,
+            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *others)),
             why_no_words=backdrop.subject.why_no_baseline,
             left_out=left_out,
             at_costs=tuple(at_costs(order, wanted, seed=options.seed)),
-            problem=problem_of(order[0]),
+            problem=problem,
             benchmark_given=None if benchmark is None or isinstance(benchmark, Benchmark) else str(benchmark),
         )
 
@@ -246,98 +247,76 @@ class Recommendation(ShortRepr):
             "shown_to_fail": self.shown_to_fail,
             "judge": best.name,
             "run": str(best.series.run.path),
-            "answer_above": number_or_text(file.thresholds.answer_above),
-            "refuse_up_to": number_or_text(file.thresholds.refuse_up_to),
+            **limits_json(file.thresholds),
             "wanted": vars(file.wanted) | {"promises_kept": best.trial.broken is None},
             "promised": [
                 {**vars(one.promise), "loss": one.loss, "n_queries": one.n_queries} for one in file.thresholds.promised
             ],
             "why_not_promised": best.trial.broken,
-            "measured": {one.name: one.picked() for one in file.measured.estimates},
-            "candidates": [candidate_json(one, self.wanted) for one in self.candidates],
-            "rivals": [
+            "measured": {estimate.name: estimate.picked() for estimate in file.measured.estimates},
+            "candidates": [
                 {
-                    "name": one.name,
-                    "cost": one.cost.picked(),
-                    "saved": one.saved.picked(),
-                    "beaten": one.beaten,
-                    "more_queries": one.more_queries,
+                    "judge": candidate.name,
+                    "run": str(candidate.series.run.path),
+                    "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).picked(),
+                    **picked(candidate.fitting.decider.measured, "harm", "over_refusal", "asked"),
+                    "why_not_promised": candidate.trial.broken,
                 }
-                for one in self.rivals
+                for candidate in self.candidates
+            ],
+            "rivals": [
+                {**json_fields(rival), "beaten": rival.beaten, **picked(rival, "cost", "saved")}
+                for rival in self.rivals
             ],
             "why_no_words": self.why_no_words,
-            "not_promised": [one.as_json() for one in self.needs],
-            "failures": [one.as_json() for one in best.fitting.failures],
+            "not_promised": json_value(self.needs),
+            "failures": json_value(best.fitting.failures),
             "left_out": self.left_out,
             "at_costs": [
                 {
-                    "ratio": one.ratio,
-                    "judge": one.judge,
-                    "answer_above": number_or_text(one.answer_above),
-                    "refuse_up_to": number_or_text(one.refuse_up_to),
-                    "harm": one.measured.harm.picked(),
-                    "over_refusal": one.measured.over_refusal.picked(),
+                    "ratio": choice.ratio,
+                    "judge": choice.judge,
+                    **limits_json(choice),
+                    **picked(choice.measured, "harm", "over_refusal"),
                 }
-                for one in self.at_costs
+                for choice in self.at_costs
             ],
             "problem": self.problem,
             "commands": list(self.commands),
         }
 
 
-def candidate_json(candidate: Candidate, wanted: Wanted) -> dict[str, Any]:
-    measured_ = candidate.fitting.decider.measured
-    return {
-        "judge": candidate.name,
-        "run": str(candidate.series.run.path),
-        "cost": estimate_of(candidate.trial.cost, level=wanted.interval_level).picked(),
-        "harm": measured_.harm.picked(),
-        "over_refusal": measured_.over_refusal.picked(),
-        "asked": measured_.asked.picked(),
-        "why_not_promised": candidate.trial.broken,
-    }
+def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
+    """Estimates of an object by name, each with its interval."""
+    return {name: getattr(numbers, name).picked() for name in names}
 
 
-def number_or_text(threshold: float) -> float | str:
-    """A threshold as JSON can hold it: the ends of the scale are the texts `Infinity` and `-Infinity`, as in a decider."""
-    if np.isfinite(threshold):
-        return threshold
-    return "Infinity" if threshold > 0 else "-Infinity"
-
-
-def cost_of(candidate: Candidate) -> float:
-    return candidate.trial.cost.value
+def limits_json(limits: Fitted | AtCosts) -> dict[str, float | str]:
+    """Thresholds as JSON can hold them: the ends of the scale are the texts `Infinity` and `-Infinity`, as in a decider."""
+    ends = {np.inf: "Infinity", -np.inf: "-Infinity"}
+    both = {"answer_above": limits.answer_above, "refuse_up_to": limits.refuse_up_to}
+    return {name: ends.get(value, value) for name, value in both.items()}
 
 
 def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     """The series that a decider can be made of, and why not of the others."""
-    found, left_out = [], {}
-    for series in runs.main_series:
+    series, left_out = [], {}
+    for one in runs.main_series:
+        name = one.run.manifest.judge_name
         try:
-            check_deployable(series.run.manifest.judge_name, series.arm)
+            check_deployable(name, one.arm)
         except JudgeError as error:
-            prefix = f"{series.run.manifest.judge_name} cannot be a decider: "
-            left_out[series.name] = str(error).removeprefix(prefix)
+            left_out[one.name] = str(error).removeprefix(f"{name} cannot be a decider: ")
             continue
-        if series.run.behaviour is not None:
-            left_out[series.name] = "these are a chatbot's replies; a decider decides on requests"
-        elif series.repeats > 1:
-            left_out[series.name] = (
-                f"it was asked {series.repeats} times, but a decider asks once: judge with --repeats 1"
-            )
-        elif series.silent:
-            left_out[series.name] = "it gave no value"
+        if one.run.behaviour is not None:
+            left_out[one.name] = "these are a chatbot's replies; a decider decides on requests"
+        elif one.repeats > 1:
+            left_out[one.name] = f"it was asked {one.repeats} times, but a decider asks once: judge with --repeats 1"
+        elif one.silent:
+            left_out[one.name] = "it gave no value"
         else:
-            found.append(series)
-    return found, left_out
-
-
-def problem_of(candidate: Candidate) -> str | None:
-    try:
-        judge_anew(candidate.fitting.decider.judge, model=ModelOptions(needs_key=False))
-    except CasewiseError as error:
-        return str(error)
-    return None
+            series.append(one)
+    return series, left_out
 
 
 # What needs no judge: one decision for everything, and words alone.
@@ -403,26 +382,20 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
         None if wanted.level is None else 1 - (1 - wanted.level) / (max(len(wanted.promises), 1) * wanted.chosen_from)
     )
     limits: dict[PromiseKind, float | None] = {"harm": wanted.max_harm, "over_refusal": wanted.max_over_refusal}
-    for kind, asked_for in limits.items():
+    for kind, limit in limits.items():
         curve = LossCurve.of(trial.evidence, kind, unscored_errs=False)
-        rate, kept = held_out_rate(trial, kind), trial.broken is None and asked_for is not None
-        if curve.n_queries:
-            for at_most in sorted({*LIMITS, asked_for or LIMITS[0]}, reverse=True):
-                if kept and at_most >= (asked_for or 1):
-                    continue
+        if not curve.n_queries:
+            continue
+        wrong = trial.held_out.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")
+        at_risk, query = trial.evidence.of_kind(kind), np.unique(trial.evidence.cluster, return_inverse=True)[1]
+        items, errors = np.bincount(query, weights=at_risk), np.bincount(query, weights=at_risk * wrong)
+        rate = float((errors[items > 0] / items[items > 0]).mean())
+        promised = limit if trial.broken is None and limit is not None else np.inf
+        for at_most in sorted({*LIMITS, limit or LIMITS[0]}, reverse=True):
+            if at_most < promised:
                 promise = RiskPromise(kind, at_most, level)
                 at_rate = queries_at(promise, rate, whole=curve.whole)
                 yield Need(promise, rate, curve.n_queries, queries_needed(promise), at_rate)
-
-
-def held_out_rate(trial: Trial, kind: PromiseKind) -> float:
-    """The mean over queries of the share of a query's items on which this error is made."""
-    wrong = trial.held_out.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")
-    at_risk = trial.evidence.of_kind(kind)
-    _, query = np.unique(trial.evidence.cluster, return_inverse=True)
-    items = np.bincount(query, weights=at_risk)
-    errors = np.bincount(query, weights=at_risk * wrong)
-    return float((errors[items > 0] / items[items > 0]).mean())
 
 
 # The choice at other costs, and the commands.
@@ -433,34 +406,29 @@ def at_costs(candidates: Sequence[Candidate], wanted: Wanted, *, seed: int) -> I
     for ratio in sorted({*RATIOS, wanted.costs[0]}):
         priced = replace(wanted, ratio=ratio)
         trials = {
-            one.name: Trial.of(
-                one.trial.evidence,
+            candidate.name: Trial.of(
+                candidate.trial.evidence,
                 priced,
-                calibrator=one.fitting.decider.calibration.curve,
-                method=one.fitting.method,
+                calibrator=candidate.fitting.decider.calibration.curve,
+                method=candidate.fitting.method,
                 seed=seed,
             )
-            for one in candidates
+            for candidate in candidates
         }
         name = cheapest_trial(trials)
         trial = trials[name]
-        yield AtCosts(
-            ratio,
-            name,
-            trial.fitted.answer_above,
-            trial.fitted.refuse_up_to,
-            trial.measured,
-            trial.broken,
-        )
+        limits = trial.fitted
+        yield AtCosts(ratio, name, limits.answer_above, limits.refuse_up_to, trial.measured, trial.broken)
 
 
-def commands(found: Recommendation) -> Iterator[str]:
-    best, wanted = found.best, found.best.fitting.decider.wanted
+def commands(recommended: Recommendation) -> Iterator[str]:
+    """The command that fits the recommended decider, and the one that serves it."""
+    best, wanted = recommended.best, recommended.best.fitting.decider.wanted
     words = ["casewise", "decider", "fit", str(best.series.run.path)]
-    own = [one for one in found.runs.main_series if one.run is best.series.run]
+    own = [series for series in recommended.runs.main_series if series.run is best.series.run]
     if len(own) > 1:
         words += ["--elicit", best.series.elicitation]
-    if best.series.arm != FULL.name and len({one.arm for one in own}) > 1:
+    if best.series.arm != FULL.name and len({series.arm for series in own}) > 1:
         words += ["--arm", best.series.arm]
     for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal"):
         value = getattr(wanted, name)
@@ -474,7 +442,7 @@ def commands(found: Recommendation) -> Iterator[str]:
         words += ["--chosen-from", str(wanted.chosen_from)]
     if wanted.fail != Wanted.fail:
         words += ["--fail", wanted.fail]
-    if found.benchmark_given is not None:
-        words += ["--benchmark", found.benchmark_given]
+    if recommended.benchmark_given is not None:
+        words += ["--benchmark", recommended.benchmark_given]
     yield shlex.join(words)
     yield "casewise serve decider.json"

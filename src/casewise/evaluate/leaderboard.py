@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -35,12 +35,9 @@ from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import load_benchmark
-from casewise.storage.published import PublishedOutput, item_ids, read_output
-
-# What stands on a leaderboard: runs, judges' published outputs over the same items, and what takes no judging at
-# all.
-
+from casewise.storage.published import item_ids, read_output
 
 Kind = Literal["run", "replies", "output", "baseline"]
 
@@ -65,18 +62,18 @@ class Contender:
 def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
     """Everything that runs hold."""
 
-    def of(one: Series) -> Contender:
+    def contender_of(series: Series) -> Contender:
         return Contender(
-            one.name,
-            "run" if one.run.behaviour is None else "replies",
-            str(one.run.path),
-            one.asked if one.mostly_unscored else one.counted(options.unscored),
-            lambda policy: runs.whole_sample(one, policy=policy, unscored=options.unscored),
-            one.cost_usd,
-            one.shown.shows_all,
+            series.name,
+            "run" if series.run.behaviour is None else "replies",
+            str(series.run.path),
+            series.asked if series.mostly_unscored else series.counted(options.unscored),
+            lambda policy: runs.whole_sample(series, policy=policy, unscored=options.unscored),
+            series.cost_usd,
+            series.shown.shows_all,
         )
 
-    return [of(one) for one in runs.series]
+    return [contender_of(series) for series in runs.series]
 
 
 class Outputs(NamedTuple):
@@ -88,15 +85,19 @@ class Outputs(NamedTuple):
 
 def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> Outputs:
     """The judges of published output files; a file that cannot be read, or is of other items, is named and left out."""
-    found, notes = [], []
-    recorded = {one.name.removeprefix("recorded:") for one in runs.series}
+    judges, notes = [], []
+    recorded = {series.name.removeprefix("recorded:") for series in runs.series}
+    place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
     for path in paths:
         try:
             output = read_output(path)
         except CasewiseError as error:
             notes.append(f"Not read, so not on this board: {error}")
             continue
-        values, asked = values_of(runs, output)
+        values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
+        for value, item in zip(output.values, item_ids(output, runs.benchmark), strict=True):
+            if item is not None:
+                asked[place[item]], values[place[item]] = True, value
         if not asked.any():
             notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
             continue
@@ -105,22 +106,13 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         name = f"{output.judge} ({output.elicitation}{arm})"
         if name in recorded:
             name = f"published:{name}"  # a run of these outputs goes by the same name on a page
-        made = contender(runs, name, output.elicitation, values, options, asked=asked, path=path)
-        found.append(replace(made, shows_all=output.arm.shows_all))
-    if paths and not found:
+        judge = contender(runs, name, output.elicitation, values, options, asked=asked, path=path)
+        judges.append(replace(judge, shows_all=output.arm.shows_all))
+    if paths and not judges:
         notes = [
             f"None of the {len(paths)} output files could be read as answers to the items of {runs.benchmark.name!r}."
         ]
-    return Outputs(tuple(found), tuple(notes))
-
-
-def values_of(runs: JudgedRuns, output: PublishedOutput) -> tuple[FloatArray, BoolArray]:
-    place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
-    values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
-    for value, item in zip(output.values, item_ids(output, runs.benchmark), strict=True):
-        if item is not None:
-            asked[place[item]], values[place[item]] = True, value
-    return values, asked
+    return Outputs(tuple(judges), tuple(notes))
 
 
 def contender(
@@ -151,19 +143,15 @@ def contender(
 
 
 def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> Iterator[Contender]:
-    """What scores without weighing a case: a classifier on words, the author's intent, one verdict for all."""
+    """Baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
     subject = backdrop.subject
-    one = partial(contender, runs, options=options)
+    baseline = partial(contender, runs, options=options)
     if subject.why_no_baseline is None and subject.words_read.all():
-        yield one("Words alone", "probability", subject.baseline)
+        yield baseline("Words alone", "probability", subject.baseline)
     if not np.isnan(subject.intended).all():
-        yield one("The author's intent", "binary", subject.intended)
-    yield one("Always safe", "binary", np.ones(len(runs.items)))
-    yield one("Always unsafe", "binary", np.zeros(len(runs.items)))
-
-
-# A leaderboard: runs beside each other, beside published judges and what takes no judging, with ranks that are
-# intervals.
+        yield baseline("The author's intent", "binary", subject.intended)
+    yield baseline("Always safe", "binary", np.ones(len(runs.items)))
+    yield baseline("Always unsafe", "binary", np.zeros(len(runs.items)))
 
 
 SHOWN = ("accuracy", "recall_safe", "recall_unsafe", "pearson", "auroc", "cross_entropy")
@@ -194,8 +182,17 @@ class LeaderboardRow(ShortRepr):
 
     def value(self, name: str) -> float | None:
         """One number without its interval; None where there is none."""
-        found = self.numbers.get(name)
-        return found.estimate if found else None
+        number = self.numbers.get(name)
+        return number.estimate if number else None
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            **json_fields(self, without=("source", "best_rank", "worst_rank", "against_others")),
+            "against_others": picked_numbers(self.against_others),
+            "run": self.source,
+            "rank": None if self.best_rank is None else [self.best_rank, self.worst_rank],
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,32 +217,17 @@ class Leaderboard(ShortRepr):
         """As plain JSON values."""
         people = self.people
         return {
+            **json_fields(self, without=("benchmark", "people", "published")),
             "benchmark": self.benchmark.name,
             "digest": self.benchmark.digest,
-            "labels": self.labels,
-            "n_items": self.n_items,
-            "rows": [row_json(row) for row in self.rows],
-            "baselines": [row_json(row) for row in self.baselines],
             "people": {
                 "one_person": picked_numbers(people.one_person),
                 "others": people.others,
                 "second_study": people.same_again,
             },
-            "ceilings": asdict(people.ceilings) if people.ceilings else None,
+            "ceilings": json_value(people.ceilings),
             "published": self.published.model_dump(mode="json") if self.published else None,
-            "notes": list(self.notes),
         }
-
-
-def row_json(row: LeaderboardRow) -> dict[str, Any]:
-    return {
-        **{key: getattr(row, key) for key in ("name", "kind", "n_unscored", "cost_usd")},
-        "against_others": picked_numbers(row.against_others),
-        "run": row.source,
-        "rank": None if row.best_rank is None else [row.best_rank, row.worst_rank],
-        "numbers": {name: asdict(found) for name, found in row.numbers.items()},
-        "published_accuracy": asdict(row.published_accuracy) if row.published_accuracy else None,
-    }
 
 
 def leaderboard(
@@ -264,25 +246,33 @@ def leaderboard(
     Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
     asked of all of them.
     """
-    runs = replace(
-        read_runs(paths, benchmark=benchmark) if paths else no_runs(benchmark), fit_thresholds=options.fit_thresholds
-    )
+    if paths:
+        runs = read_runs(paths, benchmark=benchmark)
+    elif benchmark is not None:
+        loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+        runs = JudgedRuns(loaded, loaded.item_columns, (), ())
+    else:
+        raise BenchmarkError(
+            "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
+        )
+    runs = replace(runs, fit_thresholds=options.fit_thresholds)
     backdrop = Backdrop(runs.benchmark, options.seed)
-    every, all_theirs = from_runs(runs, options), from_outputs(runs, outputs, options)
-    hides_arms = not arms and any(one.shows_all for one in (*every, *all_theirs.found))
-    mine = [one for one in every if one.shows_all or not hides_arms]
-    shown = tuple(one for one in all_theirs.found if one.shows_all or not hides_arms)
-    theirs, n_arms = all_theirs._replace(found=shown), len(every) + len(all_theirs.found) - len(mine) - len(shown)
-    common = asked_of_all(mine or theirs.found, backdrop, options)
-    judges = [*mine, *(one for one in theirs.found if one.asked[common].all())]
+    own, published = from_runs(runs, options), from_outputs(runs, outputs, options)
+    every = [*own, *published.found]
+    hides_arms = not arms and any(judge.shows_all for judge in every)
+    own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published.found))
+    n_arms = len(every) - len(own) - len(theirs)
+    common = asked_of_all(own or theirs, backdrop, options)
+    judges = [*own, *(judge for judge in theirs if judge.asked[common].all())]
     board = Scoring(options, common, find_pairs(runs.items).where(common), backdrop)
-    measured = [board.measured(one) for one in judges]
-    rows = [board.row(one, found) for one, found in zip(judges, measured, strict=True)]
-    does = [row.kind == "replies" for row in rows]
+    measured = [board.measured(judge) for judge in judges]
+    rows = [board.row(judge, numbers) for judge, numbers in zip(judges, measured, strict=True)]
     for group in (False, True):
-        ranks, which = ranked(measured, [place for place, one in enumerate(does) if one is group])
+        ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
             rows[index] = replace(rows[index], best_rank=int(ranks.best[place]), worst_rank=int(ranks.worst[place]))
+    hidden = f"{n_arms} arm{'s' if n_arms > 1 else ''}"
+    arms_note = f"Left out: {hidden} in which a judge was not shown the item as it is; --arms shows them."
     return Leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
@@ -290,18 +280,12 @@ def leaderboard(
         baselines=tuple(board.row(one, board.measured(one)) for one in baselines(runs, backdrop, options)),
         people=backdrop.people(common),
         n_items=int(common.sum()),
-        published=None if theirs.found else numbers_beside(runs.benchmark.about.published),
+        published=None if theirs else numbers_beside(runs.benchmark.about.published),
         notes=(
-            *notes(runs, common, judges, theirs.found, options),
-            *theirs.notes,
+            *board_notes(runs, common, judges, theirs, options),
+            *published.notes,
             *notes_on_items(runs.benchmark, options),
-            *(
-                [
-                    f"Left out: {n_arms} arm{'s' if n_arms > 1 else ''} in which a judge was not shown the item as it is; --arms shows them."
-                ]
-                if n_arms
-                else []
-            ),
+            *([arms_note] if n_arms else []),
         ),
     )
 
@@ -345,8 +329,8 @@ class Leaderboards(ShortRepr):
 
 
 def complete_first(rows: Sequence[LeaderboardRow | None]) -> tuple[int, float]:
-    found = [value for row in rows if row is not None and (value := row.value("accuracy")) is not None]
-    return len(rows) - len(found), -float(np.mean(found)) if found else 0.0
+    values = [value for row in rows if row is not None and (value := row.value("accuracy")) is not None]
+    return len(rows) - len(values), -float(np.mean(values)) if values else 0.0
 
 
 def leaderboards(
@@ -363,22 +347,13 @@ def leaderboards(
 
 
 def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:
-    masks = [one.asked for one in contenders]
+    masks = [contender.asked for contender in contenders]
     if options.items is not None:
         masks.append(subset_rows(backdrop.subject, options.items))
     common: BoolArray = np.logical_and.reduce(masks)
     if not contenders or not common.any():
         raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
     return common
-
-
-def no_runs(benchmark: str | Path | Benchmark | None) -> JudgedRuns:
-    if benchmark is None:
-        raise BenchmarkError(
-            "there is nothing to put side by side: give at least one run, or a benchmark and published outputs"
-        )
-    found = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
-    return JudgedRuns(found, found.item_columns, (), ())
 
 
 def best_first(row: LeaderboardRow) -> tuple[float, float]:
@@ -400,73 +375,65 @@ def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tup
 
 @dataclass(frozen=True)
 class Scoring:
-    """What all rows have in common."""
+    """The items and the options that all rows have in common."""
 
     options: ReportOptions
     common: BoolArray
     pairs: PairIndex
     backdrop: Backdrop
 
-    def sample(self, one: Contender) -> Sample:
-        return one.sample(self.options.labels).where(self.common)
+    def sample(self, contender: Contender) -> Sample:
+        return contender.sample(self.options.labels).where(self.common)
 
-    def measured(self, one: Contender) -> dict[str, Measured]:
-        """What is measured of it by name; nothing where more than half of the items are unscored."""
-        sample = self.sample(one)
-        if mostly_unscored(sample):
+    def measured(self, contender: Contender) -> dict[str, Measured]:
+        """Its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
+        sample = self.sample(contender)
+        if sample.unscored.mean() > MOSTLY:
             return {}
         metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
-        every = (
-            *measure(sample, metrics=metrics),
-            *measured_flips(sample, self.pairs),
-        )
-        return {found.name: found for found in every}
+        return {
+            number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, self.pairs))
+        }
 
-    def row(self, one: Contender, found: dict[str, Measured]) -> LeaderboardRow:
-        sample = self.sample(one)
-        floors = {metric.name for metric in FLOORS}
-        numbers = {name: estimate_of(measured) for name, measured in found.items() if name not in floors}
-        if "cross_entropy" in found and "attainable_entropy" in found:
-            numbers["cross_entropy_above_floor"] = difference_of(found["cross_entropy"], found["attainable_entropy"])
-        published = (
-            measure(one.sample(PUBLISHED).where(self.common), metrics=metrics_named("accuracy")) if found else ()
-        )
+    def row(self, contender: Contender, measured: dict[str, Measured]) -> LeaderboardRow:
+        sample, floors = self.sample(contender), {metric.name for metric in FLOORS}
+        numbers = {name: estimate_of(number) for name, number in measured.items() if name not in floors}
+        if "cross_entropy" in measured and "attainable_entropy" in measured:
+            above = difference_of(measured["cross_entropy"], measured["attainable_entropy"])
+            numbers["cross_entropy_above_floor"] = above
+        published: tuple[Measured, ...] = ()
+        against = None
+        if measured:
+            by_published = contender.sample(PUBLISHED).where(self.common)
+            published = measure(by_published, metrics=metrics_named("accuracy"))
+            size = self.backdrop.people(self.common).others
+            if size and sample.gives_verdicts:
+                verdicts = {"it": sample.safe}
+                against = against_others(self.backdrop.subject, self.common, verdicts, reference_size=size).get("it")
         return LeaderboardRow(
-            name=one.name,
-            kind=one.kind,
-            source=one.source,
+            name=contender.name,
+            kind=contender.kind,
+            source=contender.source,
             numbers=numbers,
-            against_others=self.against_others(sample) if found else None,
+            against_others=against,
             published_accuracy=estimate_of(published[0]) if published else None,
             n_unscored=int(sample.unscored.sum()),
-            cost_usd=one.cost_usd,
+            cost_usd=contender.cost_usd,
         )
 
-    def against_others(self, sample: Sample) -> Estimate | None:
-        others = self.backdrop.people(self.common).others
-        if not others or not sample.gives_verdicts:
-            return None
-        found = against_others(self.backdrop.subject, self.common, {"it": sample.safe}, reference_size=others)
-        return found.get("it")
 
-
-def mostly_unscored(sample: Sample) -> bool:
-    """Whether more than half of the items have no verdict or value: the judge is not ranked."""
-    return bool(sample.unscored.mean() > MOSTLY)
-
-
-def notes(
+def board_notes(
     runs: JudgedRuns,
     common: BoolArray,
     judges: Sequence[Contender],
     outputs: Sequence[Contender],
     options: ReportOptions,
-) -> tuple[str, ...]:
-    said = [*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes]
+) -> Iterator[str]:
+    yield from (*runs.benchmark.notes(), *runs.silent_notes, *runs.judges_notes)
     if not common.all():
         did = "every run scored (--unscored exclude)" if options.unscored == "exclude" else "every run was asked"
-        said.append(f"All numbers are over the {int(common.sum())} of {len(common)} items that {did}.")
-    said += [
-        f"{one.name} lacks some of these items, so it is not on this board." for one in outputs if one not in judges
-    ]
-    return (*said, *against_full_context([one.name for one in judges if not one.shows_all], runs.items))
+        yield f"All numbers are over the {int(common.sum())} of {len(common)} items that {did}."
+    for output in outputs:
+        if output not in judges:
+            yield f"{output.name} lacks some of these items, so it is not on this board."
+    yield from against_full_context([judge.name for judge in judges if not judge.shows_all], runs.items)

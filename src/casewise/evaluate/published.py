@@ -19,8 +19,7 @@ from casewise.records import Arm, ShortRepr
 from casewise.records.base import Record, shipped_toml
 from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
-from casewise.stats.estimates import Estimate
-from casewise.stats.estimates import estimate as estimate_all
+from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
 from casewise.stats.metrics import metrics_named
 from casewise.stats.power import AnovaPower, anova_sample_size
@@ -127,6 +126,12 @@ class PaperRow(ShortRepr):
     votes_accuracy: Estimate | None
     """The accuracy against people's votes alone."""
 
+    @property
+    def accuracy(self) -> float:
+        """The accuracy by the paper's rules, to rank by; 0 without one."""
+        accuracy = self.published.get("accuracy")
+        return accuracy.estimate or 0.0 if accuracy else 0.0
+
 
 @dataclass(frozen=True)
 class Omission:
@@ -178,34 +183,37 @@ def paper_numbers(
         raise BenchmarkError(f"{benchmark.name!r} has no ratings: nothing of the paper can be computed from it")
     items = benchmark.item_columns
     queries = by_query(items)
-    replays, unread = scored_again(outputs)
+    replays, unread = list[Replay](), list[str]()
+    for path in outputs:  # one bad file does not stop the rest
+        try:
+            replays.append(replay(path))
+        except CasewiseError as error:
+            unread.append(f"Not read, so not on this page: {error}")
     printed = None if replays else numbers_beside(benchmark.about.published)
-    rows = [*map(row_of_replay, replays), *rows_of_runs(runs), *rows_of_paper(printed)]
+    rows = [
+        *(
+            PaperRow(
+                one.judge, one.elicitation, one.omitted, "output", one.n, one.by_papers_rules, one.votes.get("accuracy")
+            )
+            for one in replays
+        ),
+        *rows_of_runs(runs),
+        *rows_of_paper(printed),
+    ]
     return PaperNumbers(
         sample_size=anova_sample_size(5, 0.4),
         strict_sample_size=anova_sample_size(5, 0.4, alpha=PAPERS_LEVEL),
         influence=influence(items),
         by_category=by_category(queries),
-        case_studies={name: case_study(queries, benchmark, what) for name, what in CASE_STUDIES.items()},
+        case_studies={name: case_study(queries, benchmark, category) for name, category in CASE_STUDIES.items()},
         replays=tuple(
             sorted((one for one in replays if not one.omitted), key=lambda one: -one.published.get("accuracy", 0.0))
         ),
-        rows=tuple(sorted((row for row in rows if not row.omitted), key=most_accurate)),
+        rows=tuple(sorted((row for row in rows if not row.omitted), key=lambda row: -row.accuracy)),
         left_out=tuple(omission for row in rows if row.omitted for omission in left_out(row, rows)),
         unread=tuple(unread),
         odd=(*(note for one in replays for note in one.notes), *notes_on_runs(runs, benchmark)),
     )
-
-
-def scored_again(outputs: Sequence[Path]) -> tuple[list[Replay], list[str]]:
-    """Every output file that can be read, and a sentence for each that cannot: one bad file does not stop the rest."""
-    found, unread = [], []
-    for path in outputs:
-        try:
-            found.append(replay(path))
-        except CasewiseError as error:
-            unread.append(f"Not read, so not on this page: {error}")
-    return found, unread
 
 
 def influence(items: pl.DataFrame) -> Influence | None:
@@ -239,9 +247,9 @@ def by_category(queries: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(
             schema={"category": pl.String, "queries": pl.UInt32, "h": pl.Float64, "significant": pl.UInt32}
         )
-    found = tested(queries)
+    test = tested(queries)
     return (
-        queries.with_columns(h=pl.Series(found.h), significant=pl.Series(found.p < PAPERS_LEVEL))
+        queries.with_columns(h=pl.Series(test.h), significant=pl.Series(test.p < PAPERS_LEVEL))
         .group_by("category")
         .agg(queries=pl.len(), h=pl.col("h").mean(), significant=pl.col("significant").sum())
         .sort("h", "category", descending=[True, False])
@@ -261,30 +269,12 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> Ca
     return CaseStudy(pl.DataFrame({**columns, "p": tested(rows).p}))
 
 
-def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> list[Omission]:
+def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:
     same = (row.judge, row.elicitation, row.source)
     whole = next((one for one in rows if not one.omitted and (one.judge, one.elicitation, one.source) == same), None)
-    return [
-        Omission(
-            row.judge,
-            row.source,
-            row.omitted,
-            name,
-            whole.published.get(name) if whole is not None else None,
-            row.published.get(name),
-        )
-        for name in ("recall_safe", "recall_unsafe")
-    ]
-
-
-def most_accurate(row: PaperRow) -> float:
-    accuracy = row.published.get("accuracy")
-    return -(accuracy.estimate or 0.0) if accuracy else 0.0
-
-
-def row_of_replay(found: Replay) -> PaperRow:
-    accuracy = found.votes.get("accuracy")
-    return PaperRow(found.judge, found.elicitation, found.omitted, "output", found.n, found.by_papers_rules, accuracy)
+    for name in ("recall_safe", "recall_unsafe"):
+        of_whole = whole.published.get(name) if whole is not None else None
+        yield Omission(row.judge, row.source, row.omitted, name, of_whole, row.published.get(name))
 
 
 def rows_of_paper(numbers: PublishedNumbers | None) -> Iterator[PaperRow]:
@@ -314,7 +304,7 @@ def rows_of_runs(runs: JudgedRuns | None) -> Iterator[PaperRow]:
         if series.elicitation not in PAPERS_ELICITATIONS or Arm.without(*series.shown.omitted) != series.shown:
             continue
         sample = runs.sample(series, policy=PUBLISHED, unscored="published")
-        votes = estimate_all(runs.sample(series), metrics=metrics_named("accuracy"))
+        votes = estimate(runs.sample(series), metrics=metrics_named("accuracy"))
         yield PaperRow(
             series.run.manifest.judge_name if series.alone else series.judge,
             series.elicitation,

@@ -12,8 +12,9 @@ import polars as pl
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import metrics_named, published_cross_entropy
-from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, judged, of_raw_values
-from casewise.storage.published import OutputRow, PublishedOutput, read_output
+from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged, of_raw_values
+from casewise.storage.files import json_fields
+from casewise.storage.published import PublishedOutput, read_output
 
 LABEL_METRICS = ("accuracy", "recall_safe", "recall_unsafe")
 RATE_METRICS = ("pearson", "cross_entropy", "brier")
@@ -34,33 +35,28 @@ class Replay(ShortRepr):
     by_papers_rules: dict[str, Estimate]
     """By the release's own rules, with intervals as far as there are some: policy `published`, an unparsed reply counts as 1.0."""
     notes: tuple[str, ...] = ()
-    """What a reader must know before relying on them, such as values that look filled in by chance."""
+    """Sentences that a reader must know before relying on them, such as that values look filled in by chance."""
 
     @property
     def published(self) -> dict[str, float]:
         """Metric to value of `by_papers_rules`."""
-        estimates = self.by_papers_rules.items()
-        return {name: one.estimate for name, one in estimates if one.estimate is not None and np.isfinite(one.estimate)}
+        values = {name: number.estimate for name, number in self.by_papers_rules.items()}
+        return {name: value for name, value in values.items() if value is not None and np.isfinite(value)}
 
     def as_json(self) -> dict[str, Any]:
         """The replay as plain JSON values; what the elicitation cannot give is absent."""
         return {
-            "judge": self.judge,
-            "elicitation": self.elicitation,
-            "omitted": list(self.omitted),
-            "n": self.n,
-            "n_unscored": self.n_unscored,
+            **json_fields(self, without=("path", "votes", "by_papers_rules")),
             "published": self.published,
             "votes": {
                 name: {
-                    **found.picked(),
-                    "n": int(found.n) if found.n.is_integer() else found.n,
-                    "n_unscored": found.n_unscored,
+                    **number.picked(),
+                    "n": int(number.n) if number.n.is_integer() else number.n,
+                    "n_unscored": number.n_unscored,
                 }
-                for name, found in self.votes.items()
-                if found.estimate is not None
+                for name, number in self.votes.items()
+                if number.estimate is not None
             },
-            "notes": list(self.notes),
         }
 
 
@@ -74,28 +70,28 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
     `elicitation` says how the judge was asked.
     """
     output = read_output(Path(path), elicitation=elicitation)
-    items = table(output)
+    rows, items = output.rows, table(output)
+    # The release's scripts see numbers as they are, even those out of range.
+    raw = [row.outcome.value if isinstance(row.outcome, Scored) else row.raw for row in rows]
+    as_published = np.array([float(value) if isinstance(value, (int, float)) else np.nan for value in raw])
+    sample = judged(items, np.array(output.values), elicitation=output.elicitation, policy=VOTES)
+    published = judged(items, as_published, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
+    metrics = metrics_named(*metric_names(output.elicitation))
     return Replay(
         path=output.path,
         judge=output.judge,
         elicitation=output.elicitation,
         omitted=output.arm.omitted,
-        n=len(output.rows),
-        n_unscored=sum(not isinstance(row.outcome, Scored) for row in output.rows),
-        votes=our_numbers(output, items, VOTES),
-        by_papers_rules=by_papers_rules(published_sample(output, items), output.elicitation),
+        n=len(rows),
+        n_unscored=sum(not isinstance(row.outcome, Scored) for row in rows),
+        votes={number.name: number for number in estimate(sample, metrics=metrics)},
+        by_papers_rules=by_papers_rules(published, output.elicitation),
         notes=notes_of(output),
     )
 
 
-def notes_of(output: PublishedOutput) -> tuple[str, ...]:
-    """What is odd about an output: values of another kind than its name says, or some that look filled in by chance."""
-    odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
-    found = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
-    return tuple(f"{output.judge}, {output.path.name}: {said}." for said in found if said)
-
-
 def table(output: PublishedOutput) -> pl.DataFrame:
+    """An output's items with their votes, a row each."""
     rows = output.rows
     return pl.DataFrame(
         {
@@ -109,13 +105,15 @@ def table(output: PublishedOutput) -> pl.DataFrame:
     )
 
 
-def wanted(elicitation: Elicitation) -> tuple[str, ...]:
+def notes_of(output: PublishedOutput) -> tuple[str, ...]:
+    """The oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
+    odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
+    oddities = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
+    return tuple(f"{output.judge}, {output.path.name}: {oddity}." for oddity in oddities if oddity)
+
+
+def metric_names(elicitation: Elicitation) -> tuple[str, ...]:
     return LABEL_METRICS if elicitation == "binary" else (*LABEL_METRICS, *RATE_METRICS)
-
-
-def published_sample(output: PublishedOutput, items: pl.DataFrame) -> Sample:
-    values = np.array([published_value(row) for row in output.rows])
-    return judged(items, values, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
 
 
 def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estimate]:
@@ -124,22 +122,11 @@ def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estim
     The cross-entropy is the release's own formula, which has no interval.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        found = {one.name: one for one in estimate(sample, metrics=metrics_named(*wanted(elicitation)))}
-    if "cross_entropy" in found:
+        numbers = {one.name: one for one in estimate(sample, metrics=metrics_named(*metric_names(elicitation)))}
+    if "cross_entropy" in numbers:
         value, why = published_cross_entropy(sample), "no interval: the release's formula is not bounded"
         finite = value if np.isfinite(value) else None
-        found["cross_entropy"] = replace(found["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=why)
-    return found
-
-
-def published_value(row: OutputRow) -> float:
-    """The value as the release's scripts see it: numbers as they are, even those out of range."""
-    if isinstance(row.outcome, Scored):
-        return row.outcome.value
-    return float(row.raw) if isinstance(row.raw, (int, float)) else np.nan
-
-
-def our_numbers(output: PublishedOutput, items: pl.DataFrame, policy: LabelPolicy) -> dict[str, Estimate]:
-    sample = judged(items, np.array(output.values), elicitation=output.elicitation, policy=policy)
-    metrics = metrics_named(*wanted(output.elicitation))
-    return {found.name: found for found in estimate(sample, metrics=metrics)}
+        numbers["cross_entropy"] = replace(
+            numbers["cross_entropy"], estimate=finite, ci_low=None, ci_high=None, method=why
+        )
+    return numbers

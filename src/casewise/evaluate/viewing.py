@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
@@ -23,10 +23,6 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
-
-# Items beside series as one table: people's label and agreement, and each series' verdict, value and whether it
-# is right.
-
 
 LABELS = ("safe", "unsafe", "tie", "unrated")
 
@@ -67,21 +63,21 @@ class ViewedTable(ShortRepr):
 
     @property
     def of_replies(self) -> bool:
-        """Whether what a chatbot wrote is among it."""
-        return any(one.run.behaviour is not None for one in self.judged)
+        """True if what a chatbot wrote is among it."""
+        return any(judged.run.behaviour is not None for judged in self.judged)
 
     @cached_property
     def queries(self) -> pl.DataFrame:
         """Texts of queries in lower case, by `query_id`."""
-        found = [(query.id, query.text.lower()) for query in self.benchmark.queries]
-        return pl.DataFrame(found, schema={"query_id": pl.String, "text": pl.String}, orient="row")
+        texts = [(query.id, query.text.lower()) for query in self.benchmark.queries]
+        return pl.DataFrame(texts, schema={"query_id": pl.String, "text": pl.String}, orient="row")
 
     @cached_property
     def contexts(self) -> pl.DataFrame:
         """Texts of contexts in lower case, by `place`: made at the first search, for a large benchmark keeps them on disk."""
         shown = ((place, self.benchmark.written_of(item)) for place, item in enumerate(self.benchmark.items))
-        found = [(place, "\n".join(one.texts.values()).lower()) for place, one in shown if one is not None]
-        return pl.DataFrame(found, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
+        texts = [(place, "\n".join(context.texts.values()).lower()) for place, context in shown if context is not None]
+        return pl.DataFrame(texts, schema={"place": self.items.schema["place"], "text": pl.String}, orient="row")
 
     @cached_property
     def ids(self) -> pl.DataFrame:
@@ -94,12 +90,12 @@ class ViewedTable(ShortRepr):
         """Replies in lower case, by `item_id`, of the judgements that count."""
         texts = pl.col("raw_reply").str.to_lowercase().alias("text")
         none = pl.DataFrame(schema={"item_id": pl.String, "text": pl.String})
-        return pl.concat([none, *(one.last.select("item_id", texts).drop_nulls() for one in self.judged)])
+        return pl.concat([none, *(judged.last.select("item_id", texts).drop_nulls() for judged in self.judged)])
 
     @cached_property
     def n_judgements(self) -> int:
-        """How many judgements count."""
-        return sum(len(one.last) for one in self.judged)
+        """The number of judgements that count."""
+        return sum(len(judged.last) for judged in self.judged)
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
@@ -113,39 +109,38 @@ class ViewedTable(ShortRepr):
 
     @cached_property
     def notices(self) -> tuple[str, ...]:
-        """What a reader of the benchmark should know."""
+        """Notes of the benchmark that a reader should know."""
         return self.benchmark.notes()
-
-    def keep_from(self, before: ViewedTable) -> None:
-        """Take over what only the benchmark decides: it is worked out once, however often judgements come in."""
-        known = ("queries", "contexts", "ids", "categories", "conditions", "notices")
-        self.__dict__.update({name: before.__dict__[name] for name in known if name in before.__dict__})
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """How items were shown."""
-        return tuple(dict.fromkeys(one.arm for one in self.series))
+        """The arms in which items were shown."""
+        return tuple(dict.fromkeys(series.arm for series in self.series))
 
     @property
     def attacks(self) -> tuple[str, ...]:
         """The attacks among the arms."""
-        return tuple(dict.fromkeys(name for one in self.series for name in attacks_of(one.shown)))
+        return tuple(dict.fromkeys(name for series in self.series for name in attacks_of(series.shown)))
 
-    def of(self, *, arm: str = "", attack: str = "") -> tuple[int, ...]:
+    def places_of(self, *, arm: str = "", attack: str = "") -> tuple[int, ...]:
         """The places of the series of an arm, or under an attack; all where neither is named."""
         return tuple(
             place
-            for place, one in enumerate(self.series)
-            if arm in ("", one.arm) and (not attack or attack in attacks_of(one.shown))
+            for place, series in enumerate(self.series)
+            if arm in ("", series.arm) and (not attack or attack in attacks_of(series.shown))
         )
 
     def reasons(self) -> tuple[str, ...]:
         """Why items have no value."""
-        return tuple(sorted({reason for one in self.series for reason in one.reasons}))
+        return tuple(sorted({reason for series in self.series for reason in series.reasons}))
+
+
+BENCHMARK_ALONE = ("queries", "contexts", "ids", "categories", "conditions", "notices")
+"""Properties of a table that only the benchmark decides: they are made once, however often judgements come in."""
 
 
 def attacks_of(arm: Arm) -> tuple[str, ...]:
-    return tuple(one.name for one in arm.transforms if role_of(one) == "attack")
+    return tuple(transform.name for transform in arm.transforms if role_of(transform) == "attack")
 
 
 def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
@@ -163,42 +158,26 @@ def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
 
 def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[Series]) -> pl.DataFrame:
     """`items` with the columns of each series."""
-    by_name = {one.judge: one for one in judged}
-    columns = [
-        column
-        for place, one in enumerate(series)
-        for column in columns_of(items, one, reasons_of(items, by_name[one.judge], one), place)
-    ]
+    by_name = {run.judge: run for run in judged}
+    label, columns = items["label"].to_physical().to_numpy(), list[pl.Series]()
+    for place, one in enumerate(series):
+        safe, none = verdicts(one.values, elicitation=one.elicitation), np.isnan(one.values)
+        outcome = np.select(
+            [~one.asked, none, np.isnan(safe), label > 1, safe == 1 - label],
+            ["not asked", "unscored", "no threshold", "no label", "right"],
+            "wrong",
+        )
+        of_series = (pl.col("elicitation") == one.elicitation) & (pl.col("arm") == one.arm) & pl.col("value").is_null()
+        reason = pl.col("unscored_reason").cast(pl.String).first().alias("reason")
+        why = by_name[one.judge].last.filter(of_series).group_by("item_id").agg(reason)
+        reasons = items.select("item_id").join(why, on="item_id", how="left", maintain_order="left")["reason"]
+        columns += [
+            pl.Series(f"value_{place}", one.values).fill_nan(None),
+            pl.Series(f"verdict_{place}", safe).fill_nan(None).cast(pl.Int8),
+            pl.Series(f"outcome_{place}", outcome, dtype=OUTCOME_TYPE),
+            reasons.set(pl.Series(~none), None).alias(f"reason_{place}"),
+        ]
     return items.with_columns(columns)
-
-
-def reasons_of(items: pl.DataFrame, judged: Judged, series: Series) -> pl.Series:
-    """Why each item has no value in a series; null where it has one."""
-    asked = (pl.col("elicitation") == series.elicitation) & (pl.col("arm") == series.arm)
-    why = (
-        judged.last.filter(asked & pl.col("value").is_null())
-        .group_by("item_id")
-        .agg(pl.col("unscored_reason").cast(pl.String).first().alias("reason"))
-    )
-    return items.select("item_id").join(why, on="item_id", how="left", maintain_order="left")["reason"]
-
-
-def columns_of(items: pl.DataFrame, series: Series, reasons: pl.Series, place: int) -> tuple[pl.Series, ...]:
-    safe = verdicts(series.values, elicitation=series.elicitation)
-    label = items["label"].to_physical().to_numpy()
-    none = np.isnan(series.values)
-    outcome = np.select(
-        [~series.asked, none, np.isnan(safe), label > 1, safe == 1 - label],
-        ["not asked", "unscored", "no threshold", "no label", "right"],
-        "wrong",
-    )
-    value = pl.Series(f"value_{place}", series.values).fill_nan(None)
-    return (
-        value,
-        pl.Series(f"verdict_{place}", safe).fill_nan(None).cast(pl.Int8),
-        pl.Series(f"outcome_{place}", outcome, dtype=OUTCOME_TYPE),
-        reasons.set(pl.Series(~none), None).alias(f"reason_{place}"),
-    )
 
 
 # What of a table is wanted, in words that stand in an address, and the items that are.
@@ -250,18 +229,17 @@ class ItemsWanted:
 
         Raises ConfigurationError: a value is none that its name can have.
         """
-        known = {field.name: field.type for field in fields(cls)}
-        given = {name: word for name, word in words.items() if name in known and word != ""}
-        return cls(**{name: read(name, word, str(known[name])) for name, word in given.items()})
+        types = {field.name: str(field.type) for field in fields(cls)}
+        given = {name: word for name, word in words.items() if name in types and word != ""}
+        return cls(**{name: read(name, word, types[name]) for name, word in given.items()})
 
     def words(self) -> dict[str, str]:
         """It, as it stands in an address."""
-        plain = type(self)()
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
         return {
             name: "yes" if value is True else str(value)
-            for name, value in said.items()
-            if value is not None and value != getattr(plain, name)
+            for name, (value, default) in values.items()
+            if value is not None and value != default
         }
 
     @property
@@ -310,130 +288,127 @@ class Chosen:
     cells: Cells | None
 
 
-def columns_shown(table: ViewedTable, wanted: ItemsWanted) -> tuple[int, ...]:
+def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
     """The places of the series that stand in the table: the two side by side, or those of the arm and the attack.
 
     Raises ConfigurationError: there is no such series.
     """
-    for place in (wanted.series, wanted.first, wanted.second):
+    for place in (query.series, query.first, query.second):
         if place is not None and place >= len(table.series):
             raise ConfigurationError(f"there is no series {place}: they are counted from 0 to {len(table.series) - 1}")
-    if wanted.beside is not None:
-        return wanted.beside
-    found = table.of(arm=wanted.arm, attack=wanted.attack)
-    return found if wanted.series is None else (wanted.series, *(one for one in found if one != wanted.series))
+    if query.beside is not None:
+        return query.beside
+    places = table.places_of(arm=query.arm, attack=query.attack)
+    return places if query.series is None else (query.series, *(place for place in places if place != query.series))
 
 
-def choose(table: ViewedTable, wanted: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
+def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple[str, ...]]) -> Chosen:
     """The items that are wanted.
 
     `tagged`: the tags of items that have some.
 
     Raises ConfigurationError: there is no such series.
     """
-    shown = columns_shown(table, wanted)
-    keep = [*of_item(wanted), *of_series(shown, wanted)]
-    if wanted.tag:
-        keep.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if wanted.tag in tags]))
-    if wanted.differ:
-        keep.append(verdicts_differ(table, shown))
-    found = table.items.filter(keep) if keep else table.items
-    if wanted.q:
-        found = found.filter(mentions(table, wanted.q.lower(), wanted.within))
+    shown = columns_shown(table, query)
+    conditions = [*of_item(query), *of_series(shown, query)]
+    if query.tag:
+        conditions.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if query.tag in tags]))
+    if query.differ:
+        conditions.append(verdicts_differ(table, shown))
+    items = table.items.filter(conditions) if conditions else table.items
+    if query.q:
+        items = items.filter(mentions(table, query.q.lower(), query.within))
     cells = None
-    if wanted.beside is not None:
-        cells = cells_of(found, wanted.beside)
-        if wanted.cell:
-            found = found.filter(in_cell(wanted.cell, wanted.beside))
-    return Chosen(in_order(found, wanted, shown)["place"], cells)
+    if query.beside is not None:
+        cells = cells_of(items, query.beside)
+        if query.cell:
+            items = items.filter(in_cell(query.cell, query.beside))
+    return Chosen(in_order(items, query, shown)["place"], cells)
 
 
-def of_item(wanted: ItemsWanted) -> Iterator[pl.Expr]:
+def of_item(query: ItemsWanted) -> Iterator[pl.Expr]:
     for name in ("category", "condition", "label"):
-        if value := getattr(wanted, name):
+        if value := getattr(query, name):
             yield pl.col(name) == value
-    if wanted.people:
-        low, high = AGREEMENT[wanted.people]
+    if query.people:
+        low, high = AGREEMENT[query.people]
         yield pl.col("agreement").is_between(low, high, closed="left")
 
 
-def of_series(shown: tuple[int, ...], wanted: ItemsWanted) -> Iterator[pl.Expr]:
-    """What is asked of the series named, or of any of those shown, of one and the same."""
-    of = shown if wanted.series is None else (wanted.series,)
-    asked = [list(asked_of(place, wanted)) for place in of]
-    if asked and asked[0]:
-        yield pl.any_horizontal([pl.all_horizontal(one) for one in asked])
-    elif wanted.verdict or wanted.outcome or wanted.reason:
-        yield pl.lit(value=False)
+def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
+    """The conditions on the series named, or on any of those shown, on one and the same."""
+    if not (query.verdict or query.outcome or query.reason):
+        return
+    alternatives = [pl.lit(value=False)]
+    for place in shown if query.series is None else (query.series,):
+        conditions = []
+        if query.verdict:
+            conditions.append(pl.col(f"verdict_{place}").fill_null(-1) == int(query.verdict == "safe"))
+        if query.outcome:
+            conditions.append(pl.col(f"outcome_{place}") == query.outcome)
+        if query.reason:
+            conditions.append(pl.col(f"reason_{place}").fill_null("") == query.reason)
+        alternatives.append(pl.all_horizontal(conditions))
+    yield pl.any_horizontal(alternatives)
 
 
 def verdicts_differ(table: ViewedTable, shown: tuple[int, ...]) -> pl.Expr:
-    """Whether two judges have different verdicts on an item that both saw in the same arm."""
-    of = [(place, table.series[place]) for place in shown]
+    """True if two judges have different verdicts on an item that both saw in the same arm."""
     pairs = [
-        pl.col(f"verdict_{place}") != pl.col(f"verdict_{other}")
-        for (place, one), (other, second) in combinations(of, 2)
-        if one.judge != second.judge and one.arm == second.arm
+        pl.col(f"verdict_{first}") != pl.col(f"verdict_{second}")
+        for first, second in combinations(shown, 2)
+        if table.series[first].judge != table.series[second].judge
+        and table.series[first].arm == table.series[second].arm
     ]
     return pl.any_horizontal([pl.lit(value=False), *pairs])
 
 
-def asked_of(place: int, wanted: ItemsWanted) -> Iterator[pl.Expr]:
-    if wanted.verdict:
-        yield pl.col(f"verdict_{place}").fill_null(-1) == int(wanted.verdict == "safe")
-    if wanted.outcome:
-        yield pl.col(f"outcome_{place}") == wanted.outcome
-    if wanted.reason:
-        yield pl.col(f"reason_{place}").fill_null("") == wanted.reason
-
-
 def mentions(table: ViewedTable, text: str, within: str) -> pl.Expr:
-    """Whether the query, the context, a reply or, where all are searched, the owner's id of an item has `text` in it."""
+    """True if the query, the context, a reply or, where all are searched, the owner's id of an item has `text` in it."""
     has = pl.col("text").str.contains(text, literal=True)
-    hits: list[pl.Expr] = []
-    if within == "all":
-        hits.append(pl.col("place").is_in(table.ids.filter(has)["place"].implode()))
-    if within in ("all", "query"):
-        hits.append(pl.col("query_id").is_in(table.queries.filter(has)["query_id"].implode()))
-    if within in ("all", "context"):
-        hits.append(pl.col("place").is_in(table.contexts.filter(has)["place"].implode()))
-    if within in ("all", "reply"):
-        hits.append(pl.col("item_id").is_in(table.replies.filter(has)["item_id"].implode()))
-    return reduce(lambda one, other: one | other, hits)
+    tables = {"id": "ids", "query": "queries", "context": "contexts", "reply": "replies"}
+    hits = []
+    for kind, name in tables.items():
+        if within in ("all", kind):
+            texts: pl.DataFrame = getattr(table, name)
+            key = texts.columns[0]
+            hits.append(pl.col(key).is_in(texts.filter(has)[key].implode()))
+    return pl.any_horizontal(hits)
 
 
-def in_cell(cell: str, of: tuple[int, int]) -> pl.Expr:
+def in_cell(cell: str, pair: tuple[int, int]) -> pl.Expr:
     if cell == "differ":
-        return pl.col(f"verdict_{of[0]}") != pl.col(f"verdict_{of[1]}")
-    ones = [pl.col(f"outcome_{place}") for place in of]
-    decided = pl.all_horizontal([one.is_in(["right", "wrong"]) for one in ones])
+        return pl.col(f"verdict_{pair[0]}") != pl.col(f"verdict_{pair[1]}")
+    outcomes = [pl.col(f"outcome_{place}") for place in pair]
+    decided = pl.all_horizontal([outcome.is_in(["right", "wrong"]) for outcome in outcomes])
     if cell == "rest":
         return ~decided
     right = (cell in ("both-right", "only-first"), cell in ("both-right", "only-second"))
-    return pl.all_horizontal([one == ("right" if yes else "wrong") for one, yes in zip(ones, right, strict=True)])
+    return pl.all_horizontal(
+        [outcome == ("right" if is_right else "wrong") for outcome, is_right in zip(outcomes, right, strict=True)]
+    )
 
 
-def cells_of(found: pl.DataFrame, of: tuple[int, int]) -> Cells:
-    counted = found.select(**{cell.replace("-", "_"): in_cell(cell, of).sum() for cell in (*CELLS, "differ")}).row(0)
-    return Cells(dict(zip(CELLS, counted, strict=False)), counted[-1])
+def cells_of(items: pl.DataFrame, pair: tuple[int, int]) -> Cells:
+    counts = items.select(**{cell.replace("-", "_"): in_cell(cell, pair).sum() for cell in (*CELLS, "differ")}).row(0)
+    return Cells(dict(zip(CELLS, counts, strict=False)), counts[-1])
 
 
-def in_order(found: pl.DataFrame, wanted: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:
-    """`found`, sorted. Two series side by side begin with the items on which people are surest."""
-    sort, down = wanted.sort, wanted.down
-    if not sort and wanted.beside is not None:
+def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:
+    """`items`, sorted. Two series side by side begin with the items on which people are surest."""
+    sort, down = query.sort, query.down
+    if not sort and query.beside is not None:
         sort, down = "agreement", True
     if sort in ("", "place"):
-        return found.reverse() if down else found
+        return items.reverse() if down else items
+    places = shown[:1] if query.series is None else (query.series,)
     if sort == "wrong":
-        of = [(pl.col(f"outcome_{place}") == "wrong").cast(pl.Int32) for place in shown]
-        by = pl.sum_horizontal(of) if of else pl.lit(0)
+        by = pl.sum_horizontal(pl.lit(0), *((pl.col(f"outcome_{place}") == "wrong").cast(pl.Int32) for place in shown))
     elif sort == "value":
-        of_series = shown[:1] if wanted.series is None else (wanted.series,)
-        by = pl.col(f"value_{of_series[0]}") if of_series else pl.lit(0)
+        by = pl.col(f"value_{places[0]}") if places else pl.lit(0)
     else:
         by = pl.col({"people": "rate"}.get(sort, sort))
-    return found.sort(by, descending=down, nulls_last=True, maintain_order=True)
+    return items.sort(by, descending=down, nulls_last=True, maintain_order=True)
 
 
 # Runs that are looked at while they may still be under way: opened once, and brought up to date by what was
@@ -509,15 +484,15 @@ def view_runs(
 def brought_up(table: ViewedTable, logs: Sequence[GrowingLog | None], grown: Sequence[bool]) -> ViewedTable:
     """`table` with the series of the runs whose logs have grown made anew."""
     judged, series = [], []
-    for one, log, more in zip(table.judged, logs, grown, strict=True):
-        now = replace(one, every=log.table) if more and log is not None else one
+    for run, log, more in zip(table.judged, logs, grown, strict=True):
+        now = replace(run, every=log.table) if more and log is not None else run
         judged.append(now)
-        series += series_in(now, table.items) if more else [old for old in table.series if old.run is one.run]
+        series += series_in(now, table.items) if more else [old for old in table.series if old.run is run.run]
     people = table.items.select(pl.exclude(r"^(value|verdict|outcome|reason)_\d+$"))
     items = with_series(people, judged, series)
-    made = ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
-    made.keep_from(table)
-    return made
+    newer = ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
+    vars(newer).update({name: vars(table)[name] for name in BENCHMARK_ALONE if name in vars(table)})
+    return newer
 
 
 def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:
