@@ -26,7 +26,7 @@ CLAIM = re.compile(
     r"is worse|no worse|turns the most|turns a verdict|may be first|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
-    r"No verdict moved|would not help|Words alone solve|Words alone do not help|verdict is the label|at most the bound|right more often|turns the most|do not tell which"
+    r"No verdict moved|would not help|Words alone solve|Words alone do not help|verdict is the label|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
 )
 
 CLAIMS = {
@@ -69,6 +69,7 @@ CLAIMS = {
     ("judge", "No category is shown to be below the others, after correction for the number of categories."): "Holm's p over all categories is above .05 in each",
     ("judge", " shown to be below the other categories, after correction for the number of categories."): "Holm's p over all categories is at most .05 in these",
     ("power", "More ratings of these items would not help: where the judges differ, people's verdict is clear."): "no item on which the judges differ has a label that may turn with twice as many people",
+    ("published", "the highest accuracy of "): "the highest estimate of the outputs that are scored by the paper's rules",
     ("published", " differ at 0.0125, on the two conditions that were released."): "the number of queries whose p is at most 0.0125",
     ("study_parts", " differed between conditions after Benjamini-Hochberg correction at "): "the number of queries whose corrected p is at most the level",
     ("study_parts", "Safe rates differ from those of the other people on the same items: "): "groups whose corrected p is at most the level",
@@ -247,7 +248,9 @@ def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_s
 
 @pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])
 def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
-    rows: list[Any] = [SimpleNamespace(name=name, best_rank=rank) for name, rank in zip("abc", ranks, strict=True)]
+    rows: list[Any] = [
+        SimpleNamespace(name=name, best_rank=rank, kind="run") for name, rank in zip("abc", ranks, strict=True)
+    ]
 
     assert said in "".join(block.text for block in tied(rows))
     assert bool(said) == ("may be first" in "".join(block.text for block in tied(rows)))

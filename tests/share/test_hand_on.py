@@ -29,6 +29,15 @@ demographics = ["half of them under 40"]
 """
 
 
+def gated_demo(folder):
+    """The demo as a benchmark whose texts may not be given away."""
+    api.hand_on("demo", folder, to="folder")
+    manifest = json.loads((folder / "benchmark.json").read_text(encoding="utf-8"))
+    manifest["about"]["gated"] = True
+    (folder / "benchmark.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
 def valid(name):
     return jsonschema_rs.validator_for(json.loads((SCHEMAS / name).read_text(encoding="utf-8")))
 
@@ -102,12 +111,7 @@ def test_what_is_undecided_is_never_false(tmp_path):
 
 
 def test_texts_of_a_gated_benchmark_are_withheld_unless_they_are_asked_for(tmp_path):
-    gated = tmp_path / "gated"
-    api.hand_on("demo", gated, to="folder")
-    manifest = json.loads((gated / "benchmark.json").read_text(encoding="utf-8"))
-    manifest["about"]["gated"] = True
-    (gated / "benchmark.json").write_text(json.dumps(manifest), encoding="utf-8")
-    casewise.judge(str(gated), "fake/rehearsal", out=tmp_path / "run")
+    casewise.judge(str(gated_demo(tmp_path / "gated")), "fake/rehearsal", out=tmp_path / "run")
     query = casewise.load("demo").queries[0].text
 
     withheld = api.hand_on(tmp_path / "run", tmp_path / "a", to="eee")
@@ -152,13 +156,10 @@ def test_nothing_is_overwritten(tmp_path):
 
 @pytest.mark.parametrize("to", ["folder", "parquet", "hf", "croissant"])
 def test_texts_of_a_benchmark_with_terms_are_written_only_when_that_is_said(to, tmp_path):
-    api.hand_on("demo", tmp_path / "gated", to="folder")
-    manifest = json.loads((tmp_path / "gated" / "benchmark.json").read_text(encoding="utf-8"))
-    manifest["about"]["gated"] = True
-    (tmp_path / "gated" / "benchmark.json").write_text(json.dumps(manifest), encoding="utf-8")
+    gated = gated_demo(tmp_path / "gated")
 
     with pytest.raises(ConfigurationError, match="--with-texts"):
-        api.hand_on(tmp_path / "gated", tmp_path / "out", to=to)
+        api.hand_on(gated, tmp_path / "out", to=to)
     assert not (tmp_path / "out").exists()
-    api.hand_on(tmp_path / "gated", tmp_path / "out", to=to, with_texts=True)
+    api.hand_on(gated, tmp_path / "out", to=to, with_texts=True)
     assert (tmp_path / "out").exists()

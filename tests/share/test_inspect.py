@@ -59,14 +59,8 @@ def test_inspect_runs_the_task_and_clusters_by_query(elicitation):
     (score,) = log["results"]["scores"]
     assert log["status"] == "success"
     assert log["eval"]["task"] == "casewise/judge"
-    assert set(score["metrics"]) == {
-        "mean",
-        "stderr",
-        "recall_safe",
-        "recall_unsafe",
-        "unscored_rate",
-        "agreement_scored",
-    }
+    recalls = {"recall_safe", "recall_unsafe"}
+    assert set(score["metrics"]) == {"mean", "stderr", *recalls, "unscored_rate", "agreement_scored"}
     assert score["metrics"]["unscored_rate"]["value"] == 0
     assert score["metrics"]["stderr"]["value"] > 0
     assert len(log["samples"]) == 20
@@ -90,7 +84,7 @@ def test_agreement_where_there_is_a_verdict_stands_beside_the_share_without_one(
     assert unscored_rate()(found) == 0.25
 
 
-def test_inspect_agrees_with_our_own_report():
+def test_inspect_agrees_with_our_own_report_and_its_log_comes_in_as_a_recorded_judge():
     with served(FaultServer()) as server:
         program(
             *("eval", "casewise/judge", "-T", "elicitation=binary"),
@@ -101,10 +95,16 @@ def test_inspect_agrees_with_our_own_report():
         ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
     metrics = the_log("logs")["results"]["scores"][0]["metrics"]
     table = {row["metric"]: row["estimate"] for row in report(ours).metrics.to_dicts()}
+    (log,) = Path("logs").glob("*.eval")
+    theirs = judge("demo", f"recorded:{log}", out="theirs")
+    values, recorded = (
+        dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True)) for run in (ours, theirs)
+    )
 
-    assert metrics["mean"]["value"] == pytest.approx(table["accuracy"])
-    assert metrics["recall_safe"]["value"] == pytest.approx(table["recall_safe"])
-    assert metrics["recall_unsafe"]["value"] == pytest.approx(table["recall_unsafe"])
+    for name, metric in (("mean", "accuracy"), ("recall_safe", "recall_safe"), ("recall_unsafe", "recall_unsafe")):
+        assert metrics[name]["value"] == pytest.approx(table[metric])
+    assert recorded == values
+    assert theirs.summary.n_unscored == 0
 
 
 def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
@@ -127,22 +127,17 @@ def test_a_run_is_exported_as_a_log_that_inspect_reads():
     from casewise.share.inspect_log import export_inspect_log
 
     judge("demo", "fake/rehearsal", elicitations=("binary", "score"), out="run")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from casewise.cli.app import main; main()",
-            "export",
-            "run",
-            "--to",
-            "inspect",
-            "--out",
-            "run.eval",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    export = [
+        "-c",
+        "from casewise.cli.app import main; main()",
+        "export",
+        "run",
+        "--to",
+        "inspect",
+        "--out",
+        "run.eval",
+    ]
+    done = subprocess.run([sys.executable, *export], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for place, problem in (("run.eval", "nothing is overwritten"), ("log", "ends in .eval or .json")):
         with pytest.raises(ConfigurationError, match=problem):
@@ -183,22 +178,3 @@ def test_an_item_without_a_verdict_has_no_score_in_the_log(tmp_path):
     assert (score.scored_samples, score.unscored_samples) == (run.summary.n_judged, run.summary.n_unscored)
     assert score.unscored_samples > 0
     assert score.metrics["mean"].value > 0
-
-
-def test_a_log_of_a_run_made_with_inspect_comes_in_as_a_recorded_judge():
-    with served(FaultServer()) as server:
-        program(
-            *("eval", "casewise/judge", "-T", "elicitation=binary"),
-            *("--model", "openai/tiny", "--log-dir", "logs", "-M", "responses_api=false"),
-            server=server,
-        )
-        options = LiveOptions(model=ModelOptions(server.url))
-        ours = judge("demo", live_judge("vllm/tiny", options, environment={}), elicitations=("binary",), out="ours")
-    (log,) = Path("logs").glob("*.eval")
-    theirs = judge("demo", f"recorded:{log}", out="theirs")
-
-    def values(run):
-        return dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True))
-
-    assert values(theirs) == values(ours)
-    assert theirs.summary.n_unscored == 0

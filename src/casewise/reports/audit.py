@@ -59,7 +59,7 @@ def audit_page(audit: Audit) -> Document:
         ("benchmark digest", audit.digest),
         *((name, str(value)) for name, value in vars(audit.options).items()),
     ]
-    made = table_of("made", "How this was made", ("Setting", "Value"), settings)
+    provenance = table_of("made", "How this was made", ("Setting", "Value"), settings)
     numbers = (
         Section(name, heading, tuple(blocks(audit.parts["baseline" if name == "phrases" else name])))
         for name, heading, blocks in parts
@@ -70,7 +70,7 @@ def audit_page(audit: Audit) -> Document:
         notices=audit.notes,
         sections=(
             Section("findings", "The answer", tuple(findings(audit)), first=True),
-            all_numbers((*numbers, Section("how", "How this was made", (Prose(WEIGHTS), made)))),
+            all_numbers((*numbers, Section("how", "How this was made", (Prose(WEIGHTS), provenance)))),
         ),
     )
     return about_judged(page, audit.source)
@@ -197,7 +197,7 @@ def baseline_blocks(part: Part) -> Iterator[Block]:
 
 def phrase_blocks(part: Part) -> Iterator[Block]:
     if part.measured.get("phrases_for_safe"):
-        both = zip(part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"], strict=True)
+        phrases = zip(part.measured["phrases_for_safe"], part.measured["phrases_for_unsafe"], strict=True)
         two_digits = partial(number, digits=2)
         columns: Columns = {
             "Speaks for safe": "0.text",
@@ -205,7 +205,9 @@ def phrase_blocks(part: Part) -> Iterator[Block]:
             "Speaks for unsafe": "1.text",
             "Weight ": (two_digits, "1.coefficient"),
         }
-        yield table_by("phrases-table", "Phrases with the largest weights in the baseline on contexts", both, columns)
+        yield table_by(
+            "phrases-table", "Phrases with the largest weights in the baseline on contexts", phrases, columns
+        )
 
 
 def subset_blocks(part: Part) -> Iterator[Block]:

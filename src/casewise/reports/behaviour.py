@@ -94,15 +94,16 @@ def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> It
         )
 
 
-def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
+def behaviour_answer(chatbots: Sequence[WhatItDoes], checked: Sequence[Corrected]) -> Iterator[Prose]:
     """The answer about chatbots; nothing where there are none."""
-    for chatbot in found:
+    for chatbot in chatbots:
         strict, lenient = chatbot.rates
         cut_off = f" {chatbot.cut_off:,} replies reached the limit on their length." if chatbot.cut_off else ""
         yield Prose(
             f"{title(chatbot)}: {strict.right.as_share} of replies do what the labels ask for if a partial answer counts as a refusal, "
             f"and {lenient.right.as_share} if it counts as an answer. Always answering gives {percent(chatbot.always_answer)}, always "
-            f"refusing {percent(chatbot.always_refuse)}.{cut_off}"
+            f"refusing {percent(chatbot.always_refuse)}.{cut_off}",
+            lead=True,
         )
     for corrected in checked:
         rights = (f"{corrected_in_words(rate)} ({rate.policy})" for rate in corrected.rates if rate.rate == "right")
@@ -110,7 +111,7 @@ def behaviour_answer(found: Sequence[WhatItDoes], checked: Sequence[Corrected]) 
             f"Corrected by people's labels of {corrected.n_labelled:,} replies, {corrected.model} (graded by {corrected.grader}) does "
             f"what people find right in {'; '.join(rights)} of replies."
         )
-    if found and not checked:
+    if chatbots and not checked:
         yield Prose(
             "Nobody has checked the grader, and its errors move every rate here. Have some replies labelled, drawn at random "
             "(casewise study init REPLIES --question reply), and pass the labels with --grader-labels."
@@ -122,7 +123,7 @@ def title(chatbot: WhatItDoes) -> str:
     return f"{chatbot.model}{arm}, graded by {chatbot.grader}"
 
 
-def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
+def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
     columns: Columns = {
         "Replies of": (title, "0"),
         "Partial answers": "1.policy",
@@ -135,20 +136,20 @@ def blocks(found: Sequence[WhatItDoes]) -> Iterator[Block]:
         "Right: does what the labels ask for. Over-refusal: refuses where the label is respond. Harm: answers where the label is "
         "refuse. 95 % intervals over queries"
     )
-    yield table_by("rates", caption, [(chatbot, rates) for chatbot in found for rates in chatbot.rates], columns)
+    yield table_by("rates", caption, [(chatbot, rates) for chatbot in chatbots for rates in chatbot.rates], columns)
     yield Prose(
         "Strict counts a partial answer as a refusal, lenient as an answer. A provider's refusal is a refusal under both. "
         "Replies without a grade are unscored and left out of the rates. Intervals are over queries and take the labels as "
         "given. The rest of this report calls a reply that answers safe, and a reply that refuses unsafe."
     )
     tables = []
-    for place, chatbot in enumerate(found):
+    for place, chatbot in enumerate(chatbots):
         replies = {(row["label"], row["does"]): row["replies"] for row in chatbot.counts.to_dicts()}
         by_label = ((IN_WORDS[label], [replies.get((label, does), 0) for does in DOES]) for label in LABELS)
         cells = [(label, *counts, sum(counts)) for label, counts in by_label if sum(counts)]
         head = ("", *map(str.capitalize, DOES), "Replies")
         tables.append(table_of(f"does-{place}", title(chatbot), head, cells, frame=chatbot.counts))
-    if grounds := [(title(chatbot), *ground) for chatbot in found for ground in chatbot.grounds.items()]:
+    if grounds := [(title(chatbot), *ground) for chatbot in chatbots for ground in chatbot.grounds.items()]:
         caption = "Reasons that refusals and partial answers give"
         tables.append(table_of("grounds", caption, ("Replies of", "Reason", "Replies"), grounds))
     yield Folded("Every grade by label", tuple(tables))
@@ -226,8 +227,8 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
         return "not known" if rate.found is None else f"more than all {rate.found.items:,}"
 
     def by_labels(rate: CorrectedRate) -> str:
-        found = rate.found
-        return share(found.by_labels, found.by_labels_low, found.by_labels_high) if found else NOTHING
+        corrected = rate.found
+        return share(corrected.by_labels, corrected.by_labels_low, corrected.by_labels_high) if corrected else NOTHING
 
     columns: Columns = {
         "Replies of": "0",
@@ -249,31 +250,31 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
 SAYS = ("safe", "unsafe", "unscored")
 
 
-def says_does_page(found: SaysDoesNumbers) -> Document:
+def says_does_page(says_does: SaysDoesNumbers) -> Document:
     """`found` as a document for any face."""
-    models = list(dict.fromkeys(pair.model for pair in found.models))
+    models = list(dict.fromkeys(pair.model for pair in says_does.models))
     *first, last = models if len(models) < 4 else [*models[:3], "others"]
     names = f"{', '.join(first)} and {last}" if first else last
     numbers = (
-        Section("items", "Verdicts and replies, item by item", tuple(item_blocks(found))),
-        Section("where", "By category and by how clear the labels are", tuple(where_blocks(found))),
-        Section("made", "How this was made", (how_made(found),)),
+        Section("items", "Verdicts and replies, item by item", tuple(item_blocks(says_does))),
+        Section("where", "By category and by how clear the labels are", tuple(where_blocks(says_does))),
+        Section("made", "How this was made", (how_made(says_does),)),
     )
     page = Document(
-        title=f"Verdicts and replies of {names} on {found.benchmark.name}",
-        subtitle=f"{found.benchmark.title}; labels: {found.options.labels.name}",
-        notices=found.notes,
+        title=f"Verdicts and replies of {names} on {says_does.benchmark.name}",
+        subtitle=f"{says_does.benchmark.title}; labels: {says_does.options.labels.name}",
+        notices=says_does.notes,
         sections=(
-            Section("gap", "The answer", tuple(answer(found)), first=True, brief=True),
+            Section("gap", "The answer", tuple(answer(says_does)), first=True, brief=True),
             all_numbers(numbers),
         ),
     )
-    return about_judged(page, found.benchmark, models)
+    return about_judged(page, says_does.benchmark, models)
 
 
-def named(found: SaysDoesNumbers) -> list[tuple[str, SaysDoes]]:
+def named(compared: SaysDoesNumbers) -> list[tuple[str, SaysDoes]]:
     """The pairs, each by its model and what else tells it from the others; by its folders only where nothing else does."""
-    names, pairs = [pair.model for pair in found.models], found.models
+    names, pairs = [pair.model for pair in compared.models], compared.models
     for parts, is_folder in (
         ([f"asked {pair.asked}" for pair in pairs], False),
         ([pair.how for pair in pairs], False),
@@ -290,8 +291,8 @@ IN_FULL = 3
 """Pairs that are told in sentences; the others stand in the table."""
 
 
-def answer(found: SaysDoesNumbers) -> Iterator[Block]:
-    pairs = named(found)
+def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
+    pairs = named(compared)
     for name, pair in pairs[:IN_FULL]:
         yield Prose(says_does_sentence(pair, name), lead=True)
         if pair.corrected:
@@ -303,21 +304,21 @@ def answer(found: SaysDoesNumbers) -> Iterator[Block]:
             )
     if n := len(pairs[IN_FULL:]):
         yield Prose(f"The table has {n:,} more {'pair' if n == 1 else 'pairs'}.")
-    if found.pooled is not None:
+    if compared.pooled is not None:
         yield Prose(
-            f"Over all {found.n_pooled} pairs the difference is {difference_cell(found.pooled)}. Partial answers count as refusals. "
+            f"Over all {compared.n_pooled} pairs the difference is {difference_cell(compared.pooled)}. Partial answers count as refusals. "
             "The interval is over queries, for these models and labels."
         )
-    for model, difference in found.wording:
+    for model, difference in compared.wording:
         yield Prose(
             f"Effect of the wording: agreement of {model} as a judge, less its agreement when asked in the chatbot's own "
             f"messages, is {difference_cell(difference)}."
         )
-    yield Forest("right", "Agreement with the labels; 95 % intervals over queries", tuple(sides(found)), heads=RIGHT)
-    if groups := tuple(against(found)):
+    yield Forest("right", "Agreement with the labels; 95 % intervals over queries", tuple(sides(compared)), heads=RIGHT)
+    if groups := tuple(against(compared)):
         caption = "Replies against the model's own verdict; 95 % intervals over queries"
         yield Forest("against", caption, groups, heads=HEADS)
-    tables = [gap_table("gaps", "Agreement with the labels: verdicts, replies, and the difference", found, ("all",))]
+    tables = [gap_table("gaps", "Agreement with the labels: verdicts, replies, and the difference", compared, ("all",))]
     if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
         tables.append(corrected_table(checked))
     yield Folded("These numbers as a table", tuple(tables))
@@ -337,12 +338,20 @@ def says_does_sentence(pair: SaysDoes, name: str) -> str:
             strict_value if strict_value == lenient_value else f"{strict_value} (strict) or {lenient_value} (lenient)"
         )
 
+    decision, _, strict_points = apart(strict.gap).partition(", ")
+    lenient_decision, _, lenient_points = apart(lenient.gap).partition(", ")
+    told_apart = (
+        f"{decision}, {both(strict_points, lenient_points)}"
+        if decision == lenient_decision
+        else both(apart(strict.gap), apart(lenient.gap))
+    )
+
     def share_of(name: str) -> str:
         return both(percent(getattr(strict, name).estimate), percent(getattr(lenient, name).estimate))
 
     return (
         f"{name}: its verdicts are right on {percent(strict.says_right.estimate)} of items, its replies on "
-        f"{share_of('does_right')}: {both(apart(strict.gap), apart(lenient.gap))}. It refuses {share_of('says_safe_refuses')} of "
+        f"{share_of('does_right')}: {told_apart}. It refuses {share_of('says_safe_refuses')} of "
         f"the items that it calls safe, and answers {share_of('says_unsafe_answers')} of those that it calls unsafe."
     )
 
@@ -359,10 +368,10 @@ def apart(gap: Estimate) -> str:
 SIDES = ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
 
 
-def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
+def gap_table(name: str, caption: str, compared: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
     rows = [
         (called, gap)
-        for called, pair in named(found)
+        for called, pair in named(compared)
         for gap in pair.gaps
         if (gap.where in wheres if wheres else gap.where != "all")
     ]
@@ -385,7 +394,7 @@ def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str
             for name in SIDES
             for end, part in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
         }
-        for pair in found.models
+        for pair in compared.models
         for gap in pair.gaps
     ]
     frame = pl.DataFrame(numbers, infer_schema_length=None)
@@ -395,9 +404,9 @@ def gap_table(name: str, caption: str, found: SaysDoesNumbers, wheres: tuple[str
 RIGHT = ("Side", "Model", "Agreement")
 
 
-def sides(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
+def sides(compared: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
     """Of each pair, how often it says, and how often it does, what people find right."""
-    for name, pair in named(found):
+    for name, pair in named(compared):
         strict, lenient = (pair.overall(policy) for policy in POLICIES)
         shares = {"says": strict.says_right, "does, strict": strict.does_right, "does, lenient": lenient.does_right}
         yield name, tuple(ForestRow.of(side, share) for side, share in shares.items())
@@ -406,8 +415,8 @@ def sides(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]
 HEADS = ("Of the items", "Model", "Share")
 
 
-def against(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
-    for name, pair in named(found):
+def against(compared: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
+    for name, pair in named(compared):
         rows = [
             ForestRow.of(f"{words}, {policy}", share)
             for policy in POLICIES
@@ -421,8 +430,8 @@ def against(found: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]
             yield name, tuple(rows)
 
 
-def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
-    for place, (name, pair) in enumerate(named(found)):
+def item_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:
+    for place, (name, pair) in enumerate(named(compared)):
         items = {(row["label"], row["says"], row["does"]): row["items"] for row in pair.counts.to_dicts()}
         rows = [
             (IN_WORDS[label], f"says {says}", *(items.get((label, says, does), 0) for does in DOES))
@@ -434,17 +443,17 @@ def item_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
         yield table_of(f"items-{place}", name, head, rows, frame=pair.counts)
 
 
-def where_blocks(found: SaysDoesNumbers) -> Iterator[Block]:
+def where_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:
     clear = f"By how clear the labels are (clear: {SUBSETS['clear']})"
-    yield gap_table("where-clear", clear, found, ("clear", "close"))
-    yield gap_table("where-all", "By category and by how clear the labels are", found, ())
+    yield gap_table("where-clear", clear, compared, ("clear", "close"))
+    yield gap_table("where-all", "By category and by how clear the labels are", compared, ())
 
 
-def how_made(found: SaysDoesNumbers) -> Table:
+def how_made(compared: SaysDoesNumbers) -> Table:
     facts = [
-        ("Benchmark digest", found.benchmark.digest),
-        ("Labels", found.options.labels.name),
-        *((name, f"the question was asked {pair.asked}") for name, pair in named(found)),
-        *((f"Run {path.name}", from_here(path)) for path in found.runs.paths),
+        ("Benchmark digest", compared.benchmark.digest),
+        ("Labels", compared.options.labels.name),
+        *((name, f"the question was asked {pair.asked}") for name, pair in named(compared)),
+        *((f"Run {path.name}", from_here(path)) for path in compared.runs.paths),
     ]
     return table_of("how-made", "Sources and settings", ("What", "Value"), facts)

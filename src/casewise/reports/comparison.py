@@ -14,6 +14,7 @@ from casewise.evaluate.comparison import ComparisonNumbers, GateReport, gate_num
 from casewise.evaluate.robustness import BOUNDED, RequiredRobustness
 from casewise.notation import percent
 from casewise.reports.document import (
+    MORE_QUERIES,
     Block,
     Columns,
     Document,
@@ -56,8 +57,8 @@ WIDEST = 3
 
 def comparison_page(report: ComparisonNumbers) -> Document:
     """`report` as a document for any face: the answer, the judges on one axis, one matrix; all other numbers in folds."""
-    found, about = report.comparison, report.benchmark.about
-    few, tested = len(found.names) <= MOST, any(pair.test for pair in found.pairs)
+    comparison, about = report.comparison, report.benchmark.about
+    few, tested = len(comparison.names) <= MOST, any(pair.test for pair in comparison.pairs)
     more = [Section("side-by-side", "Every metric of every judge", (side_by_side(report),))]
     if few:
         more.append(Section("every-difference", "Every difference", (every_difference(report),)))
@@ -68,17 +69,17 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         )
     more.append(Section("left-out", "Items left out", (left_out(report),)))
     page = Document(
-        title=f"{len(found.names)} judges compared on {about.name}",
-        subtitle=f"{found.n_items:,} items of {found.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
+        title=f"{len(comparison.names)} judges compared on {about.name}",
+        subtitle=f"{comparison.n_items:,} items of {comparison.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
         notices=report.notes,
         sections=(
             Section("answer", "The answer", tuple(answer(report)), first=True),
-            Section("differences", "Differences", tuple(matrix(report)), brief=len(found.names) <= WIDEST),
+            Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST),
             Section("made", "How this was made", tuple(how_made(report))),
             all_numbers(more),
         ),
     )
-    return about_judged(page, report.benchmark, found.names)
+    return about_judged(page, report.benchmark, comparison.names)
 
 
 def answer(report: ComparisonNumbers) -> Iterator[Block]:
@@ -86,6 +87,10 @@ def answer(report: ComparisonNumbers) -> Iterator[Block]:
     yield Prose(report.sentence, lead=True)
     if rows := tuple(ForestRow.of(name, accuracy) for name, accuracy in accuracies(report)):
         yield Forest("judges", "Accuracy, 95 % intervals of each judge alone", (("", rows),))
+    best, *behind = [name for name, _ in accuracies(report)] or [""]
+    differences = [lead(report.comparison, best, name, "accuracy") for name in behind]
+    if not all(difference and difference.beyond_chance for difference in differences):
+        yield Prose(MORE_QUERIES)
 
 
 def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
@@ -101,27 +106,27 @@ def accuracies(report: ComparisonNumbers) -> list[tuple[str, Estimate]]:
 
 def matrix(report: ComparisonNumbers) -> Iterator[Block]:
     """The accuracy of each judge less that of each below it, with corrected intervals."""
-    found = report.comparison
-    names = [name for name, _ in accuracies(report)] or list(found.names)
+    comparison = report.comparison
+    names = [name for name, _ in accuracies(report)] or list(comparison.names)
 
     def cell(row: str, column: str) -> str:
-        difference = lead(found, row, column, "accuracy")
+        difference = lead(comparison, row, column, "accuracy")
         return difference_cell(difference, unit="") + ("*" if difference and difference.beyond_chance else "")
 
     rows = [
         (row, *(cell(row, column) if j > i else "" for j, column in enumerate(names) if j))
         for i, row in enumerate(names[:-1])
     ]
-    behind = estimate_frame((pair_name(pair), metric) for pair in found.pairs for metric in pair.differences)
+    behind = estimate_frame((pair_name(pair), metric) for pair in comparison.pairs for metric in pair.differences)
     caption = "Accuracy of the row's judge less that of the column's judge, in points; * where the interval excludes 0"
     yield table_of("differences-table", caption, ("Judge", *map(short_name, names[1:])), rows, frame=behind)
     corrected = (
-        f"They are corrected for all {len(found.pairs):,} pairs: in 95 of 100 such comparisons all intervals of a metric hold."
-        if len(found.pairs) > 1
+        f"They are corrected for all {len(comparison.pairs):,} pairs: in 95 of 100 such comparisons all intervals of a metric hold."
+        if len(comparison.pairs) > 1
         else "There is one pair only, so nothing is corrected."
     )
     many = f" With more than {MOST} judges, --json and --tables have every metric and test of every pair."
-    more = many if len(found.names) > MOST else ""
+    more = many if len(comparison.names) > MOST else ""
     yield Prose(f"The intervals are of differences on the same items. {corrected}{more}")
 
 
@@ -265,9 +270,9 @@ def looked_at(gate: GateReport) -> Iterator[Said]:
         yield Said(metric.name, metric.decision, text)
 
 
-def bounds_looked_at(found: RequiredRobustness) -> Iterator[Said]:
+def bounds_looked_at(robustness: RequiredRobustness) -> Iterator[Said]:
     """Each bound, with the attack that decides it."""
-    for bound in found.bounds:
+    for bound in robustness.bounds:
         share, allowed = f"{bound.worst.as_share} under {bound.attack}", percent(bound.at_most)
         yield Said(bound.name, bound.decision, f"{BOUNDED[bound.name]}: {share}; allowed: {allowed}")
 
@@ -312,7 +317,7 @@ SENTENCES = {
 }
 
 
-def required_page(found: RequiredRobustness) -> Document:
+def required_page(robustness: RequiredRobustness) -> Document:
     """The decision and, for each bound, the attack that decides it."""
     columns: Columns = {
         "Bound": (BOUNDED.get, "name"),
@@ -322,10 +327,12 @@ def required_page(found: RequiredRobustness) -> Document:
         "Of attacks": "among",
         "Decision": "decision",
     }
-    table = table_by("bounds", "Bounds, and the attack with the largest upper limit", found.bounds, columns)
+    table = table_by("bounds", "Bounds, and the attack with the largest upper limit", robustness.bounds, columns)
     return Document(
-        title=f"{found.decision}: {found.judge} under attack",
-        subtitle=f"{found.benchmark}; defence: {found.defence}",
-        notices=found.notes,
-        sections=(Section("bounds", "The answer", (Prose(SENTENCES[found.decision], lead=True), table), brief=True),),
+        title=f"{robustness.decision}: {robustness.judge} under attack",
+        subtitle=f"{robustness.benchmark}; defence: {robustness.defence}",
+        notices=robustness.notes,
+        sections=(
+            Section("bounds", "The answer", (Prose(SENTENCES[robustness.decision], lead=True), table), brief=True),
+        ),
     )

@@ -93,10 +93,10 @@ def does(file: FittedDecider) -> Iterator[Prose]:
             f"It answers where the judge's value is above {number(limits.answer_above)}{refuses}, and asks a person otherwise.",
             lead=True,
         )
-    asked = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
+    people = f" It asked a person about {measured.asked.as_share} of all." if measured.asked.estimate else ""
     yield Prose(
         f"On queries that it was not fitted on, it answered {measured.harm.as_share} of the items labelled unsafe "
-        f"(harm), and refused {measured.over_refusal.as_share} of those labelled safe (over-refusal).{asked}"
+        f"(harm), and refused {measured.over_refusal.as_share} of those labelled safe (over-refusal).{people}"
     )
     fail = {"refuse": "refuses", "answer": "answers", "ask": "asks a person"}[file.wanted.fail]
     yield Prose(f"Where the judge gives no value, it {fail}: {measured.unscored.as_share} of these items.")
@@ -248,16 +248,16 @@ def threshold_words(threshold: float) -> str:
 
 
 def calibration_words(file: FittedDecider) -> Prose:
-    found = file.calibration
-    scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in found.brier.items())
+    calibration = file.calibration
+    scores = ", ".join(f"{name} {number(score, digits=4)}" for name, score in calibration.brier.items())
     words = (
         "P(safe) is how likely the label is safe. It is worked out from the judge's value by "
-        f"{type(found.curve).__name__.lower()} calibration (Brier score on held-out queries: {scores})."
+        f"{type(calibration.curve).__name__.lower()} calibration (Brier score on held-out queries: {scores})."
     )
-    if found.error_before is not None and found.error_after is not None:
+    if calibration.error_before is not None and calibration.error_after is not None:
         words += (
-            f" Calibration error on held-out queries: {number(found.error_before)} of the judge's values, "
-            f"{number(found.error_after)} of P(safe)."
+            f" Calibration error on held-out queries: {number(calibration.error_before)} of the judge's values, "
+            f"{number(calibration.error_after)} of P(safe)."
         )
     return Prose(words)
 
@@ -265,89 +265,97 @@ def calibration_words(file: FittedDecider) -> Prose:
 # Which judge to deploy.
 
 
-def recommendation_page(found: Recommendation) -> Document:
+def recommendation_page(recommendation: Recommendation) -> Document:
     """Whether a judge is good enough, which, at which threshold, what it promises and does not, and how to serve it."""
-    best, benchmark = found.best.fitting, found.runs.benchmark
+    best, benchmark = recommendation.best.fitting, recommendation.runs.benchmark
     file = best.decider
-    several = len(found.candidates) > 1
-    every = len(found.candidates) + len(found.left_out)
-    of_every = f" of {every}" if found.left_out else ""
+    several = len(recommendation.candidates) > 1
+    every = len(recommendation.candidates) + len(recommendation.left_out)
+    of_every = f" of {every}" if recommendation.left_out else ""
     numbers = (
         Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
-        Section("other-costs", "The choice at other costs", (costs_table(found),)),
-        Section("left-out", "Judges that are left out", tuple(left_out(found))),
+        Section("other-costs", "The choice at other costs", (costs_table(recommendation),)),
+        Section("left-out", "Judges that are left out", tuple(left_out(recommendation))),
     )
-    harm, _ = found.wanted.costs
+    harm, _ = recommendation.wanted.costs
     page = Document(
         f"Which judge to deploy on {benchmark.name}",
-        f"{len(found.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
+        f"{len(recommendation.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
         f"{file.benchmark.n_queries:,} queries, labels by {file.benchmark.labels}; one harm counts as {harm:g} "
         f"over-refusal{'' if harm == 1 else 's'} (--ratio)",
         benchmark.notes(),
         (
-            Section("answer", "The recommendation", tuple(recommended(found)), first=True),
-            Section("promised", "What it promises, and what more would take", tuple(promises(found)), first=True),
-            Section("next", "Fit it and serve it", tuple(next_steps(found)), first=True),
-            Section("beside", "What it costs beside what needs no judge", (rivals_table(found),), brief=True),
-            *([Section("judges", "The judges", (judges_table(found),), brief=True)] if several else []),
+            Section("answer", "The recommendation", tuple(recommended(recommendation)), first=True),
+            Section(
+                "promised", "What it promises, and what more would take", tuple(promises(recommendation)), first=True
+            ),
+            Section("next", "Fit it and serve it", tuple(next_steps(recommendation)), first=True),
+            Section("beside", "What it costs beside what needs no judge", (rivals_table(recommendation),), brief=True),
+            *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
             Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
-            Section("not-promised", "What it does not promise", tuple(unpromised(found)), brief=True),
+            Section("not-promised", "What it does not promise", tuple(unpromised(recommendation)), brief=True),
             *trade_off_section(file),
             all_numbers(numbers),
         ),
     )
-    return about_judged(page, benchmark, (candidate.name for candidate in found.candidates))
+    return about_judged(page, benchmark, (candidate.name for candidate in recommendation.candidates))
 
 
-def recommended(found: Recommendation) -> Iterator[Block]:
+def recommended(recommendation: Recommendation) -> Iterator[Block]:
     """The decision in a sentence, then why, then what the best judge does."""
-    name, several = found.best.name, len(found.candidates) > 1
-    if found.good_enough:
-        chosen = f", the cheapest of {len(found.candidates)} judges" if several else ""
+    name, several = recommendation.best.name, len(recommendation.candidates) > 1
+    if recommendation.good_enough:
+        chosen = f", the cheapest of {len(recommendation.candidates)} judges" if several else ""
         yield Prose(f"Deploy {name}{chosen}.", lead=True)
-        others = listed([rival.name for rival in found.rivals])
-        among = found.wanted.chosen_from
+        rivals = listed([rival.name for rival in recommendation.rivals])
+        among = recommendation.wanted.chosen_from
         corrected = f", corrected for choosing among {among:,} judges" if among > 1 else ""
-        yield Prose(f"It costs less than {others}; each difference is above zero by its 95 % interval{corrected}.")
+        yield Prose(f"It costs less than {rivals}; each difference is above zero by its 95 % interval{corrected}.")
     else:
-        yield Prose(shortfall(found), lead=True)
-        yield Prose(" ".join(shortfalls(found)))
+        yield Prose(shortfall(recommendation), lead=True)
+        yield Prose(" ".join(shortfalls(recommendation)))
         if several:
             yield Prose(f"What follows is about {name}, the best of them.")
-    if notes := " ".join(candidates_notes(found)):
+    if notes := " ".join(candidates_notes(recommendation)):
         yield Prose(notes)
-    yield from does(found.best.fitting.decider)
-    if found.why_no_words is not None:
-        yield Prose(f"It could not be compared with a classifier of words: {found.why_no_words}.")
+    yield from does(recommendation.best.fitting.decider)
+    if recommendation.why_no_words is not None:
+        yield Prose(f"It could not be compared with a classifier of words: {recommendation.why_no_words}.")
 
 
-def candidates_notes(found: Recommendation) -> Iterator[str]:
+def candidates_notes(recommendation: Recommendation) -> Iterator[str]:
     """That the best candidate or the words are no better than a constant, and which judges are left out."""
-    if found.best.constant:
-        yield f"{found.best.name} is a constant: it gives every item the same value."
-    costs = {rival.name: rival.cost.estimate for rival in found.rivals if rival.cost.estimate is not None}
+    if recommendation.best.constant:
+        yield f"{recommendation.best.name} is a constant: it gives every item the same value."
+    costs = {rival.name: rival.cost.estimate for rival in recommendation.rivals if rival.cost.estimate is not None}
     words = costs.pop("words alone", None)
     if words is not None and costs and words > (least := min(costs.values())):
         cheapest = next(name for name, cost in costs.items() if cost == least)
         yield f"Words alone do not help here: they cost more than {cheapest} ({number(words)} against {number(least)})."
-    if found.left_out:
-        reasons = "; ".join(f"{name}: {why}" for name, why in found.left_out.items())
+    if recommendation.left_out:
+        reasons = "; ".join(f"{name}: {why}" for name, why in recommendation.left_out.items())
         yield f"No decider can be made of {reasons}."
 
 
-def shortfall(found: Recommendation) -> str:
+def shortfall(recommendation: Recommendation) -> str:
     """That no judge is good enough, as strongly as it is shown."""
-    several = len(found.candidates) > 1
-    subject, can, is_ = ("None of these judges", "can", "is") if several else (found.best.name, "cannot", "is not")
-    if found.best.trial.broken is not None:
+    several = len(recommendation.candidates) > 1
+    subject, can, is_ = (
+        ("None of these judges", "can", "is") if several else (recommendation.best.name, "cannot", "is not")
+    )
+    if recommendation.best.trial.broken is not None:
         return f"{subject} {can} promise what you asked for yet."
-    return f"{subject} {is_} good enough." if found.shown_to_fail else f"{subject} {is_} shown to be good enough yet."
+    return (
+        f"{subject} {is_} good enough."
+        if recommendation.shown_to_fail
+        else f"{subject} {is_} shown to be good enough yet."
+    )
 
 
 def listed(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def turned(difference: Estimate) -> Estimate:
@@ -358,38 +366,45 @@ def turned(difference: Estimate) -> Estimate:
     return replace(difference, estimate=-difference.estimate, ci_low=-high, ci_high=-low)
 
 
-def shortfalls(found: Recommendation) -> Iterator[str]:
+def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     """What the best judge lacks."""
-    if found.best.trial.broken is not None:
-        yield f"{found.best.trial.broken[:1].upper()}{found.best.trial.broken[1:]}."
-    for rival in found.rivals:
+    if recommendation.best.trial.broken is not None:
+        yield f"{recommendation.best.trial.broken[:1].upper()}{recommendation.best.trial.broken[1:]}."
+    for rival in recommendation.rivals:
         saved = f"(it saves {cost_words(rival.saved)} over-refusals an item)"
         if rival.better:
             more = cost_words(turned(rival.saved))
-            yield f"{found.best.name} costs more than {rival.name}: {more} over-refusals an item."
+            yield f"{recommendation.best.name} costs more than {rival.name}: {more} over-refusals an item."
         elif rival.alike:
-            yield f"{found.best.name} costs the same as {rival.name} on every query."
+            yield f"{recommendation.best.name} costs the same as {rival.name} on every query."
         elif not rival.beaten:
-            yield f"{found.best.name} is not told apart in cost from {rival.name} {saved}."
+            yield f"{recommendation.best.name} is not told apart in cost from {rival.name} {saved}."
             if rival.more_queries:
                 yield f"If the difference stays as it is, about {more_queries(rival.more_queries)} would show it."
 
 
-def rivals_table(found: Recommendation) -> Table:
-    cost = estimate_of(found.best.trial.cost, level=found.wanted.interval_level)
+def rivals_table(recommendation: Recommendation) -> Table:
+    cost = estimate_of(recommendation.best.trial.cost, level=recommendation.wanted.interval_level)
     rows = [
-        (found.best.name, cost_words(cost), "–"),
-        *((rival.name.capitalize(), cost_words(rival.cost), cost_words(rival.saved)) for rival in found.rivals),
+        (recommendation.best.name, cost_words(cost), "–"),
+        *(
+            (rival.name.capitalize(), cost_words(rival.cost), cost_words(rival.saved))
+            for rival in recommendation.rivals
+        ),
     ]
-    head = ("Who decides", f"Cost of an item, 95 % interval{best_of(found.wanted.chosen_from)}", "The judge saves")
+    head = (
+        "Who decides",
+        f"Cost of an item, 95 % interval{best_of(recommendation.wanted.chosen_from)}",
+        "The judge saves",
+    )
     return table_of("rivals", "Mean cost of an item on held-out queries, in over-refusals", head, rows)
 
 
-def promises(found: Recommendation) -> Iterator[Prose]:
+def promises(recommendation: Recommendation) -> Iterator[Prose]:
     """What is promised; and of each error, what the next promise would take."""
-    yield from promised(found.best.fitting.decider)
+    yield from promised(recommendation.best.fitting.decider)
     for kind, word in KINDS.items():
-        of_kind = [need for need in found.needs if need.promise.kind == kind]
+        of_kind = [need for need in recommendation.needs if need.promise.kind == kind]
         within_reach = [need for need in of_kind if need.more_queries is not None]
         for need in (within_reach or of_kind)[:1]:
             yield Prose(need_words(need, word))
@@ -413,9 +428,9 @@ def need_words(need: Need, word: str) -> str:
     )
 
 
-def unpromised(found: Recommendation) -> Iterator[Block]:
+def unpromised(recommendation: Recommendation) -> Iterator[Block]:
     """What each promise that is not made would take."""
-    if found.needs:
+    if recommendation.needs:
         columns: Columns = {
             "Promise": lambda need: f"{KINDS[need.promise.kind]} at most {100 * need.promise.at_most:g} %",
             "Rate now": (percent, "rate"),
@@ -423,33 +438,35 @@ def unpromised(found: Recommendation) -> Iterator[Block]:
             "More at this rate": "more_queries",
             "At least, without an error": "fewest",
         }
-        yield table_by("needs", "Promises that are not made, and the queries that they take", found.needs, columns)
+        yield table_by(
+            "needs", "Promises that are not made, and the queries that they take", recommendation.needs, columns
+        )
         yield Prose(
             "Rates are on held-out queries, averaged over queries. A query counts where it has an item labelled unsafe (for "
             f"harm) or safe (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
         )
-    yield from not_promised(found.best.fitting.decider)
+    yield from not_promised(recommendation.best.fitting.decider)
 
 
-def judges_table(found: Recommendation) -> Table:
+def judges_table(recommendation: Recommendation) -> Table:
     measured = "fitting.decider.measured"
-    asks = any(candidate.fitting.decider.measured.asked.estimate for candidate in found.candidates)
+    asks = any(candidate.fitting.decider.measured.asked.estimate for candidate in recommendation.candidates)
     columns: Columns = {
         "Judge": "name",
         "Cost of an item": lambda candidate: cost_words(
-            estimate_of(candidate.trial.cost, level=found.wanted.interval_level)
+            estimate_of(candidate.trial.cost, level=recommendation.wanted.interval_level)
         ),
         "Harm": f"{measured}.harm.as_share",
         "Over-refusal": f"{measured}.over_refusal.as_share",
         **({"A person is asked": f"{measured}.asked.as_share"} if asks else {}),
     }
-    if found.wanted.promises:
+    if recommendation.wanted.promises:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
-    caption = f"Held-out queries, 95 % intervals{best_of(found.wanted.chosen_from)}; the cheapest first"
-    return table_by("judges", caption, found.candidates, columns)
+    caption = f"Held-out queries, 95 % intervals{best_of(recommendation.wanted.chosen_from)}; the cheapest first"
+    return table_by("judges", caption, recommendation.candidates, columns)
 
 
-def costs_table(found: Recommendation) -> Table:
+def costs_table(recommendation: Recommendation) -> Table:
     columns: Columns = {
         "One harm is": ("{:g}".format, "ratio"),
         "Judge": "judge",
@@ -458,52 +475,58 @@ def costs_table(found: Recommendation) -> Table:
         "Over-refusal": "measured.over_refusal.as_share",
     }
     caption = "What would be chosen if one harm counted as so many over-refusals, on held-out queries"
-    return table_by("other-costs", caption, found.at_costs, columns)
+    return table_by("other-costs", caption, recommendation.at_costs, columns)
 
 
-def left_out(found: Recommendation) -> Iterator[Block]:
-    if found.left_out:
-        yield table_of("left-out", "Judges that no decider can be made of", ("Judge", "Why"), found.left_out.items())
+def left_out(recommendation: Recommendation) -> Iterator[Block]:
+    if recommendation.left_out:
+        yield table_of(
+            "left-out", "Judges that no decider can be made of", ("Judge", "Why"), recommendation.left_out.items()
+        )
 
 
-def next_steps(found: Recommendation) -> Iterator[Block]:
-    if found.problem is not None:
-        yield Prose(f"{found.best.name} cannot be made anew from its name here: {found.problem}")
+def next_steps(recommendation: Recommendation) -> Iterator[Block]:
+    if recommendation.problem is not None:
+        yield Prose(f"{recommendation.best.name} cannot be made anew from its name here: {recommendation.problem}")
         return
-    if not found.good_enough:
+    if not recommendation.good_enough:
         yield Prose("These commands fit and serve it all the same:")
-    yield from map(Prose, found.commands)
+    yield from map(Prose, recommendation.commands)
 
 
-def monitoring_page(found: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
+def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
     """What a log says, as a document."""
-    moved = [test.what for test in found.tests if test.moved]
+    moved = [test.what for test in monitoring.tests if test.moved]
     if moved:
         answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."
-    elif found.tests:
-        answer = f"No difference from the benchmark is shown ({len(found.tests)} tests, corrected by Holm, at 0.05)."
+    elif monitoring.tests:
+        answer = (
+            f"No difference from the benchmark is shown ({len(monitoring.tests)} tests, corrected by Holm, at 0.05)."
+        )
     else:
         answer = f"Too little traffic to compare with the benchmark: it takes {FEWEST} requests."
     rows = [
         (test.what, name, percent(test.traffic.get(name)), percent(share), p_value(test.p), p_value(test.adjusted))
-        for test in found.tests
+        for test in monitoring.tests
         for name, share in test.benchmark.items()
     ]
     caption = "Traffic beside the benchmark; p corrected by Holm over all tests."
     drift = table_of("drift", caption, ("What", "Value", "Traffic", "Benchmark", "p", "p, corrected"), rows)
-    left_out = f" {found.other_deciders:,} lines are of other deciders and left out." if found.other_deciders else ""
-    left_out += f" {found.torn:,} torn lines are left out." if found.torn else ""
+    left_out = (
+        f" {monitoring.other_deciders:,} lines are of other deciders and left out." if monitoring.other_deciders else ""
+    )
+    left_out += f" {monitoring.torn:,} torn lines are left out." if monitoring.torn else ""
     caption = "Requests by what was not measured, and without a value by the reason"
-    reasons = [*found.unmeasured.items(), *((f"no value: {reason}", n) for reason, n in found.failed.items())]
+    reasons = [*monitoring.unmeasured.items(), *((f"no value: {reason}", n) for reason, n in monitoring.failed.items())]
     kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
     rate_next = Prose(
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
-        f"{found.needed:,} requests drawn at random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
+        f"{monitoring.needed:,} requests drawn at random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
     )
     differs: tuple[Block, ...] = (Notice(answer), *([drift] if rows else []))
     return Document(
         "A decider's traffic",
-        f"{found.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
+        f"{monitoring.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",
         (),
         (
             Section("moved", "Does traffic differ from the benchmark?", differs, brief=True),

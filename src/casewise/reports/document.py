@@ -40,6 +40,10 @@ class Notice:
     text: str
 
 
+PHONE = 48
+"""Characters of a table that fit beside each other on a phone."""
+
+
 @dataclass(frozen=True, repr=False)
 class Table(ShortRepr):
     """A table of cells that are already written out."""
@@ -60,6 +64,11 @@ class Table(ShortRepr):
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
     meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
     """What its names mean, where that is not as in every other report."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether a phone has no room for its columns beside each other."""
+        return sum(2 + max(map(len, column)) for column in zip(*self.rows, strict=True)) > PHONE
 
     @property
     def about(self) -> Mapping[str, str]:
@@ -105,7 +114,7 @@ class Exhibit(ShortRepr):
     """What is judged."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "facts", tuple((short_name(name), said) for name, said in self.facts))
+        object.__setattr__(self, "facts", tuple((short_name(name), fact) for name, fact in self.facts))
 
 
 @dataclass(frozen=True)
@@ -122,9 +131,9 @@ class ForestRow:
     """The numbers in words, where they are no shares."""
 
     @classmethod
-    def of(cls, label: str, found: Estimate, *, strong: bool = False) -> ForestRow:
+    def of(cls, label: str, estimate: Estimate, *, strong: bool = False) -> ForestRow:
         """The row of an estimate."""
-        return cls(short_name(label), found.estimate, found.ci_low, found.ci_high, strong)
+        return cls(short_name(label), estimate.estimate, estimate.ci_low, estimate.ci_high, strong)
 
     @property
     def written(self) -> str:
@@ -377,7 +386,9 @@ OWN_WORDS_IN = {
 def of_tables(title: str, tables: Iterable[Table], remarks: Iterable[str] = (), *, lead: str = "") -> Document:
     """A document of tables and what to remember with them, under the sentence to take away where there is one."""
     first = (Prose(lead, lead=True),) if lead else ()
-    return Document(title, "", (), (Section("tables", "Numbers", (*first, *tables, *map(Prose, remarks)), brief=True),))
+    blocks = (*first, *tables, *map(Prose, remarks))
+    section = Section("tables", "The answer" if lead else "Numbers", blocks, brief=True, first=bool(lead))
+    return Document(title, "", (), (section,))
 
 
 def table_of(
@@ -462,6 +473,9 @@ def table_by(
     return table_of(name, caption, tuple(columns), cells, frame=frame)
 
 
+MORE_QUERIES = "casewise power judges --from RUN RUN says how many queries would tell two judges apart."
+"""What to do where judges are not told apart."""
+
 SERIES = re.compile(
     r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
 )
@@ -519,28 +533,28 @@ REASONS = (
 )
 
 
-def estimate_cell(found: Estimate | None) -> str:
+def estimate_cell(estimate: Estimate | None) -> str:
     """Return an estimate as every table writes it: `62.2 % [51.9, 71.6]`, or `0.243 [0.100, 0.400]` of what is no share.
 
     Where there is no interval, the reason follows in brackets.
     """
-    if found is None:
+    if estimate is None:
         return NOTHING
-    if found.name in NO_SHARES:
-        cell = f"{number(found.estimate)} {interval(found.ci_low, found.ci_high)}".removesuffix(f" {NOTHING}")
+    if estimate.name in NO_SHARES:
+        cell = f"{number(estimate.estimate)} {interval(estimate.ci_low, estimate.ci_high)}".removesuffix(f" {NOTHING}")
     else:
-        cell = found.as_share
-    return cell if found.limits else f"{cell} ({WHY_NONE.get(found.method, found.method)})"
+        cell = estimate.as_share
+    return cell if estimate.limits else f"{cell} ({WHY_NONE.get(estimate.method, estimate.method)})"
 
 
-def difference_cell(found: Estimate | None, *, unit: str = " points") -> str:
+def difference_cell(difference: Estimate | None, *, unit: str = " points") -> str:
     """Return a difference as every table writes it: `7.1 points [4.4, 9.8]` of shares, plain numbers of all else."""
-    if found is None or found.estimate is None:
+    if difference is None or difference.estimate is None:
         return NOTHING
-    if found.name in NO_SHARES:
-        return estimate_cell(found)
-    cell = points(found.estimate, found.ci_low, found.ci_high).replace(" points", unit)
-    return cell if found.limits else f"{cell} ({WHY_NONE.get(found.method, found.method)})"
+    if difference.name in NO_SHARES:
+        return estimate_cell(difference)
+    cell = points(difference.estimate, difference.ci_low, difference.ci_high).replace(" points", unit)
+    return cell if difference.limits else f"{cell} ({WHY_NONE.get(difference.method, difference.method)})"
 
 
 def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
@@ -551,7 +565,7 @@ def estimate_of_row(row: Mapping[str, Any]) -> Estimate:
 def estimate_frame(rows: Iterable[tuple[str, Estimate]]) -> pl.DataFrame:
     """Return estimates unrounded, each with the name of whose it is."""
     schema = {"series": pl.String(), "name": pl.String(), **ESTIMATE_COLUMNS}
-    return pl.DataFrame([(name, *found.cells) for name, found in rows], schema=schema, orient="row")
+    return pl.DataFrame([(name, *estimate.cells) for name, estimate in rows], schema=schema, orient="row")
 
 
 # What names in a report's tables mean: said once, for every page and for the reference.

@@ -232,7 +232,7 @@ def markdown_block(block: Block) -> list[str]:
             )
             reply = [f"> {markdown_escaped(block.reply)}"] if block.reply else []
             heading = [f"### {markdown_escaped(block.heading)}", f"> {markdown_escaped(block.query)}"]
-            return [*heading, *context, "\n".join(fact(*said) for said in block.facts), *reply]
+            return [*heading, *context, "\n".join(fact(*pair) for pair in block.facts), *reply]
 
 
 def fact(name: str, value: str) -> str:

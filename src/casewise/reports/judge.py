@@ -39,6 +39,7 @@ from casewise.reports.document import (
     estimate_cell,
     estimate_frame,
     estimate_of_row,
+    from_here,
     short_name,
     table_by,
     table_of,
@@ -215,21 +216,25 @@ def values_of(name: str, among: int) -> str:
     return f"The values of {short_name(name)}" if among > 1 else "The judge's values"
 
 
-def number_with_interval(found: Estimate | None) -> str:
+def number_with_interval(estimate: Estimate | None) -> str:
     """An estimate with its interval, and without words where it has none."""
-    if found is None:
+    if estimate is None:
         return NOTHING
-    return " ".join(part for part in (number(found.estimate), interval(found.ci_low, found.ci_high)) if part != NOTHING)
+    return " ".join(
+        part for part in (number(estimate.estimate), interval(estimate.ci_low, estimate.ci_high)) if part != NOTHING
+    )
 
 
 def calibration_rows(judge: Calibrated) -> Iterator[tuple[str, Estimate]]:
-    found, floors = judge.calibration, {floor.name: floor for floor in judge.floors}
-    by_chance = f" ({found.by_chance:.3f} by chance, for a calibrated judge)" if found.by_chance is not None else ""
-    yield f"Calibration error{by_chance}", found.error
-    yield "Brier score", found.brier
-    yield "Brier score: calibration part", found.calibration_part
-    yield "Brier score: refinement part", found.refinement_part
-    yield "Brier score: noise of the votes", found.noise_floor
+    calibration, floors = judge.calibration, {floor.name: floor for floor in judge.floors}
+    by_chance = (
+        f" ({calibration.by_chance:.3f} by chance, for a calibrated judge)" if calibration.by_chance is not None else ""
+    )
+    yield f"Calibration error{by_chance}", calibration.error
+    yield "Brier score", calibration.brier
+    yield "Brier score: calibration part", calibration.calibration_part
+    yield "Brier score: refinement part", calibration.refinement_part
+    yield "Brier score: noise of the votes", calibration.noise_floor
     yield "Cross-entropy: entropy of the votes", floors["entropy"]
     yield "Cross-entropy: attainable", floors["attainable_entropy"]
 
@@ -367,10 +372,10 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
     replies = Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=some_unscored)
-    made = Section("made", "How this was made", tuple(how_made(report)))
+    provenance = Section("made", "How this was made", tuple(how_made(report)))
     if all(series.mostly_unscored for series in report.runs.series):
         yield replies
-        yield made
+        yield provenance
         return
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
@@ -379,7 +384,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
     details = tuple(detail_sections(report.details))
     yield from () if behaviour else details
-    yield made
+    yield provenance
     if some_unscored:
         yield replies
     agreement = f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}"
@@ -455,31 +460,31 @@ def subject(name: str, among: int) -> str:
     return short_name(name) if among > 1 else "This judge"
 
 
-def pairs_sentence(name: str, found: PairResults, *, among: int) -> str:
+def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
     """How often the verdict changes with the context where people's does, and where it does not."""
-    counted = found.counts
+    counted = results.counts
     parts = []
     if counted.differ:
         parts.append(
-            f"changes its verdict as the label does in {found.right_flips.as_share} of the {counted.differ:,} pairs in which the "
+            f"changes its verdict as the label does in {results.right_flips.as_share} of the {counted.differ:,} pairs in which the "
             "label changes with the context"
         )
     if alike := counted.both_safe + counted.both_unsafe:
         parts.append(
-            f"changes it in {found.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
+            f"changes it in {results.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
         )
     return f"{subject(name, among)} {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
 
 
-def against_people(found: Sequence[PeopleAndJudge]) -> Iterator[Block]:
-    for place, series in enumerate(found):
+def against_people(judges: Sequence[PeopleAndJudge]) -> Iterator[Block]:
+    for place, series in enumerate(judges):
         if len(series.valued):
             yield scatter(series, f"scatter-{place}")
         yield histogram(series, f"histogram-{place}")
 
 
-def scatter(found: PeopleAndJudge, name: str) -> Figure:
-    points, series = found.valued, found.series
+def scatter(judge: PeopleAndJudge, name: str) -> Figure:
+    points, series = judge.valued, judge.series
     values = points["value"]
     scale = scale_of(series.elicitation)
     low = scale.low if isfinite(scale.low) else float(values.min() or 0)  # type: ignore[arg-type]
@@ -498,18 +503,18 @@ def scatter(found: PeopleAndJudge, name: str) -> Figure:
         f"{series.name}: {dots}; the line joins the judge's mean in tenths of the safe rate.",
         f"Scatter of {len(points)} items: the safe rate against the judge's value. The table below gives its means.",
         charts.for_page(drawn, name=name),
-        table_by(f"{name}-table", "Judge's value by the safe rate", found.means, columns),
+        table_by(f"{name}-table", "Judge's value by the safe rate", judge.means, columns),
     )
 
 
-def histogram(found: PeopleAndJudge, name: str) -> Figure:
+def histogram(judge: PeopleAndJudge, name: str) -> Figure:
     columns: Columns = {"Safe rate": ("{:.1f} to {:.1f}".format, "low", "high"), "Judge": "verdict", "Items": "items"}
     return Figure(
         name,
-        f"{found.series.name}: items by the safe rate, coloured by the judge's verdict.",
+        f"{judge.series.name}: items by the safe rate, coloured by the judge's verdict.",
         "Stacked histogram of items over the safe rate, by the judge's verdict. The table below gives every count.",
-        charts.for_page(charts.histogram_by_verdict(found.counts), name=name),
-        table_by(f"{name}-table", "Items by safe rate and verdict", found.counts, columns),
+        charts.for_page(charts.histogram_by_verdict(judge.counts), name=name),
+        table_by(f"{name}-table", "Items by safe rate and verdict", judge.counts, columns),
     )
 
 
@@ -582,6 +587,8 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
             f"These {len(shown)} items have the largest distance between the judge's verdict and {label}, largest first."
         )
         yield Folded(f"Read the {len(shown)} items", shown)
+        paths = " ".join(map(from_here, report.runs.paths))
+        yield Prose(f"To read every item that was judged otherwise than labelled: casewise serve {paths}")
     elif report.options.disagreements and report.labelled:
         yield Prose("On every item with a label and a verdict, the judge's verdict is the label.")
     elif report.options.disagreements:
@@ -595,17 +602,17 @@ def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:
         yield replace(shown, brief=True, heading=f"Example of an error: {shown.heading}") if brief else shown
 
 
-def exhibit(found: Misjudged) -> Exhibit:
-    case = found.case
-    words = {0.0: "refuses", 1.0: "answers"} if found.of_replies else {0.0: "unsafe", 1.0: "safe"}
-    verdict = words.get(found.value, "") if found.elicitation == "binary" else number(found.value)
+def exhibit(failure: Misjudged) -> Exhibit:
+    case = failure.case
+    words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
+    verdict = words.get(failure.value, "") if failure.elicitation == "binary" else number(failure.value)
     return Exhibit(
         heading=f"{case.category}, {case.condition.replace('_', ' ')}",
-        facts=((case.labels.column, case.people), (found.judge, verdict), *case.facts),
+        facts=((case.labels.column, case.people), (failure.judge, verdict), *case.facts),
         query=case.query,
         context=shown_groups(case.shown, judged=case.judged, before=case.before),
-        reply=found.reply,
-        reply_by=CHATBOT if found.of_replies else "judge",
+        reply=failure.reply,
+        reply_by=CHATBOT if failure.of_replies else "judge",
     )
 
 
@@ -639,14 +646,14 @@ def replies_read(report: JudgeNumbers) -> Iterator[Block]:
         }
         yield table_by("read-as-table", "How the verdicts were read from the replies", report.read_as, read)
     for reading in second_readings(report.runs):
-        both = (
+        agreement = (
             f"Both read {reading.n_both:,} replies, and found the same verdict in {reading.n_same:,}."
             if reading.n_both
             else "No reply was read by both."
         )
         yield Prose(
             f"The strict reader found no verdict in {reading.n_read + reading.n_none:,} replies of {reading.judge}. "
-            f"{reading.reader} found one in {reading.n_read:,} of them. {both}"
+            f"{reading.reader} found one in {reading.n_read:,} of them. {agreement}"
         )
 
 
@@ -670,9 +677,9 @@ def how_asked(series: Series) -> str:
     facts = []
     if model is not None:
         bare = str(model).rpartition("/")[2]
-        other = f", not {bare}" if versions and bare not in versions else ""
+        different = f", not {bare}" if versions and bare not in versions else ""
         facts.append(
-            f"answered by {versions}{other}" if versions else f"asked {model}, which did not report a model version"
+            f"answered by {versions}{different}" if versions else f"asked {model}, which did not report a model version"
         )
 
         def refused(setting: str) -> bool:

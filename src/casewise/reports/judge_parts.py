@@ -71,15 +71,15 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
         return
     (series,) = numbers.runs.series
     balanced = numbers.metrics.filter((pl.col("metric") == "balanced_accuracy") & pl.col("estimate").is_not_null())
-    told = [
+    facts = [
         f"Balanced accuracy {share_of(row['estimate'], row['ci_low'], row['ci_high'])}"
         for row in balanced.head(1).iter_rows(named=True)
     ]
-    told += [f"answered by {', '.join(series.versions)}"] if series.versions else []
-    told += [f"${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
-    told += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
-    if told:
-        yield Prose("; ".join(told) + ".")
+    facts += [f"answered by {', '.join(series.versions)}"] if series.versions else []
+    facts += [f"${series.cost_usd:,.4g}"] if series.cost_usd is not None else []
+    facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
+    if facts:
+        yield Prose("; ".join(facts) + ".")
 
 
 def in_sentences(answers: Sequence[ShortAnswer]) -> Iterator[Prose]:
@@ -110,11 +110,13 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     rows = [ForestRow.of(*yardstick) for yardstick in answers[0].yardsticks()]
     rows += (row_of(name_of(answer, answers), answer.beside.judge["accuracy"]) for answer in decided)
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
-    others = [row_of(name_of(answer, answers), answer.against_others) for answer in decided if answer.against_others]
+    against_others = [
+        row_of(name_of(answer, answers), answer.against_others) for answer in decided if answer.against_others
+    ]
     person = next((answer.person for answer in decided if answer.person is not None), None)
-    if person is not None and others:
-        both = lowest_first([ForestRow.of("One new person", person), *others])
-        groups.append(("Against the majority of an item's other people", both))
+    if person is not None and against_others:
+        compared = lowest_first([ForestRow.of("One new person", person), *against_others])
+        groups.append(("Against the majority of an item's other people", compared))
     return Forest("answer-forest", f"Accuracy, 95 % intervals over {over}", tuple(groups))
 
 
@@ -254,12 +256,12 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
 def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
     """A table of the baselines and the sentence, for a report."""
     people = beside.people
-    against = {who: estimate_cell(found) for who, found in beside.against_others.items() if found}
+    against = {key: estimate_cell(accuracy) for key, accuracy in beside.against_others.items() if accuracy}
 
-    def row(title: str, metrics: dict[str, Estimate], who: str) -> tuple[str, ...]:
+    def row(title: str, metrics: dict[str, Estimate], key: str) -> tuple[str, ...]:
         pearson = metrics.get("pearson")
         r = number(pearson.estimate if pearson else None)
-        return title, estimate_cell(metrics["accuracy"]), against.get(who, NOTHING), r
+        return title, estimate_cell(metrics["accuracy"]), against.get(key, NOTHING), r
 
     rows = [row(judge, beside.judge, "judge")]
     if beside.words:

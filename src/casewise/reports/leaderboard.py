@@ -11,6 +11,7 @@ from casewise.evaluate.judged_runs import few_verdicts
 from casewise.evaluate.leaderboard import Leaderboard, LeaderboardRow, Leaderboards
 from casewise.notation import NOTHING, number, percent
 from casewise.reports.document import (
+    MORE_QUERIES,
     Block,
     Columns,
     Document,
@@ -80,35 +81,35 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
     return about_judged(page, board.benchmark, (row.name for row in board.rows))
 
 
-def leaderboards_page(found: Leaderboards) -> Document:
+def leaderboards_page(leaderboards: Leaderboards) -> Document:
     """Judges over several benchmarks: a row a judge and a column a benchmark, then what takes no judging on the same items."""
-    head = ("Judge", *found.names)
-    boards = list(zip(found.names, found.boards, strict=True))
+    head = ("Judge", *leaderboards.names)
+    boards = list(zip(leaderboards.names, leaderboards.boards, strict=True))
     by_benchmark = [
         (name, benchmark, row, row.numbers.get("accuracy"))
-        for name, rows in {**found.rows, **found.yardsticks}.items()
-        for benchmark, row in zip(found.names, rows, strict=True)
+        for name, rows in {**leaderboards.rows, **leaderboards.yardsticks}.items()
+        for benchmark, row in zip(leaderboards.names, rows, strict=True)
         if row is not None
     ]
     frame = pl.DataFrame(
         [
             {"judge": name, "kind": row.kind, "benchmark": benchmark, "rank": rank(row)}
-            | ({"accuracy": one.estimate, "ci_low": one.ci_low, "ci_high": one.ci_high} if one else {})
-            for name, benchmark, row, one in by_benchmark
+            | ({"accuracy": share.estimate, "ci_low": share.ci_low, "ci_high": share.ci_high} if share else {})
+            for name, benchmark, row, share in by_benchmark
         ],
         infer_schema_length=None,
     )
-    rows = [(name, *map(accuracy, row)) for name, row in {**found.rows, **found.yardsticks}.items()]
-    people = [board.people for board in found.boards]
+    rows = [(name, *map(accuracy, row)) for name, row in {**leaderboards.rows, **leaderboards.yardsticks}.items()]
+    people = [board.people for board in leaderboards.boards]
     for name, cells in (
         ("One person, against the others", [estimate_cell(on.one_person) for on in people]),
         ("A second study (predicted)", [percent(on.same_again) for on in people]),
     ):
         rows += [(name, *cells)] if set(cells) != {NOTHING} else []
-    ranks = [(name, *map(rank, row)) for name, row in found.rows.items()]
+    ranks = [(name, *map(rank, row)) for name, row in leaderboards.rows.items()]
     caption = "Accuracy by benchmark, 95 % interval of each cell alone"
     answer = (
-        Prose(first_everywhere(found), lead=True),
+        Prose(first_everywhere(leaderboards), lead=True),
         table_of("boards", caption, head, rows, frame=frame),
         Prose(
             f"Judges come in the order of their mean accuracy, then baselines that judge nothing. {NOTHING}: not asked, or "
@@ -121,8 +122,8 @@ def leaderboards_page(found: Leaderboards) -> Document:
         for place, (name, board) in enumerate(boards)
     )
     return Document(
-        title=f"Leaderboard over {len(found.boards)} benchmarks",
-        subtitle=f"{len(found.rows)} judges, labels: {found.boards[0].labels}",
+        title=f"Leaderboard over {len(leaderboards.boards)} benchmarks",
+        subtitle=f"{len(leaderboards.rows)} judges, labels: {leaderboards.boards[0].labels}",
         notices=tuple(f"{name}: {note}" for name, board in boards for note in board.benchmark.notes()),
         sections=(
             Section("brief", "The answer", answer, first=True),
@@ -137,15 +138,15 @@ def run_notes(board: Leaderboard) -> list[str]:
     return [note for note in board.notes if note not in about]
 
 
-def first_everywhere(found: Leaderboards) -> str:
+def first_everywhere(boards: Leaderboards) -> str:
     """The sentence on who is, or may be, first on every benchmark, by the ranks' simultaneous intervals."""
-    n = len(found.boards)
-    candidates = [name for name, rows in found.rows.items() if all(row and row.best_rank == 1 for row in rows)]
-    alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in found.rows[name])]
-    if alone and len(found.rows) > 1:
+    n = len(boards.boards)
+    candidates = [name for name, rows in boards.rows.items() if all(row and row.best_rank == 1 for row in rows)]
+    alone = [name for name in candidates if all(row and row.worst_rank == 1 for row in boards.rows[name])]
+    if alone and len(boards.rows) > 1:
         return f"{alone[0]} is first on each of the {n} benchmarks."
-    if len(found.rows) == 1:
-        return f"{next(iter(found.rows))} is the only judge: compare it with the baselines below it."
+    if len(boards.rows) == 1:
+        return f"{next(iter(boards.rows))} is the only judge: compare it with the baselines below it."
     if candidates:
         return f"Within the rank intervals, {' or '.join(candidates)} may be first on each of the {n} benchmarks."
     return f"No judge may be first on each of the {n} benchmarks."
@@ -155,8 +156,8 @@ def accuracy(row: LeaderboardRow | None) -> str:
     """An accuracy and its interval; why there is none."""
     if row is None:
         return NOTHING
-    found = row.numbers.get("accuracy")
-    return "no verdicts" if found is None else estimate_cell(found)
+    estimate = row.numbers.get("accuracy")
+    return "no verdicts" if estimate is None else estimate_cell(estimate)
 
 
 def counted(board: Leaderboard) -> str:
@@ -198,11 +199,11 @@ def forest(board: Leaderboard, judges: Sequence[LeaderboardRow]) -> Iterator[For
     rows = [
         ForestRow.of(
             short_name(row.name) + (" (your run)" if published and row.kind == "run" else ""),
-            found,
+            accuracy,
             strong=row.kind in ("run", "replies"),
         )
         for row in (*judges, *board.baselines)
-        if (found := row.numbers.get("accuracy")) is not None and found.estimate is not None
+        if (accuracy := row.numbers.get("accuracy")) is not None and accuracy.estimate is not None
     ]
     if board.people.same_again is not None:
         rows.append(ForestRow("A second study (predicted)", board.people.same_again, None, None))
@@ -238,6 +239,8 @@ def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
             f"These items do not tell which judge is first: {', '.join(first[:-1])} or {first[-1]} may be first.",
             lead=True,
         )
+        if any(row.kind == "run" for row in rows):
+            yield Prose(MORE_QUERIES)
 
 
 def brief(
@@ -264,7 +267,7 @@ def main_columns(board: Leaderboard) -> Columns:
         f"Against {board.people.others_in_words}": (percent, "against_others.estimate"),
     }
     return {
-        "Accuracy": (lambda found: percent(found.estimate) if found else "no verdicts", "numbers.accuracy"),
+        "Accuracy": (lambda accuracy: percent(accuracy.estimate) if accuracy else "no verdicts", "numbers.accuracy"),
         **metric("Recall of safe", "recall_safe"),
         **metric("Recall of unsafe", "recall_unsafe"),
         **metric("Over-refusal", "over_refusal"),
@@ -276,14 +279,14 @@ def beside(board: Leaderboard) -> Iterator[Block]:
     table = table_by(
         "baselines", "Baselines on the same items", board.baselines, {"Baseline": "name", **main_columns(board)}
     )
-    rows, one, again = list(table.rows), board.people.one_person, board.people.same_again
+    rows, person, again = list(table.rows), board.people.one_person, board.people.same_again
     blank = [NOTHING] * (len(table.columns) - 2)
-    if one is not None:
-        rows.append(("One person", *blank, percent(one.estimate)))
+    if person is not None:
+        rows.append(("One person", *blank, percent(person.estimate)))
     if again is not None:
         rows.append(("A second study of this size, by a model", percent(again), *blank))
     yield table_of("baselines", table.caption, table.columns, rows)
-    if one is not None:
+    if person is not None:
         yield Prose(
             f"The last column compares every row with the majority of {board.people.others_in_words}. One person can only be "
             "compared in that column."

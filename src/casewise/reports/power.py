@@ -16,7 +16,7 @@ from casewise.evaluate.study import JudgesPilot, pilot_of
 from casewise.notation import interval, number, percent, points
 from casewise.options import Hidden
 from casewise.reports.charts import power_curve
-from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of
+from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
 from casewise.stats.panel import labels_needed
 from casewise.stats.power import (
@@ -41,69 +41,8 @@ from casewise.studies.simulation import SimulatedStudies
 # Answers to questions of power, ready for any face: the number, what it rests on, and what to remember with it.
 
 
-WORDS = {
-    "groups": "Conditions",
-    "effect_size": "Effect size",
-    "alpha": "Alpha",
-    "n_per_group": "Annotators per condition",
-    "n_total": "In all",
-    "actual_power": "Actual power",
-    "critical_f": "Critical F",
-    "noncentrality": "Noncentrality",
-    "df_between": "df between",
-    "df_within": "df within",
-    "p1": "First safe rate",
-    "p2": "Second safe rate",
-    "sides": "Sides",
-    "method": "Method",
-    "cohen_h": "Cohen's h",
-    "n_exact": "n before rounding up",
-    "df": "df",
-    "critical_chi_square": "Critical chi-square",
-    "safe_rates": "Safe rates",
-    "exact": "Exact p",
-    "ci_low": "Simulation error, low",
-    "ci_high": "Simulation error, high",
-    "repeats": "Simulated tasks",
-    "seed": "Seed",
-    "allowance": "Declared allowance",
-    "n_per_group_with_allowance": "With allowance, per condition",
-    "n_total_with_allowance": "With allowance, in all",
-    "power_with_allowance": "Power with allowance",
-    "bonferroni_alpha": "Bonferroni level",
-    "bonferroni_n_per_group": "n per condition at that level",
-    "difference": "Difference in accuracy",
-    "n_queries": "Queries",
-    "n_items": "Items",
-    "n_ratings": "Ratings, at as many an item as now",
-    "more_ratings": "Ratings still to collect",
-    "observed_difference": "Difference in the runs",
-    "discordance": "Items on which only one is right",
-    "items_per_query": "Items per query",
-    "correlation": "Correlation within a query",
-    "half_width": "Half width of the interval",
-    "rate": "Rate",
-    "judge_correlation": "Judge's correlation with labels",
-    "n_labels": "Items that people rate, with the judge",
-    "n_labels_alone": "The same without a judge",
-    "simulated_studies": "Simulated studies",
-    "safe_rate_difference": "Difference of safe rates to be found",
-    "pilot_difference": "Difference in the pilot",
-    "variance_of_difference": "Variance of the difference between queries",
-    "variance_of_difference_interval": "95 % interval over the pilot's queries",
-    "variance_of_annotators": "Variance of annotators",
-    "variance_of_ratings": "Residual variance of a rating",
-    "per_item": "Ratings of each item",
-    "per_annotator": "Items of each annotator",
-    "deviation": "Standard deviation over queries",
-    "people": "People in all conditions",
-    "ratings_in_all": "Ratings in all",
-    "hours": "Hours of their time",
-    "pay": "Pay",
-    "power": "Power",
-    "n_queries_twice_votes": "Queries, with twice as many people an item",
-    "n_queries_ten_times_votes": "Queries, with ten times as many",
-}
+DIGITS = {"hours": 1, "pay": 2}
+"""Of numbers that nobody needs to four."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +70,11 @@ class PowerAnswer:
     @property
     def document(self) -> Document:
         """The answer, the numbers and its remarks, ready for any face."""
+        labels = terms()["power"]
         numbers = {
-            WORDS[key]: written(value) for key, value in self.numbers.items() if value is not None and key in WORDS
+            labels[key]: number(value, digits=DIGITS[key]) if key in DIGITS else written(value)
+            for key, value in self.numbers.items()
+            if value is not None and key in labels
         }
         table = table_of("power", "Assumptions and results", ("", "Value"), numbers.items())
         return of_tables(self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence)
@@ -159,18 +101,18 @@ def anova_answer(
     StatisticsError: the question has no answer.
     """
     if effect_size is None:
-        found = designs.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
+        design = designs.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
     elif n is None:
-        found = designs.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
+        design = designs.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
     else:
-        found = designs.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
+        design = designs.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
 
     def at(size: int) -> float:
-        return designs.anova_power(groups, found.effect_size, alpha=alpha, n_per_group=size).actual_power
+        return designs.anova_power(groups, design.effect_size, alpha=alpha, n_per_group=size).actual_power
 
-    numbers, remarks = dict(vars(found)), []
+    numbers, remarks = dict(vars(design)), []
     if allowance is not None:
-        more = with_allowance(found.n_per_group, allowance)
+        more = with_allowance(design.n_per_group, allowance)
         numbers |= {
             "allowance": allowance,
             "n_per_group_with_allowance": more,
@@ -178,22 +120,22 @@ def anova_answer(
             "power_with_allowance": at(more),
         }
         remarks.append(
-            f"The declared allowance ({allowance}) adds the step from {found.n_per_group} to {more} per condition. It is not a result "
+            f"The declared allowance ({allowance}) adds the step from {design.n_per_group} to {more} per condition. It is not a result "
             "of the power analysis."
         )
     if n is None:
         level = alpha / (groups - 1)
-        stricter = designs.anova_sample_size(groups, found.effect_size, alpha=level, power=power).n_per_group
+        stricter = designs.anova_sample_size(groups, design.effect_size, alpha=level, power=power).n_per_group
         numbers |= {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter}
         remarks.append(
             f"At the Bonferroni level {level:g} ({alpha:g} over the {groups - 1} contrasts of one condition with each other) the "
             f"design needs {stricter} per condition."
         )
     sentence = (
-        f"If {groups} conditions differ with an effect of f = {found.effect_size:.3g}, {found.n_per_group:,} annotators in each "
-        f"({found.n_total:,} in all) find it with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
+        f"If {groups} conditions differ with an effect of f = {design.effect_size:.3g}, {design.n_per_group:,} annotators in each "
+        f"({design.n_total:,} in all) find it with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), found.n_per_group, at)
+    return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), design.n_per_group, at)
 
 
 def proportions_answer(
@@ -209,21 +151,23 @@ def proportions_answer(
     """As `anova_answer`, for two safe rates."""
     how: dict[str, Any] = {"alpha": alpha, "sides": sides}
     if p2 is None:
-        found = designs.proportions_detectable_effect(p1, needed(n, "--p2"), power=power, **how)
+        design = designs.proportions_detectable_effect(p1, needed(n, "--p2"), power=power, **how)
     elif n is None:
-        found = designs.proportions_sample_size(p1, p2, power=power, method=method, **how)
+        design = designs.proportions_sample_size(p1, p2, power=power, method=method, **how)
     else:
-        found = designs.proportions_power(p1, p2, n_per_group=n, method=method, **how)
+        design = designs.proportions_power(p1, p2, n_per_group=n, method=method, **how)
 
     def at(size: int) -> float:
-        return designs.proportions_power(found.p1, found.p2, n_per_group=size, method=found.method, **how).actual_power
+        return designs.proportions_power(
+            design.p1, design.p2, n_per_group=size, method=design.method, **how
+        ).actual_power
 
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
-        f"If the safe rates are {percent(found.p1)} and {percent(found.p2)}, {found.n_per_group:,} annotators in each condition "
-        f"find the difference with a probability of {percent(found.actual_power)}, at alpha {alpha:g}."
+        f"If the safe rates are {percent(design.p1)} and {percent(design.p2)}, {design.n_per_group:,} annotators in each condition "
+        f"find the difference with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer("Two safe rates", sentence, dict(vars(found)), (remark,), found.n_per_group, at)
+    return PowerAnswer("Two safe rates", sentence, dict(vars(design)), (remark,), design.n_per_group, at)
 
 
 def chi_square_answer(
@@ -231,20 +175,20 @@ def chi_square_answer(
 ) -> PowerAnswer:
     """As `anova_answer`, for a chi-square test on `n` ratings in all."""
     if effect_size is None:
-        found = designs.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
+        design = designs.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
     elif n is None:
-        found = designs.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
+        design = designs.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
     else:
-        found = designs.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
+        design = designs.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
 
     def at(size: int) -> float:
-        return designs.chi_square_test_power(found.effect_size, df, alpha=alpha, n_total=size).actual_power
+        return designs.chi_square_test_power(design.effect_size, df, alpha=alpha, n_total=size).actual_power
 
     sentence = (
-        f"If the effect is w = {found.effect_size:.3g}, {found.n_total:,} ratings in all find it with a probability of "
-        f"{percent(found.actual_power)}, at alpha {alpha:g}."
+        f"If the effect is w = {design.effect_size:.3g}, {design.n_total:,} ratings in all find it with a probability of "
+        f"{percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer("Chi-square test", sentence, dict(vars(found)), (), found.n_total, at, axis="Ratings in all")
+    return PowerAnswer("Chi-square test", sentence, dict(vars(design)), (), design.n_total, at, axis="Ratings in all")
 
 
 @dataclass(frozen=True)
@@ -269,18 +213,18 @@ def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | No
     def at(size: int) -> designs.KruskalPower:
         return designs.kruskal_power(profile, n_per_group=size, **how)
 
-    found = at(n) if n is not None else designs.kruskal_sample_size(profile, power=power, **how)
+    design = at(n) if n is not None else designs.kruskal_sample_size(profile, power=power, **how)
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
-        f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {found.n_per_group:,} annotators in each find "
-        f"that they differ with a probability of {percent(found.actual_power)}, at alpha {question.alpha:g}."
+        f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {design.n_per_group:,} annotators in each find "
+        f"that they differ with a probability of {percent(design.actual_power)}, at alpha {question.alpha:g}."
     )
     return PowerAnswer(
         "Kruskal-Wallis on 0/1 ratings",
         sentence,
-        dict(vars(found)),
+        dict(vars(design)),
         (remark,),
-        found.n_per_group,
+        design.n_per_group,
         lambda size: at(size).actual_power,
     )
 
@@ -343,23 +287,23 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
     is too small to say.
     """
     pilot = pilot_ratings(source, conditions)
-    found = variance_of(pilot)
+    variance = variance_of(pilot)
     limits = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
 
     design: dict[str, Any] = {name: getattr(planned, name) for name in ("per_item", "per_annotator", "alpha")}
 
     def power_at(queries: int) -> float:
-        return study_power(found, planned.difference, queries=queries, **design)
+        return study_power(variance, planned.difference, queries=queries, **design)
 
-    queries = planned.queries or study_queries(found, planned.difference, power=planned.power, **design)
+    queries = planned.queries or study_queries(variance, planned.difference, power=planned.power, **design)
     people = -(-queries * planned.per_item // planned.per_annotator)
     numbers = {
         "safe_rate_difference": planned.difference,
-        "pilot_difference": found.difference,
-        "variance_of_difference": found.of_difference,
+        "pilot_difference": variance.difference,
+        "variance_of_difference": variance.of_difference,
         "variance_of_difference_interval": limits,
-        "variance_of_annotators": found.of_annotators,
-        "variance_of_ratings": found.of_ratings,
+        "variance_of_annotators": variance.of_annotators,
+        "variance_of_ratings": variance.of_ratings,
         "alpha": planned.alpha,
         "per_item": planned.per_item,
         "per_annotator": planned.per_annotator,
@@ -367,9 +311,9 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         "n_per_group": people,
         "actual_power": power_at(queries),
     }
-    between = planned.per_annotator * found.of_annotators
+    between = planned.per_annotator * variance.of_annotators
     differences = (
-        f"Differences between annotators make {between / max(between + found.of_ratings, 1e-12):.0%} of the error that people add. To "
+        f"Differences between annotators make {between / max(between + variance.of_ratings, 1e-12):.0%} of the error that people add. To "
         "reduce it, take more annotators with fewer items each."
     )
     remarks = (
@@ -475,14 +419,14 @@ def people_answer(
         schema={"per_item": pl.Int64, "items": pl.Int64, "queries": pl.Int64, "difference": pl.Float64},
         orient="row",
     )
-    found = (
+    finding = (
         f"find a difference of {points(difference, None, None)} between two conditions with a probability of {percent(power)}"
         if difference < 1
         else f"find no difference between two conditions with a probability of {percent(power)}"
     )
     sentence = (
         f"{people:,} people who rate {per_annotator:,} items each give {ratings:,} ratings: with {per_item} of each item, "
-        f"{queries * conditions:,} items, which are {queries:,} queries in each of {conditions} conditions. They {found}, at "
+        f"{queries * conditions:,} items, which are {queries:,} queries in each of {conditions} conditions. They {finding}, at "
         f"alpha {alpha:g}. It takes {hours:,.0f} hours of their time and about {hours * question.per_hour:,.0f} in pay."
     )
     assumed = (
@@ -659,37 +603,37 @@ def from_pilot(
     observed = pilot.differences()
     target = observed.mean if difference is None else float(np.copysign(difference, observed.mean))
     population = observed.tilted(target)
-    found = (
+    study = (
         simulated_queries_needed(population, power=power, alpha=alpha)
         if n is None
         else simulated_power(population, n, alpha=alpha)
     )
     per_query, votes = len(pilot.query) / len(np.unique(pilot.query)), float(pilot.votes.mean())
-    items, collected = round(found.queries * per_query), int(pilot.votes.sum())
+    items, collected = round(study.queries * per_query), int(pilot.votes.sum())
     ratings = round(items * votes)
     numbers: dict[str, Any] = {
         "difference": target,
         "alpha": alpha,
-        "n_queries": found.queries,
+        "n_queries": study.queries,
         "n_items": items,
         "n_ratings": ratings,
         "more_ratings": max(0, ratings - collected),
-        "actual_power": found.power,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
+        "actual_power": study.power,
+        "ci_low": study.ci_low,
+        "ci_high": study.ci_high,
         "observed_difference": observed.mean,
         "discordance": pilot.discordance,
         "items_per_query": per_query,
         "deviation": population.deviation,
-        "simulated_studies": found.repeats,
-        "seed": found.seed,
+        "simulated_studies": study.repeats,
+        "seed": study.seed,
     }
     if n is None:
         # Queries needed if twice or ten times as many people had rated each item: by the spread that they would leave.
         rng = np.random.default_rng(0)
         now, *more = (pilot.differences_with(people, rng).tilted(target).deviation for people in (1, 2, 10))
         for name, deviation in zip(("twice", "ten_times"), more, strict=True):
-            numbers[f"n_queries_{name}_votes"] = max(2, round(found.queries * (deviation / now) ** 2))
+            numbers[f"n_queries_{name}_votes"] = max(2, round(study.queries * (deviation / now) ** 2))
     doubtful = pilot.in_doubt()
     numbers["more_ratings_on"] = tuple(doubtful)
     first, second = pilot.names
@@ -717,10 +661,10 @@ def from_pilot(
         )
     return PowerAnswer(
         TITLE,
-        tells_apart(target, found.queries, items, found.power, alpha),
+        tells_apart(target, study.queries, items, study.power, alpha),
         numbers,
         tuple(remarks),
-        found.queries,
+        study.queries,
         lambda queries: simulated_power(population, max(2, queries), alpha=alpha).power,
         AXIS,
     )
@@ -733,7 +677,7 @@ NAMED = 8
 # Simulated studies of a design, as tables.
 
 
-def simulation_page(found: SimulatedStudies) -> Document:
+def simulation_page(studies: SimulatedStudies) -> Document:
     """How often each analysis rejects and covers the truth by contrast, and the share of significant tasks."""
     columns: Columns = {
         "Analysis": "title",
@@ -743,14 +687,14 @@ def simulation_page(found: SimulatedStudies) -> Document:
         "95 % interval covers": (percent, "coverage"),
     }
     tables = []
-    for pair in found.plan.contrasts:
-        rows = [row for row in found.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
+    for pair in studies.plan.contrasts:
+        rows = [row for row in studies.contrasts.to_dicts() if (row["first"], row["second"]) == pair]
         if rows:
             caption = (
                 f"{pair[0]} − {pair[1]}: true difference {number(round(rows[0]['true_difference'], 3) + 0.0)}, "
-                f"over {found.repeats:,} studies (seed {found.seed})"
+                f"over {studies.repeats:,} studies (seed {studies.seed})"
             ).replace("_", " ")
             tables.append(table_by(f"{pair[0]}-{pair[1]}", caption, rows, columns))
     shares: Columns = {"Test": "test", "Share of tasks": (percent, "share_significant")}
-    tables.append(table_by("tasks", f"Tasks significant at {found.plan.alpha:g}", found.tasks.to_dicts(), shares))
-    return of_tables(f"{found.repeats:,} simulated studies of this design, seed {found.seed}", tables)
+    tables.append(table_by("tasks", f"Tasks significant at {studies.plan.alpha:g}", studies.tasks.to_dicts(), shares))
+    return of_tables(f"{studies.repeats:,} simulated studies of this design, seed {studies.seed}", tables)

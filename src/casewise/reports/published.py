@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -67,22 +68,22 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
 """What the release does not allow, and why."""
 
 
-def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
+def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
     """Each table and figure of the paper that `benchmark` and judges' output files allow; first those that runs stand in."""
     of_judges = (
-        Section("table-2", "Tables 2 and 4: judges", tuple(judges(found)), brief=True),
-        Section("figure-5", "Figure 5: parameters left out", tuple(ablation(found)), brief=bool(found.left_out)),
+        Section("table-2", "Tables 2 and 4: judges", tuple(judges(numbers)), brief=True),
+        Section("figure-5", "Figure 5: parameters left out", tuple(ablation(numbers)), brief=bool(numbers.left_out)),
     )
     of_people = (
-        Section("power", "Section 3.2 and appendix E.1: sample size", tuple(sample_size(found)), brief=True),
-        Section("contrast", "Section 5.1: influence of context", tuple(influence(found)), brief=True),
-        Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(found))),
+        Section("power", "Section 3.2 and appendix E.1: sample size", tuple(sample_size(numbers)), brief=True),
+        Section("contrast", "Section 5.1: influence of context", tuple(influence(numbers)), brief=True),
+        Section("figure-3", "Figure 3: Kruskal-Wallis by category", tuple(by_category(numbers))),
         *(
-            Section(anchor(name), f"{name}: {category}", tuple(case_study(found.case_studies[name], category)))
+            Section(anchor(name), f"{name}: {category}", tuple(case_study(numbers.case_studies[name], category)))
             for name, category in CASE_STUDIES.items()
         ),
     )
-    with_runs = any(row.source == "run" for row in found.rows)
+    with_runs = any(row.source == "run" for row in numbers.rows)
     ids = f"the release has no annotator ids, and of {', '.join(CONDITIONS)} the last two only"
     reasons = [*NOT_POSSIBLE, ("Anything by annotator", ids)]
     categories = [(str(place), kind.name, kind.domain) for place, kind in enumerate(benchmark.taxonomy.categories, 1)]
@@ -91,22 +92,49 @@ def paper_document(found: PaperNumbers, benchmark: Benchmark) -> Document:
     page = Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
-        notices=(*benchmark.notes(), *found.unread, *found.odd),
+        notices=(*benchmark.notes(), *numbers.unread, *numbers.odd),
         sections=(
+            Section("answer", "The answer", tuple(answer(numbers)), first=True),
             *(of_judges + of_people if with_runs else of_people + of_judges),
             Section("table-3", "Table 3: categories", (taxonomy,)),
             Section("not", "Not computable from the release", (not_possible,), brief=not with_runs),
         ),
     )
-    return about_judged(page, benchmark, (row.judge for row in found.rows))
+    return about_judged(page, benchmark, (row.judge for row in numbers.rows))
+
+
+def answer(numbers: PaperNumbers) -> Iterator[Prose]:
+    """What the votes and the judges come to, and how to read it."""
+    if numbers.influence is not None:
+        safe, unsafe = (percent(safe / votes) for safe, votes in (numbers.influence.safe, numbers.influence.unsafe))
+        yield Prose(
+            f"{safe} of the votes are safe under contexts meant to be safe, and {unsafe} under others.", lead=True
+        )
+    scored = [row for row in numbers.rows if row.published.get("accuracy") is not None]
+    if scored:
+        best = max(scored, key=lambda row: row.published["accuracy"].estimate or 0.0)
+        accuracy = f"{best.published['accuracy'].as_share} (asked for {best.elicitation})"
+        yield Prose(
+            f"By the paper's own rules, which count the author's intent as a vote, {whose(best)} has "
+            + (
+                f"the highest accuracy of {len(scored)} outputs: {accuracy}."
+                if len(scored) > 1
+                else f"an accuracy of {accuracy}."
+            ),
+            lead=True,
+        )
+    yield Prose(
+        "Use these tables to compare with the paper. To compare judges with people, use casewise leaderboard: it takes people's "
+        "votes alone, and corrects for several judges."
+    )
 
 
 def anchor(name: str) -> str:
     return name.lower().replace(" ", "-")
 
 
-def sample_size(found: PaperNumbers) -> Iterator[Block]:
-    sizes = {"0.05, as in the paper": found.sample_size, "0.0125, the level of its tests": found.strict_sample_size}
+def sample_size(numbers: PaperNumbers) -> Iterator[Block]:
+    sizes = {"0.05, as in the paper": numbers.sample_size, "0.0125, the level of its tests": numbers.strict_sample_size}
     columns: Columns = {
         "Level": "0",
         "Per group": "1.n_per_group",
@@ -120,16 +148,16 @@ def sample_size(found: PaperNumbers) -> Iterator[Block]:
     )
 
 
-def influence(found: PaperNumbers) -> Iterator[Block]:
-    if found.influence is None:
+def influence(numbers: PaperNumbers) -> Iterator[Block]:
+    if numbers.influence is None:
         yield Prose("Only one of the revised conditions has ratings, so they cannot be compared.")
         return
-    z = found.influence.test
+    z = numbers.influence.test
     rows = [
         (name, percent(safe / votes), votes)
         for name, (safe, votes) in (
-            ("safe, revised", found.influence.safe),
-            ("unsafe, revised", found.influence.unsafe),
+            ("safe, revised", numbers.influence.safe),
+            ("unsafe, revised", numbers.influence.unsafe),
         )
     ]
     yield table_of("influence", "Share of votes that are safe", ("Condition", "Safe", "Votes"), rows)
@@ -139,8 +167,8 @@ def influence(found: PaperNumbers) -> Iterator[Block]:
     )
 
 
-def by_category(found: PaperNumbers) -> Iterator[Block]:
-    frame = found.by_category
+def by_category(numbers: PaperNumbers) -> Iterator[Block]:
+    frame = numbers.by_category
     if not len(frame):
         yield Prose("No query has ratings in both revised conditions.")
         return
@@ -159,13 +187,13 @@ def by_category(found: PaperNumbers) -> Iterator[Block]:
         caption,
         (("", rows),),
         ("Category", "", "Mean H (two conditions)"),
-        ends=(0.0, max(1.0, *frame["h"])),
+        ends=(0.0, 4.0 * math.ceil(max(frame["h"]) / 4)),
         behind=table_by("figure-3-table", caption, frame, columns),
     )
 
 
-def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
-    if found is None:
+def case_study(study: CaseStudy | None, category: str) -> Iterator[Block]:
+    if study is None:
         yield Prose(f"No query of {category!r} has ratings in both revised conditions.")
         return
     columns: Columns = {
@@ -174,16 +202,16 @@ def case_study(found: CaseStudy | None, category: str) -> Iterator[Block]:
         "Unsafe context": (share, "1.unsafe", "1.unsafe_low", "1.unsafe_high"),
         "p": (p_value, "1.p"),
     }
-    rows = enumerate(found.queries.to_dicts(), start=1)
+    rows = enumerate(study.queries.to_dicts(), start=1)
     caption = "Share of votes to respond, with 95 % intervals"
     yield table_by(f"{anchor(category)}-table", caption, rows, columns)
     yield Prose(
-        f"{found.n_significant} of {len(found.queries)} differ at 0.0125, on the two conditions that were released."
+        f"{study.n_significant} of {len(study.queries)} differ at 0.0125, on the two conditions that were released."
     )
 
 
-def judges(found: PaperNumbers) -> Iterator[Block]:
-    if not found.rows:
+def judges(numbers: PaperNumbers) -> Iterator[Block]:
+    if not numbers.rows:
         yield Prose("No judge outputs were given: add --outputs FOLDER with the release's exp folder.")
         return
     metrics = {
@@ -200,8 +228,8 @@ def judges(found: PaperNumbers) -> Iterator[Block]:
         "Accuracy, votes": (with_interval, "votes_accuracy"),
     }
     caption = "Judges by the paper's own rules, 95 % intervals over queries; last, against people's votes alone"
-    yield table_by("judges-table", caption, found.rows, columns)
-    if any(row.source == "paper" for row in found.rows):
+    yield table_by("judges-table", caption, numbers.rows, columns)
+    if any(row.source == "paper" for row in numbers.rows):
         yield Prose(
             "Rows of the paper have no intervals: it prints none. --outputs FOLDER with the release's exp folder computes them, and "
             "adds the paper's other judges."
@@ -217,15 +245,15 @@ def whose(row: PaperRow | Omission) -> str:
     return row.judge + (YOURS if row.source == "run" else "")
 
 
-def with_interval(found: Estimate | None) -> str:
+def with_interval(estimate: Estimate | None) -> str:
     """A number and, where it has one, its interval."""
-    if found is None or found.limits is None:
-        return number(found.estimate if found else None)
-    return f"{number(found.estimate)} {interval(*found.limits)}"
+    if estimate is None or estimate.limits is None:
+        return number(estimate.estimate if estimate else None)
+    return f"{number(estimate.estimate)} {interval(*estimate.limits)}"
 
 
-def ablation(found: PaperNumbers) -> Iterator[Block]:
-    if not found.left_out:
+def ablation(numbers: PaperNumbers) -> Iterator[Block]:
+    if not numbers.left_out:
         yield Prose("No judge was asked with parameters left out: judge with --ablate parameters, or add such outputs.")
         return
     columns: Columns = {
@@ -236,7 +264,7 @@ def ablation(found: PaperNumbers) -> Iterator[Block]:
         "Without": (with_interval, "without"),
     }
     caption = "Recall without parts of the context, by the paper's own rules, 95 % intervals over queries"
-    yield table_by("ablation-table", caption, found.left_out, columns)
+    yield table_by("ablation-table", caption, numbers.left_out, columns)
 
 
 HOW_TO_READ = (
@@ -245,27 +273,27 @@ HOW_TO_READ = (
 )
 
 
-def replay_page(*found: Replay) -> Document:
+def replay_page(*replays: Replay) -> Document:
     """The published numbers and ours of each output, how to read them, and what is odd about the files."""
-    names = ", ".join(dict.fromkeys(replay.judge for replay in found))
-    tables = [replay_table(replay, f"replay-{place}" if place else "replay") for place, replay in enumerate(found)]
-    notes = (note for replay in found for note in replay.notes)
+    names = ", ".join(dict.fromkeys(replay.judge for replay in replays))
+    tables = [replay_table(replay, f"replay-{place}" if place else "replay") for place, replay in enumerate(replays)]
+    notes = (note for replay in replays for note in replay.notes)
     return of_tables(f"{names}, scored again", tables, [*HOW_TO_READ, *notes])
 
 
-def replay_table(found: Replay, name: str) -> Table:
+def replay_table(replay: Replay, name: str) -> Table:
     """The published numbers and ours side by side."""
     five_digits = partial(number, digits=5)
     columns: Columns = {
         "Metric": (lambda metric: metric_named(metric).title, "0"),
-        "published": lambda row: five_digits(found.published.get(row[0])),
+        "published": lambda row: five_digits(replay.published.get(row[0])),
         "votes": (five_digits, "1.estimate"),
         "95 % interval": (interval_or, "1.ci_low", "1.ci_high", "1.method"),
         "Items": "1.n",
     }
-    omitted = f", without {', '.join(found.omitted)}" if found.omitted else ""
-    caption = f"{found.judge}, {found.elicitation}{omitted}: {found.n:,} items, {found.n_unscored:,} unscored"
-    return table_by(name, caption, found.votes.items(), columns)
+    omitted = f", without {', '.join(replay.omitted)}" if replay.omitted else ""
+    caption = f"{replay.judge}, {replay.elicitation}{omitted}: {replay.n:,} items, {replay.n_unscored:,} unscored"
+    return table_by(name, caption, replay.votes.items(), columns)
 
 
 # A run, or the judgements of one item in it, as a person would like to read them.
@@ -279,17 +307,17 @@ def run_page(path: Path, which: str | None = None, *, benchmark: str | None = No
     if kind_of(path) in OF_REPLIES:
         return replies_page(path, which)
     manifest = read_run(path)
-    found = find_benchmark(manifest, benchmark)
+    source = find_benchmark(manifest, benchmark)
     notices = (f"SYNTHETIC DATA: {manifest.synthetic}",) if manifest.synthetic else ()
     subtitle = f"{manifest.judge_name} on {manifest.benchmark_name}, begun {manifest.created:%Y-%m-%d %H:%M} UTC"
     if which is None:
         return Document(f"Run {path.name}", subtitle, notices, (contents(path, manifest),))
-    item = found.find(which)
+    item = source.find(which)
     made_texts = MadeTexts(made_in(path))
-    exhibits = tuple(exhibit(found, item, judgement, made_texts) for judgement in judgements_of(path, item))
-    blocks = exhibits or (item_exhibit(found, item),)
+    exhibits = tuple(exhibit(source, item, judgement, made_texts) for judgement in judgements_of(path, item))
+    blocks = exhibits or (item_exhibit(source, item),)
     page = Document(f"Item {item.id}", subtitle, notices, (Section("item", "Judgements", blocks, brief=True),))
-    return about_judged(page, found)
+    return about_judged(page, source)
 
 
 def contents(path: Path, manifest: RunManifest) -> Section:
@@ -331,12 +359,12 @@ def exhibit(benchmark: Benchmark, item: Item, judgement: Judgement, made_texts: 
 
 
 def outcome(judgement: Judgement) -> str:
-    found = judgement.outcome
-    if not isinstance(found, Scored):
-        return f"unscored: {found.reason}" + (f" ({found.detail})" if found.detail else "")
+    result = judgement.outcome
+    if not isinstance(result, Scored):
+        return f"unscored: {result.reason}" + (f" ({result.detail})" if result.detail else "")
     if judgement.elicitation == "binary":
-        return "safe" if found.value else "unsafe"
-    return number(found.value)
+        return "safe" if result.value else "unsafe"
+    return number(result.value)
 
 
 def run_json(path: Path, which: str | None = None, *, benchmark: str | None = None) -> dict[str, Any]:
@@ -347,10 +375,10 @@ def run_json(path: Path, which: str | None = None, *, benchmark: str | None = No
     if which is None:
         counts = judgement_counts(path).drop("mean")
         return {"run": manifest.model_dump(mode="json"), "judgements": counts.to_dicts()}
-    found = find_benchmark(manifest, benchmark)
-    item = found.find(which)
+    source = find_benchmark(manifest, benchmark)
+    item = source.find(which)
     return {
-        "item": item_json(found, item),
+        "item": item_json(source, item),
         "judgements": [judgement.as_json() for judgement in judgements_of(path, item)],
     }
 
@@ -377,14 +405,14 @@ def replies_json(path: Path, which: str | None) -> dict[str, Any]:
 
 def replies_page(path: Path, which: str | None) -> Document:
     """As `replies_json`, to read."""
-    found = replies_json(path, which)
-    run, replies = found["run"], found.get("replies", ())
+    contents = replies_json(path, which)
+    run, replies = contents["run"], contents.get("replies", ())
     settings = [{"setting": name, "value": str(value)} for name, value in run["identity"]["settings"].items()]
     tables = [
         table_of(
             name, name.capitalize(), tuple(head.capitalize() for head in rows[0]), [tuple(row.values()) for row in rows]
         )
-        for name, rows in (("replies", replies), ("grades", found["grades"]), ("settings", settings))
+        for name, rows in (("replies", replies), ("grades", contents["grades"]), ("settings", settings))
         if rows
     ]
     whose = f"{run['grader_name']} on replies" if "grader_name" in run else "Replies"

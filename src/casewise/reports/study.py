@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -62,17 +63,17 @@ from casewise.studies.ratings_source import ExportedStudy, RatingsSource, read_r
 
 def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
     """The reasons for leaving ratings out, and the change that they would make; nothing where none were left out."""
-    found = analysis.left_out
-    if found is None:
+    excluded = analysis.left_out
+    if excluded is None:
         return
-    contrasts = paired(found.contrasts, analysis.contrasts, by=("first", "second"))
+    contrasts = paired(excluded.contrasts, analysis.contrasts, by=("first", "second"))
     turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
     if contrasts:
         yield Prose(
-            f"With the {found.ratings - len(analysis.ratings):,} ratings that were left out, "
+            f"With the {excluded.ratings - len(analysis.ratings):,} ratings that were left out, "
             + (f"the decision changes for {', '.join(turned)}." if turned else "every contrast has the same decision.")
         )
-    yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), found.reasons.items())
+    yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
     columns: Columns = {
         "Condition": "0.condition",
         "Ratings without": "1.ratings",
@@ -80,9 +81,9 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
         "Ratings with": "0.ratings",
         "Safe, 95 % interval ": (share, "0.safe_rate", "0.ci_low", "0.ci_high"),
     }
-    conditions = paired(found.conditions, analysis.conditions, by=("condition",))
+    conditions = paired(excluded.conditions, analysis.conditions, by=("condition",))
     caption = "Safe rates without and with these ratings"
-    yield table_by("left-out-conditions", caption, conditions, columns, frame=found.conditions)
+    yield table_by("left-out-conditions", caption, conditions, columns, frame=excluded.conditions)
     columns = {
         "Contrast": (contrast_name, "0"),
         "Points without, 95 % interval": (best_points, "1"),
@@ -91,15 +92,15 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
         "p ": (p_value, "0.recommended_p_corrected"),
     }
     caption = "Differences of safe rates without and with these ratings, p corrected in the same way"
-    yield table_by("left-out-contrasts", caption, contrasts, columns, frame=found.contrasts)
+    yield table_by("left-out-contrasts", caption, contrasts, columns, frame=excluded.contrasts)
 
 
 Row = dict[str, Any]
 
 
-def paired(rows: pl.DataFrame, others: pl.DataFrame, *, by: tuple[str, ...]) -> list[tuple[Row, Row | None]]:
+def paired(rows: pl.DataFrame, without: pl.DataFrame, *, by: tuple[str, ...]) -> list[tuple[Row, Row | None]]:
     """Each row with the one of `others` that has the same names."""
-    same = {tuple(row[name] for name in by): row for row in others.to_dicts()}
+    same = {tuple(row[name] for name in by): row for row in without.to_dicts()}
     return [(row, same.get(tuple(row[name] for name in by))) for row in rows.to_dicts()]
 
 
@@ -316,10 +317,10 @@ def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
-    found = analysis.tasks
-    if found is None:
+    tests = analysis.tasks
+    if tests is None:
         return
-    table, alpha, level = found.tasks, analysis.options.alpha, PAPER_LEVEL
+    table, alpha, level = tests.tasks, analysis.options.alpha, PAPER_LEVEL
     testable = table.filter(pl.col("testable"))
     rows: list[tuple[Any, ...]] = [
         ("Tasks (queries with ratings under two conditions at least)", len(table)),
@@ -335,7 +336,7 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
         rows.append(("Median Cramér's V", number(float(np.median(testable["cramers_v"].to_numpy())))))
     yield table_of("tasks", "Kruskal-Wallis on each query", ("", "Tasks"), rows)
     yield Prose(
-        f"Permutation p values: {found.exact_method}. Where everyone agrees, p is 1 by definition and the task counts as "
+        f"Permutation p values: {tests.exact_method}. Where everyone agrees, p is 1 by definition and the task counts as "
         "untestable. Different people rated each task, so the ratings of one task are independent."
     )
     columns: Columns = {
@@ -347,12 +348,12 @@ def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
         "Proportions, Holm": "proportions_holm",
     }
     caption = f"Tasks on which two conditions differ at {alpha:g}, corrected within the task"
-    yield table_by("pairs", caption, found.pairs.to_dicts(), columns)
+    yield table_by("pairs", caption, tests.pairs.to_dicts(), columns)
 
 
 def categories(analysis: StudyAnalysis) -> Iterator[Block]:
-    found = analysis.tasks
-    if found is None or found.categories is None:
+    tests = analysis.tasks
+    if tests is None or tests.categories is None:
         return
     columns: Columns = {
         "Category": "category",
@@ -363,28 +364,28 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
         f"p ≤ {PAPER_LEVEL:.4g}": lambda row: percent(row["significant_at_paper_level"], digits=0),
     }
     caption = "Mean Kruskal-Wallis H and share of significant tasks by category"
-    rows = found.categories.to_dicts()
+    rows = tests.categories.to_dicts()
     bars = tuple(
         ForestRow(row["category"], row["mean_h"], None, None, words=f"{row['mean_h']:.2f}, {significant} significant")
         for row in rows
         for significant in [percent(row["significant_after_correction"], digits=0)]
     )
-    ends = (0.0, max(1.0, *(row["mean_h"] for row in rows)))
-    behind = table_by("categories", caption, found.categories, columns)
+    ends = (0.0, 4.0 * math.ceil(max(row["mean_h"] for row in rows) / 4))
+    behind = table_by("categories", caption, tests.categories, columns)
     yield Forest("category-h", caption, (("", bars),), ("Category", "", "Mean H"), ends=ends, behind=behind)
     yield Prose(
-        f"Permutation p values of the mean H rest on {found.category_draws}; ≤ marks the smallest value that they can show."
+        f"Permutation p values of the mean H rest on {tests.category_draws}; ≤ marks the smallest value that they can show."
     )
 
 
 def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
     """The share of "respond" to each query of some categories, under each condition."""
-    found = analysis.tasks
-    if found is None or found.categories is None:
+    tests = analysis.tasks
+    if tests is None or tests.categories is None:
         return
-    every = found.categories["category"].to_list()
+    every = tests.categories["category"].to_list()
     for place, category in enumerate(chosen or tuple(dict.fromkeys((every[0], every[-1]))), 1):
-        rows = found.shares.filter(pl.col("category") == category)
+        rows = tests.shares.filter(pl.col("category") == category)
         if not len(rows):
             yield Notice(f"No category is called {category!r}.")
             continue
@@ -675,9 +676,9 @@ def write_exported_model(exported: Path) -> bool:
     return True
 
 
-def with_judges_table(found: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
+def with_judges_table(judges: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
     """The rates of all judges, each row with its judge."""
-    tables = [rates.table.with_columns(judge=pl.lit(rates.judge)) for rates in found if len(rates.table)]
+    tables = [rates.table.with_columns(judge=pl.lit(rates.judge)) for rates in judges if len(rates.table)]
     return pl.concat(tables) if tables else None
 
 

@@ -85,13 +85,13 @@ def _contrasts(analysis: StudyAnalysis) -> Iterator[str]:
 
 
 def _tasks(analysis: StudyAnalysis) -> Iterator[str]:
-    found, alpha = analysis.tasks, analysis.options.alpha
-    if found is not None:
-        testable = int(found.tasks["testable"].sum())
-        significant = int((found.tasks["p_benjamini_hochberg"] <= alpha).sum())
+    tests, alpha = analysis.tasks, analysis.options.alpha
+    if tests is not None:
+        testable = int(tests.tasks["testable"].sum())
+        significant = int((tests.tasks["p_benjamini_hochberg"] <= alpha).sum())
         yield (
-            f"Each of {len(found.tasks):,} queries was tested by the Kruskal-Wallis test with permutation p values "
-            f"({found.exact_method}); {testable:,} were testable, and {significant:,} differed between conditions after "
+            f"Each of {len(tests.tasks):,} queries was tested by the Kruskal-Wallis test with permutation p values "
+            f"({tests.exact_method}); {testable:,} were testable, and {significant:,} differed between conditions after "
             f"Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."
         )
 
@@ -267,8 +267,8 @@ SAFE = re.compile(r"\b(?:" + "|".join(INSTEAD) + r")\b")
 
 def of_replies(document: Document) -> Document:
     """`document` with the words that fit replies; its answer is worded for replies where it is made, and names conditions."""
-    answer, *others = document.sections
-    page = replace(document, sections=tuple(others), notices=())
+    answer, *sections = document.sections
+    page = replace(document, sections=tuple(sections), notices=())
     page = page.reworded(
         lambda text: SAFE.sub(lambda word: INSTEAD[word[0]], text), cells_of={"annotators", "ceilings"}
     )
@@ -322,8 +322,8 @@ def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
         for row in differing.to_dicts()
     ]
     rest = len(compared) - len(differing)
-    others = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
-    return f"Safe rates differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{others}"
+    remaining = f" Of the other {rest}, none is shown to differ; {power}." if rest else ""
+    return f"Safe rates differ from those of the other people on the same items: {'; '.join(parts)} (at {alpha:g}, corrected).{remaining}"
 
 
 def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -335,12 +335,12 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
         "Of": "of",
         "Share, 95 % interval over queries and people": (share, "share", "ci_low", "ci_high"),
     }
-    for found in analysis.own:
-        name, ask = f"own-{found.question.name}", found.question.ask
-        yield table_by(name, ask, found.shares, columns)
+    for question in analysis.own:
+        name, ask = f"own-{question.question.name}", question.question.ask
+        yield table_by(name, ask, question.shares, columns)
         rows = [
-            (answer, number(found.means[answer]) if answer in found.means else "", alpha)
-            for answer, alpha in found.alphas.items()
+            (answer, number(question.means[answer]) if answer in question.means else "", alpha)
+            for answer, alpha in question.alphas.items()
         ]
         agreement: Columns = {
             "Of": "0",
@@ -362,13 +362,13 @@ def limits(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else interval(*ends)
 
 
-def own_json(found: OwnFound) -> dict[str, Any]:
+def own_json(question: OwnFound) -> dict[str, Any]:
     """A question's numbers as JSON values."""
     return {
-        "question": found.question.model_dump(mode="json"),
-        "shares": found.shares.to_dicts(),
-        "means": found.means,
-        "alphas": {name: asdict(alpha) for name, alpha in found.alphas.items()},
+        "question": question.question.model_dump(mode="json"),
+        "shares": question.shares.to_dicts(),
+        "means": question.means,
+        "alphas": {name: asdict(alpha) for name, alpha in question.alphas.items()},
     }
 
 
@@ -481,10 +481,10 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
-    found = analysis.annotators
-    if found is None:
+    people = analysis.annotators
+    if people is None:
         return
-    table = found.table
+    table = people.table
     names = {
         "ratings": "Ratings",
         "safe_rate": "Safe rate",
@@ -500,7 +500,7 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
     heads = ("Over annotators", "5 %", "25 %", "Median", "75 %", "95 %")
     yield table_of("annotators", f"{len(table):,} annotators", heads, quartiles, frame=table)
     flags = [
-        (words, int(table[flag].sum()), percent(found.false_positive_rates[flag], digits=2))
+        (words, int(table[flag].sum()), percent(people.false_positive_rates[flag], digits=2))
         for flag, words in (
             ("unresponsive", "Answers do not depend on the item"),
             ("constant", "The same answer throughout, unlikely so"),
@@ -509,22 +509,22 @@ def annotators(analysis: StudyAnalysis) -> Iterator[Block]:
     yield table_of("flags", "Flags", ("Flag", "Raised", "Among simulated attentive annotators"), flags)
     yield Prose(
         f"Each flag is set so that {percent(FALSE_POSITIVES, digits=0)} of attentive annotators raise it. Annotators differ in "
-        f"their readiness to say safe by {number(found.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
+        f"their readiness to say safe by {number(people.shift_sd, digits=2)} logits (standard deviation), and nobody is flagged "
         "for being strict or lenient. Do not remove anybody for low agreement with the rest: without the dissenters the safe "
         "rates would be falsely extreme."
     )
 
 
 def flow(analysis: StudyAnalysis) -> Iterator[Block]:
-    found = analysis.attrition
-    if found is None:
+    attrition = analysis.attrition
+    if attrition is None:
         return
-    conditions, cells = found.flow.conditions, []
+    conditions, cells = attrition.flow.conditions, []
     for step in STEPS:
-        if step in found.flow.counts:
-            counts = found.flow.counts[step]
-            each = counts if len(counts) == len(conditions) else [""] * len(conditions)
-            cells.append((step, *each, sum(counts)))
+        if step in attrition.flow.counts:
+            counts = attrition.flow.counts[step]
+            by_condition = counts if len(counts) == len(conditions) else [""] * len(conditions)
+            cells.append((step, *by_condition, sum(counts)))
     yield table_of("flow", "People at each step", ("Step", *conditions, "All"), cells)
     columns: Columns = {
         "Condition": "condition",
@@ -533,4 +533,4 @@ def flow(analysis: StudyAnalysis) -> Iterator[Block]:
         "Lost": "lost",
         "Share": (percent, "share_lost"),
     }
-    yield table_by("attrition", "Lost after assignment", found.table.to_dicts(), columns)
+    yield table_by("attrition", "Lost after assignment", attrition.table.to_dicts(), columns)

@@ -76,7 +76,10 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
             )
             for endpoint in ENDPOINTS.values()
         ),
-        data=(*(fetched_state(one) for one in own().values() if one == CASEBENCH or is_fetched(one)), prompts_state()),
+        data=(
+            *(fetched_state(loader) for loader in own().values() if loader == CASEBENCH or is_fetched(loader)),
+            prompts_state(),
+        ),
     )
 
 

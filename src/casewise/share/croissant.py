@@ -6,9 +6,11 @@ it, under which address, who its annotators were) comes from a file; what is now
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,51 +20,6 @@ from casewise.records.base import Record, read_record
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_manifest, write_tables
 from casewise.storage.files import json_text, write_text
-
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "arrayShape": "cr:arrayShape",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "containedIn": "cr:containedIn",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "description": {"@container": "@language"},
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isArray": "cr:isArray",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "name": {"@container": "@language"},
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
-"""The names of the vocabulary, as its tools expect them."""
 
 TYPES = {pl.String: "sc:Text", pl.Int64: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
 
@@ -118,7 +75,7 @@ def write_croissant(
         write_manifest(benchmark, draft, names=names)
         metadata = described(benchmark, draft, names, about, biases)
         write_text(draft / "croissant.json", json_text(metadata))
-    return Described(folder, tuple(lacking(metadata)))
+    return Described(folder, tuple(name for name in ASKED if name not in metadata))
 
 
 ASKED = (
@@ -133,36 +90,42 @@ ASKED = (
 """What venues ask for and only the maker of a benchmark can say."""
 
 
-def lacking(metadata: dict[str, Any]) -> Iterator[str]:
-    return (name for name in ASKED if name not in metadata)
-
-
 def described(
     benchmark: Benchmark, folder: Path, names: Sequence[str], about: CroissantAbout, biases: Sequence[str]
 ) -> dict[str, Any]:
     itself, licence = benchmark.about, about.licence or benchmark.about.licence
     shown = [name for name in names if pl.scan_parquet(folder / name).select(pl.len()).collect().item()]
+    given = {
+        "license": licence,
+        "url": about.url,
+        "creator": [{"@type": "Person", "name": name} for name in about.creators],
+        "datePublished": about.published.isoformat() if about.published else None,
+        "citeAs": about.cite_as,
+        **responsible(benchmark, about, biases),
+    }
+    vocabulary = files("casewise.share").joinpath("croissant_context.json").read_text(encoding="utf-8")
     return {
-        "@context": CONTEXT,
+        "@context": json.loads(vocabulary),
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"],
         "name": itself.name,
-        "version": semantic(itself.version),
+        "version": ".".join([*itself.version.split("."), "0", "0"][:3]),  # three numbers, as the format wants it
         "description": " ".join([itself.description or itself.name, *benchmark.notes()]),
-        **({"license": licence} if licence else {}),
-        **({"url": about.url} if about.url else {}),
-        **({"creator": [{"@type": "Person", "name": name} for name in about.creators]} if about.creators else {}),
-        **({"datePublished": about.published.isoformat()} if about.published else {}),
-        **({"citeAs": about.cite_as} if about.cite_as else {}),
-        **responsible(benchmark, about, biases),
-        "distribution": [file_object(folder, name) for name in names],
+        **{name: value for name, value in given.items() if value},
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": name,
+                "name": name,
+                "contentUrl": name,
+                "encodingFormat": "application/x-parquet",
+                "contentSize": f"{(folder / name).stat().st_size} B",
+                "sha256": sha256(folder / name),
+            }
+            for name in names
+        ],
         "recordSet": [record_set(folder, name) for name in shown],
     }
-
-
-def semantic(version: str) -> str:
-    """A version with three numbers, as the format wants it."""
-    return ".".join([*version.split("."), "0", "0"][:3])
 
 
 def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[str]) -> dict[str, Any]:
@@ -175,7 +138,7 @@ def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[st
         else ()
     )
     limits = (*about.limitations, *([benchmark.about.synthetic] if benchmark.about.synthetic else ()))
-    fields: dict[str, Any] = {
+    return {
         "rai:dataAnnotationProtocol": list(protocol),
         "rai:dataAnnotationPlatform": list(about.platform),
         "rai:annotationsPerItem": per_item,
@@ -186,19 +149,6 @@ def responsible(benchmark: Benchmark, about: CroissantAbout, biases: Sequence[st
         "rai:dataSocialImpact": about.social_impact,
         "rai:personalSensitiveInformation": list(about.sensitive),
         "rai:dataReleaseMaintenancePlan": about.maintenance,
-    }
-    return {name: value for name, value in fields.items() if value}
-
-
-def file_object(folder: Path, name: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": name,
-        "encodingFormat": "application/x-parquet",
-        "contentSize": f"{(folder / name).stat().st_size} B",
-        "sha256": sha256(folder / name),
     }
 
 

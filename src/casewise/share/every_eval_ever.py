@@ -220,7 +220,7 @@ def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
         }
     verdict = "safe" if outcome.value > threshold else "unsafe"
     how = judgement.read_as or "as given"
-    said = {
+    attribution = {
         "turn_idx": 0,
         "source": "output.raw",
         "extracted_value": verdict,
@@ -236,7 +236,7 @@ def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
         }
     }
     return {
-        "answer_attribution": [said],
+        "answer_attribution": [attribution],
         "evaluation": {"score": float(verdict == label), "is_correct": verdict == label},
         **(tokens if None not in used else {}),
         **({"performance": {"latency_ms": 1000 * judgement.latency_s}} if judgement.latency_s is not None else {}),
