@@ -10,11 +10,11 @@ import pytest
 from tests.support.command import Command
 
 from casewise.database.engine import CONNECTIONS_TO_SERVER
-from casewise.web.errors import JsonLines
+from casewise.web.pages import JsonLines
 
 BEGUN = """
 import logging.config
-from casewise.web.errors import log_config
+from casewise.web.pages import log_config
 logging.config.dictConfig(log_config())
 logging.getLogger("casewise.web").info("begun")
 """

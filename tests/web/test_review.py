@@ -168,7 +168,7 @@ def test_the_same_pages_work_on_postgresql(app_on_postgresql):
         decide(guest, here.place(), "confirm")
 
     assert here.place().state.phase == Phase.APPROVED
-    assert "1 of 1 (100 %" in cleo.get("/review/drafts/letters/progress").text
+    assert "1 of 1: 100 % [" in cleo.get("/review/drafts/letters/progress").text
 
 
 def test_a_reviewer_does_not_see_the_others_words_before_submitting(app, here):
@@ -369,4 +369,4 @@ def test_the_progress_page_counts(app, here):
 
     page = enter(app, "ada").get("/review/drafts/letters/progress").text
 
-    assert "1 of 1 (100 %" in page
+    assert "1 of 1: 100 % [" in page

@@ -20,6 +20,15 @@ def invitation_link(administrator, email, *roles):
     return found[1]
 
 
+def test_an_invitation_that_cannot_be_made_keeps_what_was_typed(app):
+    root = signed_in(app, "root", Role.ADMINISTRATOR)
+    answer = root.send("/people/invite", on="/people", email="new@example.org")
+
+    assert answer.status_code == 400
+    assert "new@example.org: give at least one role" in answer.text
+    assert 'name="email" value="new@example.org"' in answer.text
+
+
 def join(app, link, **fields):
     return visitor(app).send(link, **({"name": "Ada", "password": PASSWORD, "again": PASSWORD} | fields))
 

@@ -246,7 +246,7 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
 
     from casewise import database as databases
     from casewise.database import staff
-    from casewise.web.errors import log_config
+    from casewise.web.pages import log_config
 
     address = options.site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=options.database, site_url=address)

@@ -201,7 +201,7 @@ class Share:
     def __str__(self) -> str:
         if self.low is None or self.high is None:
             return "none yet"
-        return f"{self.count} of {self.of} ({100 * self.count / self.of:.0f} %, {100 * self.low:.0f}–{100 * self.high:.0f} %)"
+        return f"{self.count} of {self.of}: {100 * self.count / self.of:.0f} % [{100 * self.low:.0f}, {100 * self.high:.0f}]"
 
 
 @dataclass(frozen=True)

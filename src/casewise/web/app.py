@@ -16,24 +16,15 @@ import uvicorn
 from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
-from casewise import database
 from casewise import database as databases
 from casewise.errors import ConfigurationError
 from casewise.settings import Settings, from_environment
 from casewise.studies.rounds import open_plan, read_plan
-from casewise.web import errors, pages, review, staff
-from casewise.web import review as review_context
-from casewise.web.errors import check_request
-from casewise.web.pages import utc_now
+from casewise.web import review, staff
+from casewise.web.pages import check_request, install_errors, templates, utc_now
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 from casewise.web.study_owner import install as install_study
 from casewise.web.upkeep import Tallies, each_minute
-
-# The app: its routes, in the order of their areas, and what all of them go through.
-
-
-AREAS = (staff.router, review.router, review_context.context_router)
-"""One router per area."""
 
 STATIC = Path(__file__).parent / "static"
 
@@ -53,19 +44,19 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,  # it would lead to whatever host a request names
     )
     app.state.settings = settings
-    app.state.database = database.open(settings.database)
+    app.state.database = databases.open(settings.database)
     app.state.clock = utc_now
     app.state.tallies = Tallies()
     app.state.signing = Signing(settings.secret_key)
-    app.state.templates = pages.templates(STATIC)
-    for router in AREAS:
+    app.state.templates = templates(STATIC)
+    for router in (staff.router, review.router, review.context_router):
         app.include_router(router)
     install_study(app)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
     app.add_middleware(HeadAsGet)
     app.add_middleware(SecurityHeaders, behind_tls=settings.behind_tls)
-    errors.install(app)
+    install_errors(app)
     return app
 
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -63,9 +64,8 @@ class ServiceOptions:
         """Whether a request with this key is answered."""
         if not self.keys:
             return True
-        given = key_digest(key)
-        found = [hmac.compare_digest(given, known) for known in self.keys]  # all of them: no time tells which
-        return True in found
+        digest = key_digest(key)
+        return True in [hmac.compare_digest(digest, listed) for listed in self.keys]  # all of them: no time tells which
 
 
 def key_digest(key: str) -> str:
@@ -131,8 +131,8 @@ class DecideIn(Form):
             return DecisionRequest(self.query, self.context, reply=self.reply, category=self.category)
         if self.reply is not None:
             raise ConfigurationError("with messages, give the reply as the last message")
-        asked = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
-        return replace(asked, category=self.category)
+        request = from_messages([turn.model_dump() for turn in self.messages or ()], self.context)
+        return replace(request, category=self.category)
 
 
 class DecideOut(Decided):
@@ -159,7 +159,7 @@ class ModerationIn(Form):
         if isinstance(self.input, str):
             texts = [self.input]
         elif isinstance(self.input[0], str):
-            texts = [one for one in self.input if isinstance(one, str)]
+            texts = [text for text in self.input if isinstance(text, str)]
         else:
             texts = [text_of([part.model_dump() for part in self.input if isinstance(part, Part)])]
         return [DecisionRequest(text, self.context, category=self.category) for text in texts]
@@ -197,23 +197,23 @@ class Problem(BaseModel):
     error: ProblemDetail
 
 
-def decide_out(decider: Decider, found: Decided, *, shadow: bool) -> DecideOut:
+def decide_out(decider: Decider, decided: Decided, *, shadow: bool) -> DecideOut:
     """A decision as it goes out."""
-    said = {**dict(found), "decision": "answer" if shadow else found.decision}
-    return DecideOut(**said, shadow=shadow, decided=found.decision, decider=decider.hash, measured=decider.measured)
+    fields = {**dict(decided), "decision": "answer" if shadow else decided.decision}
+    return DecideOut(**fields, shadow=shadow, decided=decided.decision, decider=decider.hash, measured=decider.measured)
 
 
-def moderation_result(decider: Decider, found: Decided, *, shadow: bool, ask_flags: bool) -> ModerationResult:
+def moderation_result(decider: Decider, decided: Decided, *, shadow: bool, ask_flags: bool) -> ModerationResult:
     """A decision in the form of a moderation endpoint."""
-    flagged = not shadow and (found.decision == "refuse" or (found.decision == "ask" and ask_flags))
-    names = ("inappropriate_in_context", *(found.categories or ()))
-    unsafe = 1 - found.p_safe if found.p_safe is not None else float(found.decision != "answer")
+    flagged = not shadow and (decided.decision == "refuse" or (decided.decision == "ask" and ask_flags))
+    names = ("inappropriate_in_context", *(decided.categories or ()))
+    unsafe = 1 - decided.p_safe if decided.p_safe is not None else float(decided.decision != "answer")
     return ModerationResult(
         flagged=flagged,
         categories=dict.fromkeys(names, flagged),
         category_scores=dict.fromkeys(names, unsafe),
         category_applied_input_types={name: ["text"] for name in names},
-        casewise=decide_out(decider, found, shadow=shadow),
+        casewise=decide_out(decider, decided, shadow=shadow),
     )
 
 
@@ -229,8 +229,8 @@ class ServiceMetrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
 
-        def counter(name: str, what: str, *labels: str) -> Counter:
-            return Counter(f"casewise_{name}", what, labels, registry=self.registry)
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(f"casewise_{name}", meaning, labels, registry=self.registry)
 
         self.decisions = counter("decisions", "Decisions, by outcome.", "decision", "shadow")
         self.failures = counter("failures", "Requests to which the judge gave no value.", "reason")
@@ -244,10 +244,6 @@ class ServiceMetrics:
             buckets=BUCKETS_S,
             registry=self.registry,
         )
-
-    def text(self) -> str:
-        """In Prometheus' text format 0.0.4."""
-        return generate_latest(self.registry).decode()
 
 
 # The service: its routes, and what each request goes through before and after the judge is asked.
@@ -276,47 +272,42 @@ class Service:
         """Whether the last decision could not be written down."""
         self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    async def decided(self, request: DecisionRequest) -> Decided:
-        """The decision on a request, within the time that it may take."""
+    async def decide(self, request: DecisionRequest) -> Decided:
+        """The decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self.options.timeout_s):
-                found = await self.decider.decision(request)
+                decided = await self.decider.decision(request)
         except TimeoutError:
-            found = self.decider.failed("timeout")
-        self.silent = self.silent + 1 if found.failed in NO_ANSWER else 0
+            decided = self.decider.failed("timeout")
+        self.silent = self.silent + 1 if decided.failed in NO_ANSWER else 0
         self.metrics.seconds.observe(time.perf_counter() - began)
-        self.metrics.decisions.labels(found.decision, str(self.options.shadow).lower()).inc()
-        if found.failed:
-            self.metrics.failures.labels(found.failed).inc()
-        if found.unmeasured:
+        self.metrics.decisions.labels(decided.decision, str(self.options.shadow).lower()).inc()
+        if decided.failed:
+            self.metrics.failures.labels(decided.failed).inc()
+        if decided.unmeasured:
             self.metrics.unmeasured.inc()
-        self.write(request, found)
-        return found
-
-    def write(self, request: DecisionRequest, found: Decided) -> None:
-        if self.log is None:
-            return
-        line = traffic_line(request, found, decider=self.decider.hash, shadow=self.options.shadow, sealer=self.sealer)
-        try:
-            self.log.write(line)
-            self.unwritten = False
-        except OSError:
-            self.unwritten = True
-            self.metrics.capture_errors.inc()
+        if self.log is not None:
+            shadow, sealer = self.options.shadow, self.sealer
+            line = traffic_line(request, decided, decider=self.decider.hash, shadow=shadow, sealer=sealer)
+            try:
+                self.log.write(line)
+                self.unwritten = False
+            except OSError:
+                self.unwritten = True
+                self.metrics.capture_errors.inc()
+        return decided
 
     def problems(self) -> list[str]:
-        """What is not as it should be, in sentences without anything of a request."""
-        found = []
-        if hung := self.decider.hung_calls:
-            found.append(f"{hung} calls of the judge have not returned")
-        if hung >= MOST_HUNG:
-            found.append("the judge is not called until they do: restart the service")
-        if self.silent:
-            found.append(f"the judge gave no answer to the last {self.silent} requests")
-        if self.unwritten:
-            found.append("the last decision could not be written to the log")
-        return found
+        """Sentences about what is not as it should be, without anything of a request."""
+        hung = self.decider.hung_calls
+        sentences = {
+            f"{hung} calls of the judge have not returned": hung,
+            "the judge is not called until they do: restart the service": hung >= MOST_HUNG,
+            f"the judge gave no answer to the last {self.silent} requests": self.silent,
+            "the last decision could not be written to the log": self.unwritten,
+        }
+        return [sentence for sentence, holds in sentences.items() if holds]
 
     def admit(self, request: Request) -> None:
         """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
@@ -349,8 +340,7 @@ class Service:
             status, message = 422, str(error)
         route = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
         self.metrics.requests.labels(route, str(status)).inc()
-        said = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
-        return JSONResponse({"error": said.model_dump()}, status, headers)
+        return JSONResponse(problem_json(status, message), status, headers)
 
     async def close(self) -> None:
         """Let go of the judge and the log."""
@@ -359,16 +349,21 @@ class Service:
             self.log.close()
 
 
+def problem_json(status: int, message: str) -> dict[str, Any]:
+    detail = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
+    return Problem(error=detail).model_dump()
+
+
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": what}
-    for status, what in (
-        (400, "No request"),
-        (401, "No key"),
-        (405, "Another method"),
-        (413, "Too long"),
-        (422, "Not of this form"),
-        (429, "Too many"),
-    )
+    status: {"model": Problem, "description": description}
+    for status, description in {
+        400: "No request",
+        401: "No key",
+        405: "Another method",
+        413: "Too long",
+        422: "Not of this form",
+        429: "Too many",
+    }.items()
 }
 
 
@@ -397,28 +392,22 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
     for kind in (StarletteHTTPException, RequestValidationError, CasewiseError, Exception):
         app.add_exception_handler(kind, service.problem)
     app.add_middleware(BodyLimit)
-    add_routes(app, service)
-    return app
-
-
-def add_routes(app: FastAPI, service: Service) -> None:
-    decider, options = service.decider, service.options
 
     @app.post("/v1/decide", dependencies=[Depends(service.admit)])
-    async def decide(asked: DecideIn) -> DecideOut:
-        found = await service.decided(asked.request())
+    async def decide(body: DecideIn) -> DecideOut:
+        decided = await service.decide(body.request())
         service.metrics.requests.labels("/v1/decide", "200").inc()
-        return decide_out(decider, found, shadow=options.shadow)
+        return decide_out(decider, decided, shadow=options.shadow)
 
     @app.post("/v1/moderations", dependencies=[Depends(service.admit)])
-    async def moderations(asked: ModerationIn) -> ModerationOut:
-        found = await asyncio.gather(*map(service.decided, asked.requests()))
+    async def moderations(body: ModerationIn) -> ModerationOut:
+        decisions = await asyncio.gather(*map(service.decide, body.requests()))
         flags = options.ask_as == "flagged"
         service.metrics.requests.labels("/v1/moderations", "200").inc()
         return ModerationOut(
             id=f"modr-{secrets.token_hex(12)}",
             model=f"casewise-decider-{decider.hash[:12]}",
-            results=[moderation_result(decider, one, shadow=options.shadow, ask_flags=flags) for one in found],
+            results=[moderation_result(decider, d, shadow=options.shadow, ask_flags=flags) for d in decisions],
         )
 
     @app.get("/healthz")
@@ -426,23 +415,18 @@ def add_routes(app: FastAPI, service: Service) -> None:
         """Whether the service runs as it should, what is not so, and which decider it serves; 503 where its judge cannot be asked."""
         problems = service.problems()
         response.status_code = 503 if decider.hung_calls >= MOST_HUNG else 200
-        said = {"status": "degraded" if problems else "ok", "problems": problems}
-        return {**said, "decider": decider.hash, "judge": decider.file.judge.name}
+        state = {"status": "degraded" if problems else "ok", "problems": problems}
+        return {**state, "decider": decider.hash, "judge": decider.file.judge.name}
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
         """What has happened, for Prometheus."""
-        return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(generate_latest(service.metrics.registry), media_type="text/plain; version=0.0.4")
+
+    return app
 
 
 FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.model_fields))
-
-
-def unknown_field(name: str) -> str:
-    """A field that no request has, by its name where it can be the name of one; whatever else it is, is not repeated."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name):
-        return "the request has an unknown field"
-    return f"{name!r} is an unknown field{did_you_mean(name, FIELDS)}"
 
 
 NO_STATEMENT = "a parameter is a text, a number, true or false, or these in a list or under headings"
@@ -460,17 +444,19 @@ class Wrong(NamedTuple):
     message: str
 
 
-def what_is_wrong(error: RequestValidationError) -> Wrong:
-    """What is wrong with a body, without repeating any of it but the name of an unknown field."""
-    errors = error.errors()
-    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
+def what_is_wrong(invalid: RequestValidationError) -> Wrong:
+    """What is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
+    errors = invalid.errors()
+    first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     if first["type"] in ("json_invalid", UNICODE):
         return Wrong(400, "Invalid JSON")
     problem = NO_STATEMENT if first["type"] == "value_error" else first["msg"]
     if first["type"] == "extra_forbidden":
-        problem = unknown_field(str(first["loc"][-1]))
-    where = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
-    return Wrong(422, f"{where}: {problem}" if where else problem)
+        name = str(first["loc"][-1])
+        named = f"{name!r} is an unknown field{did_you_mean(name, FIELDS)}"
+        problem = named if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name) else "the request has an unknown field"
+    place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
+    return Wrong(422, f"{place}: {problem}" if place else problem)
 
 
 # A decider in front of an app of one's own: what it refuses never gets there.
@@ -479,14 +465,11 @@ def what_is_wrong(error: RequestValidationError) -> Wrong:
 LONGEST_BODY = 1_000_000
 
 
-def trusted_chat_in(body: Any) -> DecisionRequest:
-    """The request in a chat-completions body; its `context` and its system messages are the circumstances."""
-    return from_messages(body["messages"], body.get("context"))
-
-
-def chat_in(body: Any) -> DecisionRequest:
-    """The request in a chat-completions body, without what whoever wrote it says of the circumstances."""
-    return from_messages([one for one in body["messages"] if one["role"] not in ("system", "developer")])
+def chat_in(body: Any, *, trusted: bool) -> DecisionRequest:
+    """The request in a chat-completions body; its `context` and its system messages count only where it is trusted."""
+    if trusted:
+        return from_messages(body["messages"], body.get("context"))
+    return from_messages([turn for turn in body["messages"] if turn["role"] not in ("system", "developer")])
 
 
 class DeciderMiddleware:
@@ -532,19 +515,24 @@ class DeciderMiddleware:
         if read is not None and trust_body_context:
             raise ConfigurationError("give either read, which says what a body's context is, or trust_body_context")
         self.app, self.paths = app, frozenset(paths)
-        self.read = read or (trusted_chat_in if trust_body_context else chat_in)
+        self.read = read or partial(chat_in, trusted=trust_body_context)
         self.service = Service(decider, options)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in self.paths:
             await self.app(scope, receive, send)
             return
-        body = await begun(receive)
+        body = await read_body(receive)
         answer = await self.answer(body)
-        if answer is None or self.service.options.shadow:
-            await self.app(scope, again(body, receive), send)
+        if answer is not None and not self.service.options.shadow:
+            await answer(scope, receive, send)
             return
-        await answer(scope, receive, send)
+        first: list[Message] = [{"type": "http.request", "body": body.so_far, "more_body": body.more}]
+
+        async def replayed() -> Message:
+            return first.pop() if first else await receive()
+
+        await self.app(scope, replayed, send)
 
     async def answer(self, body: Body) -> JSONResponse | None:
         """What is said instead of the app; None where it is to be asked."""
@@ -557,16 +545,17 @@ class DeciderMiddleware:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CasewiseError):
             return self.unread(400, "this is not a request that can be decided on")
         try:
-            found = await self.service.decided(request)
+            decided = await self.service.decide(request)
         except CasewiseError as error:
             return self.unread(422, str(error))
-        if found.decision == "answer":
+        if decided.decision == "answer":
             return None
-        return JSONResponse({"decision": found.decision, "why": found.why}, 403 if found.decision == "refuse" else 409)
+        status = 403 if decided.decision == "refuse" else 409
+        return JSONResponse({"decision": decided.decision, "why": decided.why}, status)
 
     def unread(self, status: int, message: str) -> JSONResponse:
         self.service.metrics.requests.labels("middleware", str(status)).inc()
-        return told(status, message)
+        return JSONResponse(problem_json(status, message), status)
 
 
 @dataclass(frozen=True)
@@ -579,11 +568,7 @@ class Body:
     """Whether there is more of it to read."""
 
 
-def told(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": status}}, status)
-
-
-async def begun(receive: Receive) -> Body:
+async def read_body(receive: Receive) -> Body:
     """A request's body, as far as it is not too long."""
     parts, size = [], 0
     while True:
@@ -593,17 +578,3 @@ async def begun(receive: Receive) -> Body:
         parts.append(part)
         if size > LONGEST_BODY or not message.get("more_body"):
             return Body(b"".join(parts), size > LONGEST_BODY, bool(message.get("more_body")))
-
-
-def again(body: Body, receive: Receive) -> Receive:
-    """The body once more, and what was not read of it, for the app behind."""
-    given = False
-
-    async def once() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body.so_far, "more_body": body.more}
-
-    return once

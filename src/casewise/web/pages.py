@@ -1,8 +1,10 @@
-"""Pages made from templates, and who asks for them."""
+"""Pages made from templates, who asks for them, what goes wrong as a page or as JSON, and the server's log."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +12,26 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import jinja2
-from fastapi import Depends, HTTPException, Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from casewise.database import Database
 from casewise.database.staff import Person, Role, session_person
-from casewise.studies.design import ENGLISH
-from casewise.web.security import BROWSER_COOKIE, SESSION_COOKIE, browser_id, csrf_token, read_cookie, set_cookie
+from casewise.errors import CasewiseError
+from casewise.studies.design import ENGLISH, Speech
+from casewise.web.security import (
+    BROWSER_COOKIE,
+    SESSION_COOKIE,
+    add_headers,
+    browser_id,
+    check_csrf,
+    csrf_token,
+    read_cookie,
+    refuse_nul,
+    set_cookie,
+)
 
 # Who is asking, and whether they may: `require(Role.REVIEWER)` is a dependency of each route behind the sign-in.
 
@@ -60,10 +75,14 @@ def current_person(request: Request, at: Now) -> Person | None:
     return person
 
 
+Visitor = Annotated[Person | None, Depends(current_person)]
+"""Who is signed in, if anybody."""
+
+
 def require(*roles: Role) -> Callable[..., Person]:
     """A dependency that gives the person signed in, who has one of `roles` (any, if none is named)."""
 
-    def person_with_role(request: Request, person: Annotated[Person | None, Depends(current_person)]) -> Person:
+    def person_with_role(request: Request, person: Visitor) -> Person:
         if person is None:
             raise SignInFirst(request.url.path if request.method == "GET" else "/")
         if roles and not person.has(*roles):
@@ -129,8 +148,9 @@ class StaticLinks:
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """The page that `template` makes of `values`."""
     person: Person | None = getattr(request.state, "person", None)
+    navigation = [(address, label) for address, label, roles in NAVIGATION if person and person.has(*roles)]
     body = request.app.state.templates.get_template(template).render(
-        values, csrf=csrf_token(request), person=person, navigation=navigation_of(person), path=request.url.path
+        values, csrf=csrf_token(request), person=person, navigation=navigation, path=request.url.path
     )
     response = HTMLResponse(body, status)
     if read_cookie(request, BROWSER_COOKIE) is None:
@@ -138,12 +158,118 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     return response
 
 
-def navigation_of(person: Person | None) -> list[tuple[str, str]]:
-    if person is None:
-        return []
-    return [(address, label) for address, label, roles in NAVIGATION if person.has(*roles)]
-
-
 def redirect(to: str) -> RedirectResponse:
     """Send the browser on with GET, so that reloading sends no form twice."""
     return RedirectResponse(to, 303)
+
+
+# What goes wrong becomes a page that says so, in the app's own words.
+
+
+TITLES = {
+    400: "That did not work",
+    401: "Sign in first",
+    403: "No access",
+    404: "There is nothing here",
+    405: "That did not work",
+    409: "Changed by somebody else",
+    413: "Request too large",
+    422: "That did not work",
+    429: "Too many attempts",
+    500: "Our mistake",
+}
+SAYINGS = {
+    404: "The address is wrong, or the page was removed.",
+    405: "This address does not accept this kind of request.",
+}
+
+
+def install_errors(app: FastAPI) -> None:
+    """Have `app` answer errors with pages, or with JSON where a script asks for it."""
+
+    @app.exception_handler(SignInFirst)
+    def sign_in(request: Request, error: SignInFirst) -> Response:
+        return problem(request, 401, "You are not signed in.") if wants_json(request) else redirect(error.sign_in)
+
+    @app.exception_handler(Elsewhere)
+    def belongs_elsewhere(_request: Request, error: Elsewhere) -> Response:
+        return redirect(error.address)
+
+    @app.exception_handler(StarletteHTTPException)
+    def http_error(request: Request, error: HTTPException) -> Response:
+        return problem(request, error.status_code, SAYINGS.get(error.status_code, str(error.detail)))
+
+    @app.exception_handler(RequestValidationError)
+    def not_valid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        detail = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return problem(request, 422, detail if wants_json(request) else SAYINGS[404])
+
+    @app.exception_handler(CasewiseError)
+    def said_no(request: Request, error: CasewiseError) -> Response:
+        return problem(request, 400, str(error))
+
+    @app.exception_handler(Exception)
+    def our_mistake(request: Request, _error: Exception) -> Response:
+        response = problem(request, 500, "Something is broken here; it is in the server's log. Nothing was changed.")
+        # Starlette answers this one outside of all middleware.
+        add_headers(response.headers, request.scope, behind_tls=request.app.state.settings.behind_tls)
+        return response
+
+
+def wants_json(request: Request) -> bool:
+    return "application/json" in request.headers.get("accept", "")
+
+
+def problem(request: Request, status: int, message: str) -> Response:
+    """A page, or a JSON object, that says what went wrong."""
+    if wants_json(request):
+        return JSONResponse({"problem": message}, status)
+    values: dict[str, Any] = {"title": TITLES.get(status, "That did not work"), "message": message}
+    if request.url.path.startswith("/study/"):
+        spoken: dict[str, Speech] = request.app.state.spoken  # by round, where one of its pages was shown
+        t = spoken.get(request.url.path.removeprefix("/study/").partition("/")[0], ENGLISH)
+        if status == 403:  # no page of theirs asks for a role: a form was out of date
+            values["title"] = TITLES[400]
+        values |= {"t": t, "lang": t.language}
+    return render(request, "problem.html", status=status, **values)
+
+
+# What the server says of itself, as text or as one JSON object a line.
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: when, how grave, whose, what, and the traceback where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+        }
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
+
+
+def log_config() -> dict[str, Any]:
+    """All that is logged as JSON lines to the standard error, warnings included; requests are the proxy's to log."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": "casewise.web.pages.JsonLines"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["stderr"], "level": "INFO"},
+        "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "alembic": {"level": "WARNING"}},
+    }
+
+
+# What every request goes through before anything is done for it.
+
+
+async def check_request(request: Request) -> None:
+    """Refuse what no page of ours sends. A dependency of the whole app; a route past FastAPI's asks for it itself."""
+    await refuse_nul(request)
+    await check_csrf(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -47,7 +47,7 @@ from casewise.contexts.store import (
 )
 from casewise.database.staff import Person, Role, everyone, find_person
 from casewise.errors import ConfigurationError
-from casewise.web.pages import Now, Worker, database_of, redirect, render, require
+from casewise.web.pages import Elsewhere, Now, Worker, database_of, redirect, render, require
 from casewise.web.security import SentForm, whole_number
 
 # What the page of a context shows to whom: never another reviewer's words before one's own are submitted.
@@ -138,6 +138,7 @@ def view_of(
     events = events_of(connection, place.id)
     begin = place.state.positions.get(person.id) or place.state.wording
     words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
+    turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
     fields = [field_view(place, name, words) for name in place.parameters.every]
     return ContextView(
         place=place,
@@ -146,7 +147,7 @@ def view_of(
         editing=editing,
         proposals=proposals_for(connection, place, person),
         comments=[event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
-        turned=turned_by(place, events),
+        turned=turns[-1] if turns and place.state.phase != Phase.APPROVED else None,
         general_findings=[finding for finding in place.findings if not finding.parameter],
         contrast=sibling(connection, place),
         autosave=autosave,
@@ -198,11 +199,6 @@ def beginning_of(events: list[Event]) -> int:
     return max((event.seq for event in events if event.to_phase == Phase.GENERATED), default=0)
 
 
-def turned_by(place: ReviewPlace, events: list[Event]) -> Event | None:
-    turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
-    return turns[-1] if turns and place.state.phase != Phase.APPROVED else None
-
-
 def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events: list[Event]) -> list[Event]:
     """The history without what `person`, who may do `acts`, must not see yet.
 
@@ -252,14 +248,23 @@ def place_with(connection: Connection, place_id: str) -> ReviewPlace:
     return place
 
 
+def works(person: Person) -> bool:
+    """Whether a person works on contexts; others only look."""
+    return person.has(Role.REVIEWER, Role.EXPERT)
+
+
+def warn_first(connection: Connection, draft: Draft, person: Person) -> None:
+    """Send whoever works on contexts to the warning, until they have read it."""
+    if works(person) and not has_read_warning(connection, draft, person.id):
+        raise Elsewhere(f"/review/drafts/{draft.name}/warning")
+
+
 @router.get("")
 def drafts_page(request: Request, person: ReviewRoom) -> Response:
     """All drafts, how far they are and how much waits for this person."""
     with database_of(request).read() as connection:
-        drafts = [
-            (draft, progress(connection, draft), count_waiting(connection, draft, person))
-            for draft in all_drafts(connection)
-        ]
+        every = all_drafts(connection)
+        drafts = [(draft, progress(connection, draft), count_waiting(connection, draft, person)) for draft in every]
     return render(request, "review/drafts.html", drafts=drafts)
 
 
@@ -267,11 +272,10 @@ def drafts_page(request: Request, person: ReviewRoom) -> Response:
 def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
     """The contexts of a draft, filtered, a page at a time."""
     parameters = request.query_params
-    chosen = filter_of(dict(parameters), works=person.has(Role.REVIEWER, Role.EXPERT))
+    chosen = filter_of(dict(parameters), works=works(person))
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
-        if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
-            return redirect(f"/review/drafts/{name}/warning")
+        warn_first(connection, draft, person)
         page = list_contexts(connection, draft, person, chosen)
         counts = progress(connection, draft)
         waiting = count_waiting(connection, draft, person)
@@ -282,7 +286,7 @@ def queue_page(request: Request, name: str, person: ReviewRoom) -> Response:
         draft=draft,
         page=page,
         counts=counts,
-        works=person.has(Role.REVIEWER, Role.EXPERT),
+        works=works(person),
         total=sum(counts.values()),
         waiting=waiting,
         chosen=chosen,
@@ -296,9 +300,9 @@ def filter_of(parameters: dict[str, str], *, works: bool) -> Filter:
     """The filter in a query string; what makes no sense in it filters nothing."""
     phase = parameters.get("phase", "")
     intent = {"safe": True, "unsafe": False}.get(parameters.get("intent", ""))
-    asked_anything = bool(parameters.keys() & {"phase", "category", "intent", "mine", "all"})
+    filtered = bool(parameters.keys() & {"phase", "category", "intent", "mine", "all"})
     return Filter(
-        mine=parameters.get("mine") == "yes" or (works and not asked_anything),
+        mine=parameters.get("mine") == "yes" or (works and not filtered),
         phase=Phase(phase) if phase in set(Phase) else None,
         category=parameters.get("category") or None,
         intended_safe=intent,
@@ -313,8 +317,7 @@ def next_page(request: Request, name: str, person: Worker) -> Response:
     did = parameters.get("did", "")
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
-        if not has_read_warning(connection, draft, person.id):
-            return redirect(f"/review/drafts/{name}/warning")
+        warn_first(connection, draft, person)
         place_id = next_for(connection, draft, person, after=whole_number(parameters.get("after")))
     if place_id is None:
         return redirect(f"/review/drafts/{name}?done=all")
@@ -328,9 +331,7 @@ def warning_page(request: Request, name: str, person: ReviewRoom) -> Response:
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         passed = passed_categories(connection, person.id)
-    return render(
-        request, "review/warning.html", draft=draft, passed=passed, works=person.has(Role.REVIEWER, Role.EXPERT)
-    )
+    return render(request, "review/warning.html", draft=draft, passed=passed, works=works(person))
 
 
 @router.post("/drafts/{name}/warning")
@@ -363,20 +364,12 @@ def history_page(request: Request, place_id: str, person: ReviewRoom) -> Respons
         names = names_of(connection, events)
         draft = draft_of(connection, place)
         events_seen = seen_events(place, person, allowed_acts(connection, place, person), events)
-    steps, before = [], None
+    steps, before, labels = [], None, labels_of(place.parameters)
     for event in events_seen:
         changes = wording_difference(before, event.wording, place.parameters) if event.wording else None
         steps.append((event, changes))
         before = event.wording or before
-    return render(
-        request,
-        "review/history.html",
-        place=place,
-        draft=draft,
-        steps=steps,
-        names=names,
-        labels=labels_of(place.parameters),
-    )
+    return render(request, "review/history.html", place=place, draft=draft, steps=steps, names=names, labels=labels)
 
 
 def draft_of(connection: Connection, place: ReviewPlace) -> Draft:
@@ -417,8 +410,7 @@ def shown(
         place = place_with(connection, place_id)
         typed = words_typed(form, place) if form else None
         draft = draft_of(connection, place)
-        if person.has(Role.REVIEWER, Role.EXPERT) and not has_read_warning(connection, draft, person.id):
-            return redirect(f"/review/drafts/{draft.name}/warning")
+        warn_first(connection, draft, person)
         view = view_of(connection, place, person, typed=typed)
     return render(
         request,
@@ -427,7 +419,7 @@ def shown(
         view=view,
         place=place,
         draft=draft,
-        works=person.has(Role.REVIEWER, Role.EXPERT),
+        works=works(person),
         category=draft.category(place.query.category),
         problem=problem,
         reason=(form or {}).get("reason", ""),
@@ -441,51 +433,34 @@ def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
     return {name: form[name] for name in place.parameters.every if name in form}
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A form that somebody sent about a context."""
-
-    request: Request
-    place_id: str
-    person: Person
-    form: dict[str, str]
-    at: datetime
-
-    def refused(self, status: int, problem: str) -> Response:
-        """The page again, with the reason and all that was typed."""
-        return shown(self.request, self.place_id, self.person, status=status, problem=problem, form=self.form)
-
-
 @context_router.post("")
 def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
-    """Do what a button of the page says, and go on to the next context."""
-    sent = Sent(request, place_id, person, form, at)
-    act = form.get("act", "")
-    if act in {SAVE, DISCARD}:
-        return save_without_script(sent)
-    try:
-        place = taken(sent)
-    except Overtaken as error:
-        return sent.refused(409, str(error))
-    except (NotAllowed, WordingProblem) as error:
-        return sent.refused(400, str(error))
-    return onward(sent, place)
-
-
-def taken(sent: Sent) -> ReviewPlace:
-    form, person = sent.form, sent.person
-    chosen = Act.SUBMIT if form.get("act") == UNCHANGED else form.get("act", "")
+    """Do what a button of the page says, and go on to the next context; the page again where it cannot be done."""
+    button = form.get("act", "")
+    if button in {SAVE, DISCARD}:
+        return save_without_script(request, place_id, person, form, at)
+    chosen = Act.SUBMIT if button == UNCHANGED else button
     if chosen not in ROLE_OF:
         raise HTTPException(400, f"Unknown step: {chosen!r}.")
     if not person.has(*ROLE_OF[Act(chosen)]):
         raise HTTPException(403, f"This step needs the role {' or '.join(ROLE_OF[Act(chosen)])}.")
-    with database_of(sent.request).write() as connection:
-        place = place_with(connection, sent.place_id)
-        words = place.state.wording if form.get("act") == UNCHANGED else None
-        if chosen in WORDED and words is None:
-            words = Wording.from_fields(form, place.parameters)
-        action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
-        return act(connection, sent.place_id, action, seen=number_in(form, "seen"), now=sent.at)
+    try:
+        with database_of(request).write() as connection:
+            place = place_with(connection, place_id)
+            words = place.state.wording if button == UNCHANGED else None
+            if chosen in WORDED and words is None:
+                words = Wording.from_fields(form, place.parameters)
+            action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
+            place = act(connection, place_id, action, seen=number_in(form, "seen"), now=at)
+            draft = draft_of(connection, place)
+    except Overtaken as error:
+        return shown(request, place_id, person, status=409, problem=str(error), form=form)
+    except (NotAllowed, WordingProblem) as error:
+        return shown(request, place_id, person, status=400, problem=str(error), form=form)
+    did = urlencode({"did": button})
+    if button in STAY or not works(person):
+        return redirect(f"/review/contexts/{place.id}?{did}")
+    return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
 
 
 def number_in(form: dict[str, str], name: str) -> int:
@@ -495,28 +470,19 @@ def number_in(form: dict[str, str], name: str) -> int:
     return number
 
 
-def onward(sent: Sent, place: ReviewPlace) -> Response:
-    act = sent.form["act"]
-    did = urlencode({"did": act})
-    if act in STAY or not sent.person.has(Role.REVIEWER, Role.EXPERT):
-        return redirect(f"/review/contexts/{place.id}?{did}")
-    with database_of(sent.request).read() as connection:
-        draft = draft_of(connection, place)
-    return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
-
-
-def save_without_script(sent: Sent) -> Response:
-    with database_of(sent.request).write() as connection:
-        place = place_with(connection, sent.place_id)
-        if sent.form["act"] == DISCARD:
-            discard(connection, place.id, person_id=sent.person.id)
+def save_without_script(
+    request: Request, place_id: str, person: Person, form: dict[str, str], at: datetime
+) -> Response:
+    with database_of(request).write() as connection:
+        place = place_with(connection, place_id)
+        if form["act"] == DISCARD:
+            discard(connection, place.id, person_id=person.id)
             return redirect(f"/review/contexts/{place.id}?did=discard")
-        typed = Typed(words_typed(sent.form, place), saved=number_in(sent.form, "saved"), version=place.state.version)
-        saved = save(connection, place.id, person_id=sent.person.id, typed=typed, now=sent.at)
+        typed = Typed(words_typed(form, place), saved=number_in(form, "saved"), version=place.state.version)
+        saved = save(connection, place.id, person_id=person.id, typed=typed, now=at)
     if saved.newer is not None:
-        return sent.refused(
-            409, "You saved another text in another tab or on another device. The text in this form is not saved yet."
-        )
+        problem = "You saved another text in another tab or on another device. The text in this form is not saved yet."
+        return shown(request, place_id, person, status=409, problem=problem, form=form)
     return redirect(f"/review/contexts/{place.id}?did=save")
 
 
@@ -541,6 +507,6 @@ def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker,
         words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)
     if saved.newer is not None:
-        newer: dict[str, Any] = {"saved": saved.newer.saved, "fields": saved.newer.fields}
+        newer = {"saved": saved.newer.saved, "fields": saved.newer.fields}
         return JSONResponse({"problem": "Another tab saved another text.", "newer": newer}, 409)
     return JSONResponse({"saved": saved.saved})

@@ -7,11 +7,13 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from starlette.datastructures import FormData
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.engine import Limit, forget_limit, take
 from casewise.database.staff import (
     SESSION_LASTS,
+    Invitation,
     Person,
     Role,
     end_session,
@@ -27,7 +29,8 @@ from casewise.database.staff import (
     set_roles,
     start_session,
 )
-from casewise.web.pages import NAVIGATION, Now, current_person, database_of, redirect, render, require
+from casewise.errors import ConfigurationError
+from casewise.web.pages import NAVIGATION, Now, Visitor, database_of, redirect, render, require
 from casewise.web.security import (
     SESSION_COOKIE,
     SentForm,
@@ -71,7 +74,7 @@ def home(request: Request, person: Somebody) -> Response:
 
 
 @router.get("/sign-in")
-def sign_in_page(request: Request, person: Annotated[Person | None, Depends(current_person)]) -> Response:
+def sign_in_page(request: Request, person: Visitor) -> Response:
     target = request.query_params.get("next", "/")
     return redirect(own_page(target)) if person else render(request, "staff/sign_in.html", wanted=target, problem=None)
 
@@ -83,8 +86,11 @@ def sign_in(request: Request, form: SentForm, at: Now) -> Response:
     if not may_try(request, email, now=at):
         problem = "Too many attempts. Wait a few minutes, or ask an administrator for a new link."
         return render(request, "staff/sign_in.html", status=429, wanted=target, problem=problem)
-    person = checked_person(request, email, form.get("password", ""))
-    if person is None:
+    with database_of(request).read() as connection:
+        person = find_by_email(connection, email)
+        stored = password_hash_of(connection, person.id) if person else None
+    fits = password_fits(form.get("password", ""), stored)  # takes as long for an address that nobody has
+    if person is None or not fits or not person.active:
         problem = "The e-mail address or the password is wrong."
         return render(request, "staff/sign_in.html", status=400, wanted=target, problem=problem)
     return signed_in(request, person, to=own_page(target), now=at)
@@ -105,13 +111,6 @@ def may_try(request: Request, email: str, *, now: datetime) -> bool:
     return allowed and by_address and from_everywhere
 
 
-def checked_person(request: Request, email: str, password: str) -> Person | None:
-    with database_of(request).read() as connection:
-        person = find_by_email(connection, email)
-        stored = password_hash_of(connection, person.id) if person else None
-    return person if password_fits(password, stored) and person and person.active else None
-
-
 def signed_in(request: Request, person: Person, *, to: str, now: datetime) -> Response:
     with database_of(request).write() as connection:
         token = start_session(connection, person, now=now)
@@ -128,7 +127,7 @@ def signed_in(request: Request, person: Person, *, to: str, now: datetime) -> Re
 
 
 def own_page(target: str) -> str:
-    """`wanted` if it is a page of this app: a link must not lead elsewhere through our sign-in."""
+    """`target` if it is a page of this app: a link must not lead elsewhere through our sign-in."""
     parts = urlsplit(target)
     harmless = target.startswith("/") and not target.startswith(("//", "/\\")) and "\\" not in target
     return target if harmless and not parts.netloc and target.isprintable() else "/"
@@ -147,31 +146,22 @@ def sign_out(request: Request, at: Now) -> Response:
 
 @router.get("/join/{token}")
 def join_page(request: Request, token: str, at: Now) -> Response:
+    invitation = invitation_of(request, token, at)
     with database_of(request).read() as connection:
-        invitation = open_invitation(connection, token, now=at)
-        person = find_by_email(connection, invitation.email) if invitation else None
-    if invitation is None:
-        raise HTTPException(410, "This link was used already or has run out. Ask an administrator for a new one.")
-    return render(
-        request, "staff/join.html", token=token, invitation=invitation, name=person.name if person else "", problem=None
-    )
+        person = find_by_email(connection, invitation.email)
+    return join_form(request, token, invitation, name=person.name if person else "")
 
 
 @router.post("/join/{token}")
 def join_now(request: Request, token: str, form: SentForm, at: Now) -> Response:
     """Use an invitation link: choose a name and a password, and be signed in."""
     name, password = form.get("name", "").strip()[:200], form.get("password", "")
-    with database_of(request).read() as connection:
-        invitation = open_invitation(connection, token, now=at)
-    if invitation is None:
-        raise HTTPException(410, "This link was used already or has run out. Ask an administrator for a new one.")
+    invitation = invitation_of(request, token, at)
     problem = password_problem(password, invitation.email) or (None if name else "Tell us your name.")
     if problem is None and password != form.get("again", ""):
         problem = "The two passwords differ."
     if problem is not None:
-        return render(
-            request, "staff/join.html", status=400, token=token, invitation=invitation, name=name, problem=problem
-        )
+        return join_form(request, token, invitation, name=name, problem=problem)
     hashed = hash_password(password)
     with database_of(request).write() as connection:
         person = join(connection, token, name=name, password_hash=hashed, now=at)
@@ -180,36 +170,57 @@ def join_now(request: Request, token: str, form: SentForm, at: Now) -> Response:
     return signed_in(request, person, to="/", now=at)
 
 
+def invitation_of(request: Request, token: str, at: datetime) -> Invitation:
+    with database_of(request).read() as connection:
+        invitation = open_invitation(connection, token, now=at)
+    if invitation is None:
+        raise HTTPException(410, "This link was used already or has run out. Ask an administrator for a new one.")
+    return invitation
+
+
+def join_form(
+    request: Request, token: str, invitation: Invitation, *, name: str, problem: str | None = None
+) -> Response:
+    status = 400 if problem else 200
+    values = {"token": token, "invitation": invitation, "name": name, "problem": problem}
+    return render(request, "staff/join.html", status=status, **values)
+
+
 @router.get("/people")
 def people_page(request: Request, _person: Administrator) -> Response:
     return shown_people(request)
 
 
-def shown_people(
-    request: Request, *, status: int = 200, link: str | None = None, problem: str | None = None
-) -> Response:
+def shown_people(request: Request, *, status: int = 200, **values: object) -> Response:
+    """The page; after an invitation with its `link`, or with its `problem` and what was typed."""
     with database_of(request).read() as connection:
         people = everyone(connection)
-    return render(
-        request, "staff/people.html", status=status, people=people, roles=list(Role), link=link, problem=problem
-    )
+    values = {"link": None, "problem": None, "email": "", "chosen": ()} | values
+    return render(request, "staff/people.html", status=status, people=people, roles=list(Role), **values)
 
 
 @router.post("/people/invite")
 async def invite_person(request: Request, administrator: Administrator, at: Now) -> Response:
     """Make an invitation link, or a link to a new password for somebody who is known."""
     form = await request.form()
-    roles = frozenset(Role(str(role)) for role in form.getlist("role") if role in set(Role))
-    with database_of(request).write() as connection:
-        token = invite(connection, str(form.get("email", "")), roles=roles, by=administrator.id, now=at)
+    email, roles = str(form.get("email", "")), roles_in(form)
+    try:
+        with database_of(request).write() as connection:
+            token = invite(connection, email, roles=roles, by=administrator.id, now=at)
+    except ConfigurationError as error:
+        return shown_people(request, status=400, problem=str(error), email=email, chosen=roles)
     return shown_people(request, link=f"{request.app.state.settings.site_url}/join/{token}")
+
+
+def roles_in(form: FormData) -> frozenset[Role]:
+    return frozenset(Role(str(role)) for role in form.getlist("role") if role in set(Role))
 
 
 @router.post("/people/{person_id}")
 async def change_person(request: Request, person_id: str, administrator: Administrator, at: Now) -> Response:
     """Give a person other roles, let them in or shut them out. Nobody shuts out or demotes themselves."""
     form = await request.form()
-    roles = frozenset(Role(str(role)) for role in form.getlist("role") if role in set(Role))
+    roles = roles_in(form)
     active = form.get("active") == "yes"
     if person_id == administrator.id and not (active and Role.ADMINISTRATOR in roles):
         raise HTTPException(400, "You cannot remove your own access; ask another administrator.")

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, get_args
+from typing import Annotated, Self, get_args
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from markdown_it import MarkdownIt
@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
 
-from casewise.ask.layouts import FOR_ANNOTATORS, Labelled, groups
+from casewise.ask.layouts import FOR_ANNOTATORS, groups
 from casewise.database.engine import Limit, take
 from casewise.errors import StudyError
 from casewise.studies.answers import (
@@ -60,8 +60,7 @@ from casewise.studies.people import (
 from casewise.studies.recruiters import Finish, Outcome, Recruiter, RecruiterIds, make_recruiter
 from casewise.studies.rounds import LiveRound, Round, load_round, read_sight
 from casewise.studies.slots import resume
-from casewise.web.errors import check_request
-from casewise.web.pages import Elsewhere, Now, database_of, now, redirect, render
+from casewise.web.pages import Elsewhere, Now, check_request, database_of, now, redirect, render
 from casewise.web.security import SentForm, read_cookie, sent_form, set_cookie, whole_number
 
 # Markdown for annotators, made into HTML once: raw HTML in it is shown as text, never as HTML.
@@ -76,11 +75,14 @@ def markdown(text: str) -> Markup:
 
 def panel(context: dict[str, dict[str, str] | str]) -> list[tuple[str, list[tuple[str, str]]]]:
     """A shown context as groups of labelled texts, in reading order."""
-    return [(FOR_ANNOTATORS.get(group.name, group.name), texts_of(group)) for group in groups(context)]
-
-
-def texts_of(group: Labelled) -> list[tuple[str, str]]:
-    return [(FOR_ANNOTATORS.get(f"{group.name}.{name}", name), str(statement)) for name, statement in group.statements]
+    label = FOR_ANNOTATORS.get
+    return [
+        (
+            label(group.name, group.name),
+            [(label(f"{group.name}.{name}", name), str(text)) for name, text in group.statements],
+        )
+        for group in groups(context)
+    ]
 
 
 # Who is at the study's door: rounds kept in memory, the annotator's cookie, and the tokens that pages carry.
@@ -99,18 +101,17 @@ ATTEMPTS = Limit(burst=40, per_s=600)
 async def round_of(request: Request, study_id: str) -> Round:
     """The round with this id; a dependency. A round is read once, and anew each minute."""
     rounds: dict[str, Round] = request.app.state.rounds
+
+    def read() -> Round | None:
+        with database_of(request).read() as connection:
+            return load_round(connection, study_id)
+
     if study_id not in rounds:
-        rounds[study_id] = await run_in_threadpool(read_round, request, study_id)
-        request.app.state.spoken[study_id] = rounds[study_id].speech
+        study = await run_in_threadpool(read)
+        if study is None:
+            raise HTTPException(404)
+        rounds[study_id], request.app.state.spoken[study_id] = study, study.speech
     return rounds[study_id]
-
-
-def read_round(request: Request, study_id: str) -> Round:
-    with database_of(request).read() as connection:
-        study = load_round(connection, study_id)
-    if study is None:
-        raise HTTPException(404)
-    return study
 
 
 ThisRound = Annotated[Round, Depends(round_of)]
@@ -129,27 +130,16 @@ def recruiter_of(request: Request, study: Round) -> Recruiter:
     return make_recruiter(study.design.recruiter, invitation_key=key)
 
 
-def remember(request: Request, response: Response, annotator: Annotator) -> None:
-    """Let this browser continue as `who`; the cookie is signed and says nothing else."""
-    set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
-
-
-def visitor(request: Request, study: LiveRound) -> Annotator | None:
-    """Who continues in this browser, if anybody."""
-    annotator_id = visitor_id(request, study)
-    return None if annotator_id is None else annotator(study, annotator_id)
-
-
 def visitor_id(request: Request, study: Round) -> str | None:
     """The id in this browser's cookie, if it is one of this round."""
     study_id, _, annotator_id = (read_cookie(request, ANNOTATOR_COOKIE) or "").partition(":")
     return annotator_id if study_id == study.id else None
 
 
-def remember_arrival(request: Request, response: Response, study: Round, person: RecruiterIds) -> None:
-    """Keep a person's ids in their own browser: before consent they are kept nowhere else."""
-    value = json.dumps({"round": study.id, **asdict(person)})
-    set_cookie(request, response, ARRIVAL_COOKIE, value)
+def visitor(request: Request, study: LiveRound) -> Annotator | None:
+    """The annotator who continues in this browser, if anybody."""
+    annotator_id = visitor_id(request, study)
+    return None if annotator_id is None else annotator(study, annotator_id)
 
 
 def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
@@ -162,26 +152,25 @@ def read_arrival(request: Request, study: Round) -> RecruiterIds | None:
 
 @dataclass(frozen=True, slots=True)
 class PageToken:
-    """Which page, as it was shown when, to whom."""
+    """A page of an annotator, as it was shown at a time. It lets this annotator, and nobody else, answer the page once."""
 
     position: int
     revision: int
     shown_at: datetime
 
+    def signed(self, request: Request, annotator_id: str) -> str:
+        """The token as the page carries it."""
+        body = f"{self.position}.{self.revision}.{int(self.shown_at.timestamp() * 1000)}"
+        return f"{body}.{signature(request, annotator_id, body)}"
 
-def drawn_token(request: Request, annotator_id: str, *, position: int, revision: int, now: datetime) -> str:
-    """A token that lets `annotator_id`, and nobody else, answer the page once."""
-    body = f"{position}.{revision}.{int(now.timestamp() * 1000)}"
-    return f"{body}.{signature(request, annotator_id, body)}"
-
-
-def read_token(request: Request, annotator_id: str, token: str) -> PageToken | None:
-    """What a page's token says; None when it is not this annotator's."""
-    body, _, signed = token.rpartition(".")
-    if not hmac.compare_digest(signed.encode(), signature(request, annotator_id, body).encode()):
-        return None
-    position, revision, shown_ms = (int(part) for part in body.split("."))
-    return PageToken(position, revision, datetime.fromtimestamp(shown_ms / 1000, UTC))
+    @classmethod
+    def read(cls, request: Request, annotator_id: str, token: str) -> Self | None:
+        """The token that a page carried; None when it is not this annotator's."""
+        body, _, signed = token.rpartition(".")
+        if not hmac.compare_digest(signed.encode(), signature(request, annotator_id, body).encode()):
+            return None
+        position, revision, shown_ms = (int(part) for part in body.split("."))
+        return cls(position, revision, datetime.fromtimestamp(shown_ms / 1000, UTC))
 
 
 def signature(request: Request, annotator_id: str, body: str) -> str:
@@ -262,23 +251,36 @@ NO_LINK = "The link you followed lacks your id. Please start again from the page
 def arrive(request: Request, study: ThisRound, at: Now) -> Response:
     """The first page: what would be read here. Whoever was here before continues where they were."""
     try:
-        person = arriving_person(request, study)
-    except StudyError:
-        return no_link(request, study)
+        if study.phase == "preview" and not request.query_params:  # anybody may come in
+            person = RecruiterIds(secrets.token_hex(12))
+        else:
+            person = recruiter_of(request, study).arrive(request.query_params)
+    except StudyError:  # a link without ids: the same browser may have been here before
+        with study.read(database_of(request)) as live:
+            earlier = visitor(request, live)
+        if earlier is not None and not request.query_params:
+            return to_stage(study, earlier)
+        return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
     fingerprint = vault_of(request).fingerprint(study.name, person.person)
     with study.read(database_of(request), at) as live:
         returner = find_returner(live, fingerprint)
         why = None if returner else why_not_let_in(live, fingerprint)
     if returner is not None:
-        response = to_stage(study, returner)
-        remember(request, response, returner)
-        return response
+        return continuing(request, study, returner)
     request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
     warning = markdown(study.wording.warning)
     response = show(request, study, "warning", warning=warning, categories=study.categories)
-    remember_arrival(request, response, study, person)
+    # Before consent a person's ids are kept nowhere but in their own browser.
+    set_cookie(request, response, ARRIVAL_COOKIE, json.dumps({"round": study.id, **asdict(person)}))
+    return response
+
+
+def continuing(request: Request, study: Round, annotator: Annotator) -> Response:
+    """On to where an annotator stands; the cookie of this browser, which is signed, says who that is and nothing else."""
+    response = to_stage(study, annotator)
+    set_cookie(request, response, ANNOTATOR_COOKIE, f"{annotator.study_id}:{annotator.id}", lasts_s=KEPT_S)
     return response
 
 
@@ -286,22 +288,6 @@ def not_let_in(request: Request, study: Round, why: NotLetIn, person: RecruiterI
     """Why not, and the way back to the recruiter."""
     finish = recruiter_of(request, study).finish("no_consent", person)
     return show(request, study, "closed", why=why, finish=finish)
-
-
-def arriving_person(request: Request, study: Round) -> RecruiterIds:
-    """In a preview anybody may come in; elsewhere the recruiter's ids are in the URL."""
-    if study.phase == "preview" and not request.query_params:
-        return RecruiterIds(secrets.token_hex(12))
-    return recruiter_of(request, study).arrive(request.query_params)
-
-
-def no_link(request: Request, study: Round) -> Response:
-    """A link without ids: the same browser may have been here before."""
-    with study.read(database_of(request)) as live:
-        annotator = visitor(request, live)
-    if annotator is not None and not request.query_params:
-        return to_stage(study, annotator)
-    return show(request, study, "closed", status=400, why="link", problem=NO_LINK, finish=Finish())
 
 
 @arrival_router.get("/consent")
@@ -333,9 +319,7 @@ def consent(request: Request, study: ThisRound, form: SentForm, at: Now) -> Resp
             annotator = admit(live, person, vault=vault)
     if annotator is None:
         return not_let_in(request, study, why or "already", person)
-    response = to_stage(study, annotator)
-    remember(request, response, annotator)
-    return response
+    return continuing(request, study, annotator)
 
 
 def declined(request: Request, study: Round, person: RecruiterIds | None) -> Response:
@@ -426,18 +410,14 @@ def rating_page(request: Request, study: ThisRound, at: Now) -> Response:
     """The next item. Somebody whose lease ran out gets back what is still open."""
     with study.read(database_of(request), at) as live:
         annotator = standing_at(request, live, "rating")
-        if not annotator.lapsed:
-            return rating(request, live, annotator)
-    with study.write(database_of(request), at) as live:
-        resume(live, annotator.id)
-        return rating(request, live, annotator)
-
-
-def rating(request: Request, study: LiveRound, annotator: Annotator) -> Response:
-    page = next_page(study, annotator.id)
+        page = None if annotator.lapsed else next_page(live, annotator.id)
+    if annotator.lapsed:
+        with study.write(database_of(request), at) as live:
+            resume(live, annotator.id)
+            page = next_page(live, annotator.id)
     if page is None:
         return redirect(here(study, "questions"))
-    return show_item(request, study, annotator.id, page, now=study.now)
+    return show_item(request, study, annotator.id, page, now=at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,9 +450,7 @@ def show_item(
         progress=page.progress,
         skips_left=study.design.attention.most_skips(page.progress.pages) - page.progress.skipped,
         before=before,
-        token=before.token
-        if before
-        else drawn_token(request, annotator_id, position=page.position, revision=page.revision, now=now),
+        token=before.token if before else PageToken(page.position, page.revision, now).signed(request, annotator_id),
     )
 
 
@@ -541,25 +519,15 @@ def given_answer(
     request: Request, study: Round, annotator_id: str, form: dict[str, str], *, now: datetime
 ) -> Given | None:
     """The answer in a form; None when it is none, or the page was another annotator's."""
-    token = read_token(request, annotator_id, form.get("page", ""))
+    token = PageToken.read(request, annotator_id, form.get("page", ""))
     decision = next((choice for choice in DECISIONS if choice == form.get("decision")), None)
     if token is None or decision is None:
         return None
-    seconds = max(0.0, (now - token.shown_at).total_seconds())
-    sight = read_sight(form.get("sight", ""))
-    own = read_own_answers(study.design.questions, form)
+    seconds, sight = max(0.0, (now - token.shown_at).total_seconds()), read_sight(form.get("sight", ""))
+    own, scripted = read_own_answers(study.design.questions, form), form.get("hand") == "no"
     if study.design.rates == "replies":
         decision = counted_as(decision, own)
-    by_script = form.get("hand") == "no"
-    return Given(
-        token.position,
-        token.revision,
-        decision,
-        seconds,
-        scripted=by_script,
-        sight=sight,
-        own=own,
-    )
+    return Given(token.position, token.revision, decision, seconds, scripted=scripted, sight=sight, own=own)
 
 
 @rating_router.post("/undo")
@@ -625,12 +593,9 @@ def end_page(request: Request, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         annotator = standing_at(request, live, "done")
         person = person_of(live, annotator.id, vault=vault_of(request))
+    outcome, finish = annotator.outcome or "completed", Finish()
     # Who withdrew has no ids left to be sent back by, and who returned their submission has ended there.
-    back = (
-        None
-        if annotator.outcome in {"withdrawn", "returned"}
-        else CODES.get(annotator.outcome or "completed", "completed")
-    )
-    finish = recruiter_of(request, study).finish(back, person) if back else Finish()
+    if outcome not in {"withdrawn", "returned"}:
+        finish = recruiter_of(request, study).finish(CODES.get(outcome, "completed"), person)
     wording = study.wording.screened_out if annotator.outcome == "screened_out" else study.wording.debriefing
     return show(request, study, "end", outcome=annotator.outcome, text=markdown(wording), finish=finish, who=annotator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from math import ceil
@@ -32,10 +33,11 @@ from casewise.studies.monitor import (
     with_submission,
 )
 from casewise.studies.owner import Standing, item_states, known_here, overview, pages_in_order
-from casewise.studies.people import Vault, annotator, count_stages
+from casewise.studies.people import Annotator, Vault, annotator, count_stages
 from casewise.studies.prolific import SETTLED, Approval, Reconciled, client, reconcile
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
+    LiveRound,
     Round,
     RoundState,
     all_rounds,
@@ -78,17 +80,18 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
     """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
     with study.read(database_of(request), at) as live:
         state, numbers = round_state(live), monitor(live)
-    values: dict[str, Any] = {
-        "study": study,
-        "state": state,
-        "monitor": numbers,
-        "seen": numbers.overview,
-        "at": at,
-        "tallies_every_s": TALLIES_EVERY_S,
-        "alerts": alerts(numbers, study, now=at) if state == "open" else (),
-        "link": f"{request.app.state.settings.site_url}/study/{study.id}",
-    }
-    return render(request, "study/owner_round.html", **values)
+    return render(
+        request,
+        "study/owner_round.html",
+        study=study,
+        state=state,
+        monitor=numbers,
+        seen=numbers.overview,
+        at=at,
+        tallies_every_s=TALLIES_EVERY_S,
+        alerts=alerts(numbers, study, now=at) if state == "open" else (),
+        link=f"{request.app.state.settings.site_url}/study/{study.id}",
+    )
 
 
 @router.get("/{study_id}/status.json")
@@ -97,17 +100,9 @@ def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
     with study.read(database_of(request)) as live:
         state, counts = round_state(live), overview(live)
         arrived = arrivals(live)
+    shown = {name: getattr(counts, name) for name in ("stages", "median_seconds", "exact")}
     conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in counts.conditions]
-    return JSONResponse(
-        {
-            "state": state,
-            "conditions": conditions,
-            "stages": counts.stages,
-            "arrivals": arrived,
-            "median_seconds": counts.median_seconds,
-            "exact": counts.exact,
-        }
-    )
+    return JSONResponse({"state": state, "conditions": conditions, "arrivals": arrived, **shown})
 
 
 @router.post("/{study_id}/state")
@@ -136,18 +131,11 @@ STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
 def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """The settings with which the round runs, and every text that people read."""
     plain = study.design.model_dump(mode="json")
-    wording = study.wording
-    texts = {
-        name: markdown(getattr(wording, name))
-        for name in ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
-    }
-    values: dict[str, Any] = {
-        "study": study,
-        "facts": {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")},
-        "sections": {name: plain[name] for name in DESIGN_SECTIONS},
-        "texts": texts,
-    }
-    return render(request, "study/owner_design.html", **values)
+    facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
+    sections = {name: plain[name] for name in DESIGN_SECTIONS}
+    names = ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
+    texts = {name: markdown(getattr(study.wording, name)) for name in names}
+    return render(request, "study/owner_design.html", study=study, facts=facts, sections=sections, texts=texts)
 
 
 @router.get("/{study_id}/items")
@@ -158,9 +146,8 @@ def items_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
         state, states = round_state(live), item_states(live)
     pages = max(1, ceil(len(states) / ITEMS_A_PAGE))
     page = min(page, pages)
-    items = states[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE]
-    values: dict[str, Any] = {"study": study, "items": items, "closed": state == "closed", "page": page, "pages": pages}
-    return render(request, "study/owner_items.html", **values)
+    items, closed = states[(page - 1) * ITEMS_A_PAGE : page * ITEMS_A_PAGE], state == "closed"
+    return render(request, "study/owner_items.html", study=study, items=items, closed=closed, page=page, pages=pages)
 
 
 @router.get("/{study_id}/items/{item_id}")
@@ -180,12 +167,10 @@ def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -
 @router.get("/{study_id}/export.zip")
 def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """What `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
-    try:
-        benchmark = load_benchmark(study.design.benchmark)
-    except CasewiseError:
-        benchmark = None
-    if benchmark is not None and benchmark.digest != study.benchmark["digest"]:
-        benchmark = None
+    benchmark = None
+    with suppress(CasewiseError):
+        here = load_benchmark(study.design.benchmark)
+        benchmark = here if here.digest == study.benchmark["digest"] else None
     with tempfile.TemporaryDirectory(prefix="casewise-export-") as place:
         folder = Path(place) / f"{study.name}-{study.phase}"
         with study.read(database_of(request)) as live:
@@ -219,20 +204,20 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
     approved: list[Approval] = []
     problem = ""
 
-    def ours() -> tuple[list[str], list[Standing], dict[str, float], bool]:
+    def people_here() -> tuple[list[str], list[Standing], dict[str, float], bool]:
         with study.read(database_of(request), at) as live:
             return known_here(live, vault=vault_of(request))
 
-    def on_record(approvals: list[Approval], annotators: dict[str, str]) -> None:
+    def put_on_record(annotators: dict[str, str]) -> None:
         with study.write(database_of(request), at) as live:
-            for approval in approvals:
+            for approval in approved:
                 if approval.state == "approved":
                     annotator_id = annotators[approval.submission]
                     live.note("approved", by=str(by), annotator_id=annotator_id)
 
     try:
         async with client() as prolific:
-            names, people, bonuses, all_known = await run_in_threadpool(ours)
+            names, people, bonuses, all_known = await run_in_threadpool(people_here)
             if not names:
                 raise StudyError(
                     "No study at Prolific is on record for this round. If you made one there yourself, use a terminal: "
@@ -246,25 +231,27 @@ async def at_prolific(request: Request, study: Round, at: datetime, *, by: str |
             lines = await listed()
             if by is not None:
                 due = [line for line in lines if line.action == "approve"][:APPROVED_AT_ONCE]
-                whose = {
+                annotators = {
                     line.submission.id: line.standing.annotator for line in due if line.submission and line.standing
                 }
-                approved = await prolific.approve_each(list(whose))
-                await run_in_threadpool(on_record, approved, whose)
+                approved = await prolific.approve_each(list(annotators))
+                await run_in_threadpool(put_on_record, annotators)
                 lines = await listed()
     except CasewiseError as error:
         problem = str(error)
     unsettled = [line for line in lines if line.advice != SETTLED]
-    values: dict[str, Any] = {
-        "study": study,
-        "lines": unsettled,
-        "settled": len(lines) - len(unsettled),
-        "due": [line for line in lines if line.action == "approve"],
-        "at_once": APPROVED_AT_ONCE,
-        "done": approved,
-        "problem": problem,
-    }
-    return render(request, "study/owner_prolific.html", status=400 if problem else 200, **values)
+    return render(
+        request,
+        "study/owner_prolific.html",
+        status=400 if problem else 200,
+        study=study,
+        lines=unsettled,
+        settled=len(lines) - len(unsettled),
+        due=[line for line in lines if line.action == "approve"],
+        at_once=APPROVED_AT_ONCE,
+        done=approved,
+        problem=problem,
+    )
 
 
 # The owner's page of people: found, sorted, left out and taken in again, many at once, with a reason.
@@ -320,22 +307,32 @@ def shown(
         offset = (listed.page - 1) * PEOPLE_A_PAGE
         people = find_people(live, listed.query, limit=PEOPLE_A_PAGE, offset=offset)
         stages = count_stages(live)
-    values: dict[str, Any] = {
-        "study": study,
-        "found": people,
-        "asked": asdict(listed.query),
-        "sorts": tuple(SORTS),
-        "flags": FLAGS,
-        "stages": sorted((stages.keys() | {listed.query.status}) - {"", "left out"}),
-        "page": people.offset // PEOPLE_A_PAGE + 1,
-        "done": request.query_params.get("done"),
-        "slots": request.query_params.get("slots", ""),
-        "pages": max(1, ceil(people.total / PEOPLE_A_PAGE)),
-        "link": listed.link,
-        "problem": problem,
-        "typed": {"why": "", "submission": "", "ticked": ()} | typed,
-    }
-    return render(request, "study/owner_people.html", status=status, **values)
+    return render(
+        request,
+        "study/owner_people.html",
+        status=status,
+        study=study,
+        found=people,
+        asked=asdict(listed.query),
+        sorts=tuple(SORTS),
+        flags=FLAGS,
+        stages=sorted((stages.keys() | {listed.query.status}) - {"", "left out"}),
+        page=people.offset // PEOPLE_A_PAGE + 1,
+        done=request.query_params.get("done"),
+        slots=request.query_params.get("slots", ""),
+        pages=max(1, ceil(people.total / PEOPLE_A_PAGE)),
+        link=listed.link,
+        problem=problem,
+        typed={"why": "", "submission": "", "ticked": ()} | typed,
+    )
+
+
+def annotator_of(study: LiveRound, annotator_id: str) -> Annotator:
+    """The annotator of this round; a page that does not exist where it has none of this id."""
+    person = annotator(study, annotator_id)
+    if person is None or person.study_id != study.id:
+        raise HTTPException(404)
+    return person
 
 
 @people_router.post("")
@@ -349,9 +346,7 @@ def act(request: Request, owner: Owner, study: ThisRound, form: SentForm, listed
     slots = 0
     with study.write(database_of(request), at) as live:
         for annotator_id in chosen:
-            person = annotator(live, annotator_id)
-            if person is None or person.study_id != study.id:
-                raise HTTPException(404)
+            annotator_of(live, annotator_id)
             slots += action(live, annotator_id, why=why, by=owner.id)
     back = urlencode({"page": listed.page, "done": form["action"], "slots": slots})
     return redirect(f"/studies/{study.id}/people?{listed.link}&{back}")
@@ -379,19 +374,18 @@ def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
 def answers_page(request: Request, _owner: Owner, study: ThisRound, annotator_id: str, listed: Listed) -> Response:
     """One person's pages, in the order in which they were shown."""
     with study.read(database_of(request)) as live:
-        person = annotator(live, annotator_id)
-        if person is None or person.study_id != study.id:
-            raise HTTPException(404)
+        person = annotator_of(live, annotator_id)
         pages = pages_in_order(live, annotator_id)
-    values: dict[str, Any] = {
-        "study": study,
-        "who": person,
-        "pages": pages,
-        "expected": {check.name: check.expected for check in study.wording.checks},
-        "own": {question.name: question for question in study.design.questions},
-        "link": f"{listed.link}&page={listed.page}",
-    }
-    return render(request, "study/owner_answers.html", **values)
+    return render(
+        request,
+        "study/owner_answers.html",
+        study=study,
+        who=person,
+        pages=pages,
+        expected={check.name: check.expected for check in study.wording.checks},
+        own={question.name: question for question in study.design.questions},
+        link=f"{listed.link}&page={listed.page}",
+    )
 
 
 @people_router.post("/{annotator_id}/recruiter")
@@ -400,27 +394,14 @@ def recruiter_ids(
 ) -> Response:
     """From the annotator to the recruiter's ids; that somebody looked is put on record."""
     with study.write(database_of(request), at) as live:
-        found_annotator = annotator(live, annotator_id)
-        if found_annotator is None or found_annotator.study_id != study.id:
-            raise HTTPException(404)
-        person = look_up(live, annotator_id, vault=vault_of(request), by=owner.id)
-    submission = submission_page(study, person.session) if person else None
+        person = annotator_of(live, annotator_id)
+        ids = look_up(live, annotator_id, vault=vault_of(request), by=owner.id)
+    at_prolific = study.design.recruiter.kind == "prolific" and ids is not None and ids.session
+    submission = f"https://app.prolific.com/submissions/{ids.session}" if ids and at_prolific else None
     link = f"{listed.link}&page={listed.page}"
-    values: dict[str, Any] = {
-        "study": study,
-        "who": found_annotator,
-        "ids": person,
-        "submission": submission,
-        "link": link,
-    }
-    return render(request, "study/owner_person.html", **values)
-
-
-def submission_page(study: Round, submission: str) -> str | None:
-    """Where the recruiter shows a submission, if it does."""
-    if study.design.recruiter.kind != "prolific" or not submission:
-        return None
-    return f"https://app.prolific.com/submissions/{submission}"
+    return render(
+        request, "study/owner_person.html", study=study, who=person, ids=ids, submission=submission, link=link
+    )
 
 
 # The study's part of the app: annotators' pages, the JSON route of their script, and the owner's pages.

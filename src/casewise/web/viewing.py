@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 from urllib.parse import parse_qs, urlencode
 
 import polars as pl
-from fastapi import Request
+from fastapi import Depends, FastAPI, Request
 from pydantic import ValidationError
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -41,7 +39,7 @@ from casewise.evaluate.viewing import (
     columns_shown,
 )
 from casewise.notation import number
-from casewise.records import Item, as_text, scale_of
+from casewise.records import FULL, Item, as_text, scale_of
 from casewise.reports.document import short_name
 from casewise.reports.robustness import LaidOpen
 from casewise.runs.texts import made_in
@@ -74,10 +72,8 @@ class LoopbackOnly:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self.refusal(Headers(scope=scope), scope["method"])):
             await PlainTextResponse(refusal, 403)(scope, receive, send)
-            return
-        if scope["type"] == "websocket":
-            return
-        await self._app(scope, receive, send)
+        elif scope["type"] != "websocket":
+            await self._app(scope, receive, send)
 
     def refusal(self, headers: Headers, method: str) -> str | None:
         """Why a request is not answered; None where it is."""
@@ -93,17 +89,20 @@ class LoopbackOnly:
 
 
 class Links(Protocol):
-    """How a page names others; None where there is no such page."""
+    """Addresses of other pages; None where there is no such page."""
 
     @property
     def live(self) -> bool:
         """Whether a server answers, so that filters and notes work."""
 
-    def items(self, wanted: ItemsWanted, **changes: Any) -> str | None: ...
+    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
+        """The list of a query."""
 
-    def item(self, place: int, wanted: ItemsWanted) -> str | None: ...
+    def item(self, place: int, query: ItemsWanted) -> str | None:
+        """An item in the list of a query."""
 
-    def static(self, name: str) -> str: ...
+    def static(self, name: str) -> str:
+        """A file that pages need."""
 
 
 @dataclass(frozen=True)
@@ -112,24 +111,16 @@ class Served:
 
     live: bool = True
 
-    def items(self, wanted: ItemsWanted, **changes: Any) -> str | None:
-        """The list that is wanted."""
-        words = replace(wanted, **({"page": 1} | changes)).words()
+    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
+        words = replace(query, **({"page": 1} | changes)).words()
         return f"/?{urlencode(words)}" if words else "/"
 
-    def item(self, place: int, wanted: ItemsWanted) -> str | None:
-        """An item in the list that is wanted."""
-        words = replace(wanted, page=1).words()
+    def item(self, place: int, query: ItemsWanted) -> str | None:
+        words = replace(query, page=1).words()
         return f"/item/{place + 1}{'?' if words else ''}{urlencode(words)}"
 
     def static(self, name: str) -> str:
-        """A file that pages need."""
         return f"/static/{name}"
-
-
-def file_of_item(place: int) -> str:
-    """The file of an item's page."""
-    return f"item-{place + 1:06d}.html"
 
 
 @dataclass(frozen=True)
@@ -142,20 +133,16 @@ class ListFiles:
     """The places of the items that have a page."""
     live: bool = False
 
-    def items(self, wanted: ItemsWanted, **changes: Any) -> str | None:
-        """The file of a list, where there is one."""
-        asked = replace(wanted, **changes)
-        name = self.lists.get(replace(asked, page=1))
-        page = asked.page if "page" in changes else 1
+    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
+        query = replace(query, **changes)
+        name, page = self.lists.get(replace(query, page=1)), query.page if "page" in changes else 1
         return None if name is None else f"{name}.html" if page == 1 else f"{name}-{page}.html"
 
-    def item(self, place: int, wanted: ItemsWanted) -> str | None:
-        """The file of an item."""
-        del wanted
-        return file_of_item(place) if place in self.written else None
+    def item(self, place: int, query: ItemsWanted) -> str | None:
+        del query
+        return f"item-{place + 1:06d}.html" if place in self.written else None
 
     def static(self, name: str) -> str:
-        """A file that pages need."""
         return f"static/{name}"
 
 
@@ -213,32 +200,32 @@ class Room:
     @property
     def names(self) -> list[str]:
         """Of the series."""
-        return [short_name(one.name) for one in self.table.series]
+        return [short_name(series.name) for series in self.table.series]
 
     def text(self, text: str) -> str:
         """A text, or that it is withheld."""
         return "withheld" if self.withheld else text
 
 
-def items_values(room: Room, wanted: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
+def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
     """The page of a list."""
-    shown = columns_shown(room.table, wanted)
+    series = columns_shown(room.table, query)
     pages = max(1, -(-len(chosen.places) // room.rows))
-    page = min(max(1, wanted.page), pages)
+    page = min(max(1, query.page), pages)
     places = chosen.places[(page - 1) * room.rows : page * room.rows]
     return room.values | {
-        "wanted": replace(wanted, page=1),
-        "rows": list(rows_of(room, places, shown[:COLUMNS])),
-        "columns": shown[:COLUMNS],
-        "n_more_columns": len(shown[COLUMNS:]),
+        "wanted": replace(query, page=1),
+        "rows": list(rows_of(room, places, series[:COLUMNS])),
+        "columns": series[:COLUMNS],
+        "n_more_columns": len(series[COLUMNS:]),
         "n": len(chosen.places),
         "n_items": len(room.table.items),
         "page": page,
         "pages": pages,
         "choices": choices(room) if room.links.live else {},
-        "chips": list(chips(room, wanted)),
-        "quick": list(quick(room, wanted)),
-        "cells": None if chosen.cells is None else cells(room, wanted, chosen),
+        "chips": list(chips(room, query)),
+        "quick": list(common_lists(room, query)),
+        "cells": None if chosen.cells is None else cells(room, query, chosen),
     }
 
 
@@ -259,8 +246,8 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
         "attack": table.attacks,
         "tag": tags,
     }
-    of = {name: [(word, word.replace("_", " ")) for word in words] for name, words in plain.items()}
-    return of | {"people": [(band, BANDS[band]) for band in AGREEMENT], "series": series}
+    choices = {name: [(word, word.replace("_", " ")) for word in words] for name, words in plain.items()}
+    return choices | {"people": [(band, BANDS[band]) for band in AGREEMENT], "series": series}
 
 
 FILTERS = {
@@ -282,32 +269,25 @@ FILTERS = {
 """The filters in the order of their words on a page."""
 
 
-def chips(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str | None]]:
+def chips(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str | None]]:
     """What is filtered by, in words, each with the list without it."""
     for name, words in FILTERS.items():
-        value = getattr(wanted, name)
+        value = getattr(query, name)
         if value in ("", None, False) or (name == "within" and value == "all"):
             continue
-        said = (
-            ""
-            if value is True
-            else room.names[value]
-            if name == "series"
-            else BANDS[value]
-            if name == "people"
-            else str(value)
-        )
+        shown = room.names[value] if name == "series" else BANDS[value] if name == "people" else value
+        text = words if value is True else f"{words} {shown}"
         without = {name: getattr(ItemsWanted(), name)}
-        yield f"{words} {said}".strip().replace("_", " "), room.links.items(wanted, **without)
+        yield text.strip().replace("_", " "), room.links.items(query, **without)
 
 
 def several_judges(table: ViewedTable) -> bool:
-    return len({one.judge for one in table.series}) > 1
+    return len({series.judge for series in table.series}) > 1
 
 
-def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
+def common_lists(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
     """Lists that many want, of the series that are looked at now."""
-    looked = replace(ItemsWanted(), series=wanted.series, first=wanted.first, second=wanted.second)
+    same_series = replace(ItemsWanted(), series=query.series, first=query.first, second=query.second)
     lists: tuple[tuple[str, dict[str, Any]], ...] = (
         ("a judge is wrong", {"outcome": "wrong"}),
         *([("wrong where people are sure", {"outcome": "wrong", "people": "90"})] if room.labels.rated else []),
@@ -316,34 +296,34 @@ def quick(room: Room, wanted: ItemsWanted) -> Iterator[tuple[str, str]]:
         ("most judges wrong first", {"sort": "wrong", "down": True}),
     )
     for words, changes in lists:
-        if (to := room.links.items(looked, **changes)) is not None:
-            yield words, to
+        if (address := room.links.items(same_series, **changes)) is not None:
+            yield words, address
 
 
-def cells(room: Room, wanted: ItemsWanted, chosen: Chosen) -> list[dict[str, Any]]:
+def cells(room: Room, query: ItemsWanted, chosen: Chosen) -> list[dict[str, Any]]:
     """The four cells of two series, the rest, and where they differ: each with its count and where it leads."""
     assert chosen.cells is not None
     counted = [*zip(CELLS, CELL_WORDS, chosen.cells.counts.values(), strict=True)]
     counted.append(("differ", "their verdicts differ", chosen.cells.differ))
     return [
-        {"cell": cell, "words": words, "n": n, "to": room.links.items(wanted, cell=cell), "here": wanted.cell == cell}
+        {"cell": cell, "words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
         for cell, words, n in counted
     ]
 
 
-def rows_of(room: Room, places: pl.Series, shown: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     benchmark = room.table.benchmark
     for row in room.table.items[places].iter_rows(named=True):
-        note = room.notes.get(row["item_id"])
+        note, item = room.notes.get(row["item_id"]), benchmark.items[row["place"]]
         yield {
             "place": row["place"],
             "query": room.text(benchmark.query[row["query_id"]].text),
-            "own_id": benchmark.items[row["place"]].source_id or "",
-            "context": "" if room.withheld else short_context(benchmark, benchmark.items[row["place"]]),
+            "own_id": item.source_id or "",
+            "context": "" if room.withheld else short_context(benchmark, item),
             "category": row["category"],
             "condition": row["condition"].replace("_", " "),
             "people": people(row),
-            "series": [said(row, place) for place in shown],
+            "series": [verdict_shown(row, place) for place in series],
             "tags": () if note is None else (*note.tags, *(["note"] if note.text and not note.tags else [])),
         }
 
@@ -358,25 +338,25 @@ def short_context(benchmark: Benchmark, item: Item) -> str:
     if own is None:
         return "no context"
     twin = benchmark.twin_of(item)
-    other = {} if twin is None else twin.texts()
-    differs = [name for name, text in own.texts.items() if other.get(name) != text] or [*own.texts]
-    who_first = sorted(differs, key=lambda name: not name.startswith("recipient."))
-    said = " · ".join(own.texts[name] for name in who_first)
-    return said if len(said) <= CONTEXT_SHOWN else f"{said[: CONTEXT_SHOWN - 1]}…"
+    twin_texts = {} if twin is None else twin.texts()
+    differs = [name for name, text in own.texts.items() if twin_texts.get(name) != text] or [*own.texts]
+    recipient_first = sorted(differs, key=lambda name: not name.startswith("recipient."))
+    text = " · ".join(own.texts[name] for name in recipient_first)
+    return text if len(text) <= CONTEXT_SHOWN else f"{text[: CONTEXT_SHOWN - 1]}…"
 
 
 def people(row: dict[str, Any]) -> dict[str, Any]:
     return {"safe": row["n_safe"], "total": row["n_votes"], "label": row["label"]}
 
 
-def said(row: dict[str, Any], place: int) -> dict[str, str]:
+def verdict_shown(row: dict[str, Any], place: int) -> dict[str, str]:
     """One series on one item: its verdict in words with its value, and whether it is right."""
     outcome, value, verdict = row[f"outcome_{place}"], row[f"value_{place}"], row[f"verdict_{place}"]
     if outcome == "unscored":
-        return {"words": f"unscored: {row[f'reason_{place}'] or 'no reason given'}", "mark": "", "outcome": outcome}
-    if outcome == "not asked":
-        return {"words": "not asked", "mark": "", "outcome": outcome}
-    return {"words": in_words(verdict, value), "mark": MARKS.get(outcome, ""), "outcome": outcome}
+        words = f"unscored: {row[f'reason_{place}'] or 'no reason given'}"
+    else:
+        words = outcome if outcome == "not asked" else in_words(verdict, value)
+    return {"words": words, "mark": MARKS.get(outcome, ""), "outcome": outcome}
 
 
 def in_words(verdict: int | None, value: float) -> str:
@@ -385,48 +365,41 @@ def in_words(verdict: int | None, value: float) -> str:
     return " ".join(filter(None, ({1: "safe", 0: "unsafe", None: ""}[verdict], exact)))
 
 
-def item_values(room: Room, wanted: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
+def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) -> dict[str, Any]:
     """The page of an item. `near`: the places of the list that it was reached from."""
-    table, item = room.table, room.table.benchmark.items[place]
-    row, query = table.items.row(place, named=True), table.benchmark.query[item.query_id]
-    at = near.index_of(place)
+    table, benchmark = room.table, room.table.benchmark
+    item, row, at = benchmark.items[place], table.items.row(place, named=True), near.index_of(place)
     before, after = (
-        None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], wanted)
+        None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], query)
         for step in (-1, 1)
     )
-    twin = twin_place(room, item)
+    others = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
+    twin = int(table.items["item_id"].index_of(others[0]) or 0) if len(others) == 1 else None
     return room.values | {
-        "wanted": wanted,
+        "wanted": query,
         "place": place,
         "item": item,
         "at": at,
         "n": len(near),
         "before": before,
         "after": after,
-        "back": room.links.items(wanted, page=1 if at is None else at // room.rows + 1),
+        "back": room.links.items(query, page=1 if at is None else at // room.rows + 1),
         "category": row["category"],
         "condition": row["condition"].replace("_", " "),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
         "people": people(row),
-        "query": room.text(query.text),
-        "judged": query.judged,
-        "groups": [] if room.withheld else list(context_groups(room, item)),
-        "twin": None if twin is None else room.links.item(twin, wanted),
-        "has_twin": table.benchmark.twin_of(item) is not None,
-        "series": [(name, said(row, at)) for at, name in enumerate(room.names)],
+        "query": room.text(benchmark.query[item.query_id].text),
+        "judged": benchmark.query[item.query_id].judged,
+        "groups": [] if room.withheld else context_groups(benchmark, item),
+        "twin": None if twin is None else room.links.item(twin, query),
+        "has_twin": benchmark.twin_of(item) is not None,
+        "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
         "history": list(history(room, item)),
         "arms": [] if room.withheld else list(as_shown(room, item)),
         "note": room.notes.get(item.id),
         "own_id": item.source_id or "",
-        "own": [] if room.withheld else [(name, as_text(said)) for name, said in (item.columns or {}).items()],
+        "own": [] if room.withheld else [(name, as_text(value)) for name, value in (item.columns or {}).items()],
     }
-
-
-def twin_place(room: Room, item: Item) -> int | None:
-    others = [one.id for one in room.table.benchmark.pairs.get(item.pair_id or "", ()) if one.id != item.id]
-    if len(others) != 1:
-        return None
-    return int(room.table.items["item_id"].index_of(others[0]) or 0)
 
 
 @dataclass(frozen=True)
@@ -438,58 +411,52 @@ class Stated:
     other: str | None = None
 
 
-Laid = tuple[str, list[Stated]]
-
 IN_COMMON = 0.5
 """Share of the letters that two texts must share for marks between their words to be readable."""
 
 
-def context_groups(room: Room, item: Item) -> Iterator[Laid]:
+def context_groups(benchmark: Benchmark, item: Item) -> list[tuple[str, list[Stated]]]:
     """The context, group by group, with what its twin says otherwise marked."""
-    benchmark = room.table.benchmark
-    twin = benchmark.twin_of(item)
-    query = benchmark.query[item.query_id]
-    own = LaidOpen(show(arm_named("full"), query, benchmark.context_of(item)))
-    yield from against(own, None if twin is None else LaidOpen(show(arm_named("full"), query, twin)))
+    query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
+    own = LaidOpen(show(FULL, query, benchmark.context_of(item)))
+    return with_marks(own, None if twin is None else LaidOpen(show(FULL, query, twin)))
 
 
-def against(shown: LaidOpen, other: LaidOpen | None) -> Iterator[Laid]:
-    before = {} if other is None else {(group, name): text for group, texts in other.said for name, text in texts}
-    for group, texts in shown.said:
-        yield (
-            group,
-            [stated(name, text, None if other is None else before.get((group, name), "")) for name, text in texts],
-        )
+def with_marks(shown: LaidOpen, original: LaidOpen | None) -> list[tuple[str, list[Stated]]]:
+    """The statements, group by group, with the differences from the original marked where there is one."""
+    texts_before = {(group, name): text for group, texts in original.said for name, text in texts} if original else {}
 
+    def stated(group: str, name: str, text: str) -> Stated:
+        if original is None:
+            return Stated(name, [Piece("same", text)])
+        before = texts_before.get((group, name), "")
+        pieces = difference(before, text)
+        shared = sum(len(piece.text) for piece in pieces if piece.kind == "same" and not piece.text.isspace())
+        if before and shared < IN_COMMON * max(len(text), len(before)):
+            return Stated(name, [Piece("same", text)], before)
+        return Stated(name, pieces)
 
-def stated(name: str, text: str, other: str | None) -> Stated:
-    if other is None:
-        return Stated(name, [Piece("same", text)])
-    pieces = difference(other, text)
-    shared = sum(len(piece.text) for piece in pieces if piece.kind == "same" and not piece.text.isspace())
-    if other and shared < IN_COMMON * max(len(text), len(other)):
-        return Stated(name, [Piece("same", text)], other)
-    return Stated(name, pieces)
+    return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in shown.said]
 
 
 def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     """The item as each arm but the whole shows it, with what that changes marked."""
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
-    whole = LaidOpen(show(arm_named("full"), query, context))
-    made = MadeTexts({key: one for judged in room.table.judged for key, one in made_in(judged.run.path).items()})
-    for arm in room.table.arms:
+    whole = LaidOpen(show(FULL, query, context))
+    made = MadeTexts({key: text for judged in room.table.judged for key, text in made_in(judged.run.path).items()})
+    for name in room.table.arms:
         try:
-            named = arm_named(arm)
-            if named.shows_all:
+            arm = arm_named(name)
+            if arm.shows_all:
                 continue
-            shown = show(named, query, context, twin=twin, made=made)
+            shown = show(arm, query, context, twin=twin, made=made)
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
-            yield {"arm": arm, "problem": str(error)}
+            yield {"arm": name, "problem": str(error)}
             continue
-        seen = LaidOpen(shown)
-        said = {"query": difference(whole.query, seen.query), "groups": list(against(seen, whole))}
-        yield {"arm": arm, "problem": shown.problem, **said}
+        changed = LaidOpen(shown)
+        groups, marked_query = with_marks(changed, whole), difference(whole.query, changed.query)
+        yield {"arm": name, "problem": shown.problem, "query": marked_query, "groups": groups}
 
 
 def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
@@ -539,27 +506,26 @@ class ViewingRoom:
         room = Room(self._table, self.viewed.notes, Served(), under_way=self.viewed.under_way)
         return room, self._table
 
-    def chosen(self, table: ViewedTable, wanted: ItemsWanted) -> Chosen:
-        """The items that are wanted."""
-        tags = tuple(sorted((item, note.tags) for item, note in self.viewed.notes.items())) if wanted.tag else ()
-        return self._chosen(ItemsWanted.of(wanted.words() | {"page": "1"}), table.version, tags)
+    def chosen(self, table: ViewedTable, query: ItemsWanted) -> Chosen:
+        """The items of a list."""
+        tags = tuple(sorted((item, note.tags) for item, note in self.viewed.notes.items())) if query.tag else ()
+        return self._chosen(ItemsWanted.of(query.words() | {"page": "1"}), table.version, tags)
 
-    def _choose(self, wanted: ItemsWanted, _version: int, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
-        return choose(self._table, wanted, tagged=dict(tags))
+    def _choose(self, query: ItemsWanted, _version: int, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
+        return choose(self._table, query, tagged=dict(tags))
 
     def items(self, words: dict[str, str]) -> str:
         """The page of a list."""
         room, table = self.now()
-        wanted = ItemsWanted.of(words)
-        return rendered(self.templates, "viewing/items.html", **items_values(room, wanted, self.chosen(table, wanted)))
+        query = ItemsWanted.of(words)
+        return rendered(self.templates, "viewing/items.html", **items_values(room, query, self.chosen(table, query)))
 
     def item(self, place: int, words: dict[str, str]) -> str:
         """The page of an item."""
         room, table = self.now()
-        wanted = ItemsWanted.of(words)
-        near = self.chosen(table, wanted).places
-        note_to = f"{room.links.item(place, wanted)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
-        values = item_values(room, wanted, place, near=near)
+        query = ItemsWanted.of(words)
+        values = item_values(room, query, place, near=self.chosen(table, query).places)
+        note_to = f"{room.links.item(place, query)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
         notes_file = str(self.viewed.paths[0] / ITEM_NOTES)
         return rendered(self.templates, "viewing/item.html", **values, note_to=note_to, notes_file=notes_file)
 
@@ -584,89 +550,73 @@ class ViewingRoom:
 
 def rendered(templates: Any, name: str, **values: Any) -> str:
     """A page of the room."""
-    known = {"person": None, "static": values["links"].static, "start": ItemsWanted(), "heading": "Items and judges"}
-    return str(templates.get_template(name).render(known | values))
+    usual = {"person": None, "static": values["links"].static, "start": ItemsWanted(), "heading": "Items and judges"}
+    return str(templates.get_template(name).render(usual | values))
 
 
-def create_view(viewed: Viewed, *, port: int) -> Starlette:
+def place_of(request: Request, number: int) -> int:
+    if not 1 <= number <= len(request.app.state.viewed.now().items):
+        raise HTTPException(404, "There is no such item.")
+    return number - 1
+
+
+Place = Annotated[int, Depends(place_of)]
+"""The place of the item whose number the address has."""
+
+
+def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     """The room as an ASGI app that answers on loopback at `port`."""
     room = ViewingRoom(viewed)
-    app = Starlette(
-        routes=[
-            Route("/", page(lambda request: room.items(dict(request.query_params)))),
-            Route(
-                "/item/{number:int}",
-                page(lambda request: room.item(place_of(request, room), dict(request.query_params))),
-            ),
-            Route("/item/{number:int}/note", noting(room), methods=["POST"]),
-            Route("/item_notes.jsonl", notes_of(room)),
-            Route("/state", state_of(room)),
-            Mount("/static", StaticFiles(directory=STATIC)),
-        ],
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,  # it would lead to whatever host a request names
         middleware=[
             Middleware(SecurityHeaders, behind_tls=False),
             Middleware(LoopbackOnly, port=port),
             Middleware(HeadAsGet),
             Middleware(BodyLimit),
         ],
-        exception_handlers={HTTPException: problem(room), CasewiseError: problem(room)},
     )
-    app.router.redirect_slashes = False  # it would lead to whatever host a request names
-    return app
+    app.state.viewed = viewed
+    app.mount("/static", StaticFiles(directory=STATIC))
 
+    @app.get("/")
+    def items(request: Request) -> HTMLResponse:
+        return HTMLResponse(room.items(dict(request.query_params)))
 
-def page(made: Callable[[Request], str]) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        return HTMLResponse(await run_in_threadpool(made, request))
+    @app.get("/item/{number:int}")
+    def item(request: Request, place: Place) -> HTMLResponse:
+        return HTMLResponse(room.item(place, dict(request.query_params)))
 
-    return answer
-
-
-def place_of(request: Request, room: ViewingRoom) -> int:
-    place = int(request.path_params["number"]) - 1
-    if not 0 <= place < len(room.viewed.now().items):
-        raise HTTPException(404, "There is no such item.")
-    return place
-
-
-def noting(room: ViewingRoom) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        place = place_of(request, room)
+    @app.post("/item/{number:int}/note")
+    async def note(request: Request, place: Place) -> RedirectResponse:
         body = (await request.body()).decode("utf-8", "replace")
         form = parse_qs(body, keep_blank_values=True, max_num_fields=10)
         await run_in_threadpool(room.keep, place, form)
-        to = request.url.path.removesuffix("/note")
-        return RedirectResponse(f"{to}?{request.url.query}#notes" if request.url.query else f"{to}#notes", 303)
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"/item/{place + 1}{query}#notes", 303)
 
-    return answer
-
-
-def notes_of(room: ViewingRoom) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_request: Request) -> Response:
-        lines = "".join(f"{note.line()}\n" for note in room.viewed.notes.values())
+    @app.get("/item_notes.jsonl")
+    def notes() -> PlainTextResponse:
+        lines = "".join(f"{note.line()}\n" for note in viewed.notes.values())
         named = {"Content-Disposition": f'attachment; filename="{ITEM_NOTES}"'}
         return PlainTextResponse(lines, media_type="application/x-ndjson", headers=named)
 
-    return answer
+    @app.get("/state")
+    def state() -> dict[str, Any]:
+        return {"version": viewed.now().version, "under_way": viewed.under_way}
 
-
-def state_of(room: ViewingRoom) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_request: Request) -> Response:
-        table = await run_in_threadpool(room.viewed.now)
-        return JSONResponse({"version": table.version, "under_way": room.viewed.under_way})
-
-    return answer
-
-
-def problem(room: ViewingRoom) -> Callable[[Request, Exception], Response]:
-    def answer(request: Request, error: Exception) -> Response:
+    def problem(request: Request, error: Exception) -> HTMLResponse:
         status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
-        made = room.templates.get_template("problem.html").render(
-            person=None, title="That did not work", message=message, path=request.url.path, static=Served().static
-        )
-        return HTMLResponse(made, status)
+        values = {"person": None, "title": "That did not work", "message": message, "path": request.url.path}
+        page = room.templates.get_template("problem.html").render(values, static=Served().static)
+        return HTMLResponse(page, status)
 
-    return answer
+    app.add_exception_handler(HTTPException, problem)
+    app.add_exception_handler(CasewiseError, problem)
+    return app
 
 
 # The room as a folder of pages that open from disk: lists instead of filters, and a page an item.
@@ -706,15 +656,20 @@ def write_view(
     table, templates = viewed.now(), pages.templates(STATIC)
     tagged = {item: note.tags for item, note in viewed.notes.items()}
     base = replace(only, page=1)
-    found = [(one, choose(table, one.wanted, tagged=tagged)) for one in lists_of(table, base)]
-    kept = [(one, chosen) for one, chosen in found if one.wanted == base or len(chosen.places)]
-    places = found[0][1].places
-    links = ListFiles({one.wanted: one.name for one, _ in kept}, frozenset(places))
+    every = [(listed, choose(table, listed.query, tagged=tagged)) for listed in lists_of(table, base)]
+    lists = [(listed, chosen) for listed, chosen in every if listed.query == base or len(chosen.places)]
+    places = every[0][1].places
+    links = ListFiles({listed.query: listed.name for listed, _ in lists}, frozenset(places))
     room = Room(
         table, {} if withheld else viewed.notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED
     )
-    nav = navigation(one for one, _ in kept)
-    known: dict[str, Any] = {"start": base, "lists": nav, "notes_file": "", "note_to": ""}
+    navigation: dict[
+        str, list[tuple[str, str]]
+    ] = {}  # the cells of two side by side are reached from the page of the two
+    for listed, _ in lists:
+        if listed.under:
+            navigation.setdefault(listed.under, []).append((listed.title, f"{listed.name}.html"))
+    usual: dict[str, Any] = {"start": base, "lists": navigation, "notes_file": "", "note_to": ""}
     try:
         (folder / "static").mkdir(parents=True)
         if quoted and table.of_replies:
@@ -723,21 +678,20 @@ def write_view(
             shutil.copyfile(STATIC / name, folder / "static" / name)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    for one, chosen in kept:
+    for listed, chosen in lists:
         for page in range(1, max(1, -(-len(chosen.places) // ROWS_COPIED)) + 1):
-            values = items_values(room, replace(one.wanted, page=page), chosen) | {"heading": one.title}
-            write_text(
-                folder / str(links.items(one.wanted, page=page)),
-                rendered(templates, "viewing/items.html", **(values | known)),
-            )
+            values = items_values(room, replace(listed.query, page=page), chosen) | {"heading": listed.title}
+            file = folder / str(links.items(listed.query, page=page))
+            write_text(file, rendered(templates, "viewing/items.html", **(values | usual)))
     for place in places:
         values = item_values(room, base, place, near=places)
-        write_text(folder / file_of_item(place), rendered(templates, "viewing/item.html", **(values | known)))
+        file = folder / str(links.item(place, base))
+        write_text(file, rendered(templates, "viewing/item.html", **(values | usual)))
     if room.notes:
         here = set(table.items["item_id"][places])
         notes = (note.line() for item, note in room.notes.items() if item in here)
         write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in notes))
-    return Copied(folder / "index.html", len(places), len(kept))
+    return Copied(folder / "index.html", len(places), len(lists))
 
 
 class OneList(NamedTuple):
@@ -746,16 +700,16 @@ class OneList(NamedTuple):
     name: str
     title: str
     under: str
-    wanted: ItemsWanted
+    query: ItemsWanted
 
 
 def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
-    names = [short_name(one.name) for one in table.series]
+    names = [short_name(series.name) for series in table.series]
     yield OneList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
-    for place, one in enumerate(table.series[:COLUMNS]):
-        for outcome in ("wrong", "unscored") if one.reasons else ("wrong",):
-            wanted = replace(base, series=place, outcome=outcome)
-            yield OneList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", wanted)
+    for place, series in enumerate(table.series[:COLUMNS]):
+        for outcome in ("wrong", "unscored") if series.reasons else ("wrong",):
+            query = replace(base, series=place, outcome=outcome)
+            yield OneList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", query)
     if several_judges(table):
         yield OneList("differ", "Judges differ", "Lists", replace(base, differ=True))
     for second in range(min(PAIRED, len(names))):
@@ -767,12 +721,3 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
                 yield OneList(f"{name}-{cell}", f"{title}: {cell.replace('-', ' ')}", "", replace(beside, cell=cell))
     for place, category in enumerate([] if base.category else table.categories):
         yield OneList(f"category-{place}", category, "Categories", replace(base, category=category))
-
-
-def navigation(lists: Iterable[OneList]) -> dict[str, list[tuple[str, str]]]:
-    """What a page leads to; the cells of two side by side are reached from the page of the two."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for one in lists:
-        if one.under:
-            found.setdefault(one.under, []).append((one.title, f"{one.name}.html"))
-    return found

@@ -14,7 +14,7 @@ from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
 from casewise.studies.design import CONFIDENCE, DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
 from casewise.studies.wording import ABOUT_YOU, read_wording
-from casewise.web.errors import SAYINGS, TITLES
+from casewise.web.pages import SAYINGS, TITLES
 
 TEMPLATES = Path(str(files("casewise.web"))) / "templates"
 ANNOTATORS = [path for path in sorted((TEMPLATES / "study").glob("*.html")) if not path.name.startswith("owner")]

@@ -16,6 +16,7 @@ from cryptography.fernet import Fernet
 from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
+from prometheus_client import generate_latest
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
@@ -289,7 +290,7 @@ def test_a_middleware_in_shadow_lets_everything_through_and_counts_it(decider):
 
     assert said == ["hello"] * 3
     assert lengths == [len(chat), 7, 2_400_000]
-    counted = guarded.service.metrics.text()
+    counted = generate_latest(guarded.service.metrics.registry).decode()
     for status in (400, 413):
         assert f'casewise_requests_total{{route="middleware",status="{status}"}} 1' in counted
 
@@ -379,10 +380,10 @@ def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch)
     service = app.state.service
 
     async def traffic():
-        hung = await asyncio.gather(*(service.decided(DecisionRequest("hang")) for _ in range(60)))
+        hung = await asyncio.gather(*(service.decide(DecisionRequest("hang")) for _ in range(60)))
         assert {one.failed for one in hung} == {"timeout"}
         troubled = TestClient(app).get("/healthz")
-        return await service.decided(DecisionRequest("What now?", context_of(0.7))), troubled
+        return await service.decide(DecisionRequest("What now?", context_of(0.7))), troubled
 
     try:
         found, troubled = asyncio.run(traffic())
