@@ -1,6 +1,7 @@
 """Parts of other packages, by entry points of a package that is made here."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,12 @@ def test_two_packages_with_one_name_are_refused(package):
     plugins.found.cache_clear()
     with pytest.raises(ConfigurationError, match=r"other-parts 0\.3 and own-parts 0\.3"):
         plugins.plugins("judges")
+
+
+def test_the_guide_names_each_kind_of_part_and_what_its_entry_point_is():
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "plugins.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `casewise\.(\w+)` \| (.*) \|$", page, re.MULTILINE))
+
+    assert rows.keys() == plugins.KINDS.keys()
+    for kind, text in plugins.KINDS.items():
+        assert [word for word in re.findall(r"`(\w[\w.]+)`", text) if f"`{word}`" not in rows[kind]] == []

@@ -49,9 +49,10 @@ class Plugin:
 
         Raises ConfigurationError: it cannot be imported; the message names its package.
         """
+        point = entry_point(self.kind, self.name)
         try:
-            return entry_point(self.kind, self.name).load()
-        except Exception as error:
+            return point.load()
+        except Exception as error:  # the module is a stranger's, and may raise anything as it is imported
             problem = f"{type(error).__name__}: {error}"
             raise ConfigurationError(
                 f"the {self.kind[:-1]} {self.name!r} of {self.package} ({self.value}) cannot be loaded: {problem}"

@@ -1,5 +1,6 @@
 """The front door: a page one can read, commands that load when they are called, and no room below the api."""
 
+import ast
 import subprocess
 import sys
 from collections import defaultdict
@@ -116,18 +117,37 @@ def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
     assert "show demo 1" in said.err
 
 
-def test_an_option_that_several_commands_take_has_one_default():
-    defaults = defaultdict(set)
+def options():
     for names in leaves(app):
         command = app
         for name in names:
             command = command[name]
         for option in command.assemble_argument_collection(parse_docstring=True):
             if option.name.startswith("--") and option.parse:
-                defaults[option.name, option.parameter.help].add(repr(option.field_info.default))
+                yield option.name, " ".join((option.parameter.help or "").split()), repr(option.field_info.default)
+
+
+def declarations():
+    """The texts of the source that can be an option's help: of fields, of `help=`, and of commands."""
+    for file in Path(casewise.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield from (part.value for part in node.body[1:] if isinstance(part, ast.Expr))
+            elif isinstance(node, ast.keyword) and node.arg == "help":
+                yield node.value
+            elif isinstance(node, ast.FunctionDef) and file.parent.name == "cli" and ast.get_docstring(node):
+                yield node.body[0].value
+
+
+def test_an_option_is_declared_once_and_has_one_default():
+    source = "\n".join(" ".join(str(node.value).split()) for node in declarations() if isinstance(node, ast.Constant))
+    defaults = defaultdict(set)
+    for name, text, default in options():
+        defaults[name, text].add(default)
 
     assert len(defaults) > 200
     assert {option: values for option, values in defaults.items() if len(values) > 1} == {}
+    assert [name for name, text in defaults if source.count(text) != 1] == []
 
 
 def test_an_interruption_during_a_command_says_how_to_go_on(monkeypatch, capsys):

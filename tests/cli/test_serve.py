@@ -1,4 +1,7 @@
 import re
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -6,6 +9,8 @@ from tests.support.command import invoke
 
 from casewise import database
 from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
+
+CONTACT = ("--researcher", "Ada", "--institution", "A school", "--email", "ada@school.net")
 
 
 def run(*arguments):
@@ -50,3 +55,29 @@ def test_several_workers_need_a_database_server(tmp_path):
 
     assert result.exit_code == 2
     assert "postgresql" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_served_study_ends_with_a_signal_also_where_a_shell_started_it_in_the_background(number, tmp_path):
+    run("study", "init", "demo", "--to", tmp_path / "study.toml", *CONTACT)
+    served = subprocess.Popen(
+        [
+            "sh",
+            "-c",
+            'trap "" INT; exec "$@"',
+            "sh",
+            sys.executable,
+            "-m",
+            "casewise",
+            "serve",
+            tmp_path / "study.toml",
+        ],
+        stdout=subprocess.PIPE,
+    )
+    assert served.stdout is not None
+    assert b"Look at http://127.0.0.1" in served.stdout.readline()
+    served.send_signal(number)
+
+    assert b"Nothing was kept" in served.communicate(timeout=60)[0]
+    assert served.returncode == 0

@@ -483,7 +483,7 @@ def leaderboard(
         Judges' output files of the release, or folders of them; by default those in the folder that `CASEWISE_OUTPUTS`
         names, and `()` for none.
     arms
-        Also arms in which judges were shown less, or other, than people were.
+        Include arms in which judges were shown less, or other, than people were.
     labels
         The label policy, as for `report`.
 
@@ -527,7 +527,7 @@ def leaderboards(
     Parameters
     ----------
     arms
-        Also arms in which judges were shown less, or other, than people were.
+        Include arms in which judges were shown less, or other, than people were.
     labels
         The label policy, as for `report`.
 

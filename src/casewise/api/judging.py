@@ -189,7 +189,7 @@ class RunOptions:
     selection: Selection = field(default_factory=Selection)
     """The items to ask about."""
     retry_unscored: int = 0
-    """Maximum number of further calls if a reply gives no verdict."""
+    """Maximum number of further calls for an item whose reply gives no verdict."""
     live: LiveOptions = field(default_factory=LiveOptions)
     """Address, prompts and sampling of a model."""
     batch: BatchOptions | None = None

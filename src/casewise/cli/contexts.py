@@ -11,7 +11,7 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
 from casewise.cli.data import ParametersOption, TaxonomyOption
-from casewise.cli.options import ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
+from casewise.cli.options import ADDRESS, ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
     as_json,
     command_line,
@@ -37,10 +37,7 @@ from casewise.runs.run import CallEstimate
 app = App(name="contexts")
 
 DraftArgument = Annotated[str, Parameter(help="The draft's name.")]
-EndpointOption = Annotated[
-    str | None,
-    Parameter(name=("--base-url", "--model-url"), help="Address of a chat-completions server, up to and with /v1."),
-]
+EndpointOption = Annotated[str | None, ADDRESS, Parameter(name=("--base-url", "--model-url"))]
 
 
 @app.command

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 
 from casewise import api
-from casewise.cli.options import BaseUrlOption, BenchmarkOption
+from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, MarkdownOption
 from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
@@ -36,8 +36,8 @@ def fit(
     elicit: str | None = None,
     fitting: Flat[api.deciding.FitOptions] = api.deciding.FitOptions(),
     benchmark: BenchmarkOption = None,
-    html: Path | None = None,
-    markdown: Path | None = None,
+    html: HtmlOption = None,
+    markdown: MarkdownOption = None,
 ) -> None:
     """Fit thresholds on a judge's run and write a decider, with its errors on held-out queries.
 
@@ -51,10 +51,6 @@ def fit(
         Promise on average only, without --level; needs fewer queries.
     elicit
         The elicitation to use, if the run has several.
-    html
-        Write the page here too.
-    markdown
-        Write Markdown here too.
     """
     elicitations = api.elicitations_named(elicit)
     wanted = wanted or api.deciding.Wanted()

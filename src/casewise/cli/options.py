@@ -75,9 +75,10 @@ ArmsOption = Annotated[
     str | None,
     Parameter(help="Arms by name, separated by spaces: 'full none without:recipient'.", group=ASKED.group),
 ]
-BaseUrlOption = Annotated[
-    str | None, Parameter(help="Address of a chat-completions server, up to and with /v1.", group=MODEL.group)
-]
+ADDRESS = Parameter(help="Address of a chat-completions server, up to and with /v1.")
+BaseUrlOption = Annotated[str | None, ADDRESS, Parameter(group=MODEL.group)]
+HtmlOption = Annotated[Path | None, Parameter(help="Write the page here too.")]
+MarkdownOption = Annotated[Path | None, Parameter(help="Write Markdown here too.")]
 SeedOption = Annotated[int | None, Parameter(help="Seed of --sample, also passed to models that accept a seed.")]
 FormatOption = Annotated[
     str | None,

@@ -25,6 +25,9 @@ app = App(name="power")
 
 AlphaOption = Annotated[float, Parameter(help="Probability of a false alarm.")]
 PowerOption = Annotated[float, Parameter(help="Probability of finding the effect.")]
+QueriesOption = Annotated[
+    int | None, Parameter(help="Number of queries. With it, compute the power; without it, the number.")
+]
 PlotOption = Annotated[Path | None, Parameter(help="Draw power against n to this SVG or PNG file.")]
 
 
@@ -78,8 +81,7 @@ class Pilot:
     """Two conditions of the pilot, such as no_context:safe_revised."""
     difference: float = 0.05
     """Difference of their safe rates that the study should find."""
-    queries: int | None = None
-    """Number of queries. With it, compute the power; without it, the number."""
+    queries: QueriesOption = None
     per_item: PositiveInt | None = None
     """Number of ratings of each item. Default: 21; with --people: 5."""
     per_annotator: int = 25
@@ -250,7 +252,7 @@ def judges(
     assumed: Flat[api.power.AssumedJudges] = api.power.AssumedJudges(),
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
-    n: int | None = None,
+    n: QueriesOption = None,
     benchmark: BenchmarkOption = None,
     plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
@@ -263,8 +265,6 @@ def judges(
         Difference in accuracy to find. Default with --from: the difference of the runs.
     from_
         Two run folders on one benchmark, as a pilot.
-    n
-        Number of queries. With it, compute the power; without it, the number.
     """
     answer = api.power.judges(
         difference, from_ or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n

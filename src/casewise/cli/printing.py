@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from casewise.cli.options import WRITTEN, FormatOption
+from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOption
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.reports.document import Document
 from casewise.reports.formats import FORMATS, format_named, print_document, write_figures, write_tables
@@ -252,10 +252,8 @@ class HasDocument(Protocol):
 class DocumentOptions:
     """The files and formats of a document."""
 
-    html: Path | None = None
-    """Write the page here too."""
-    markdown: Path | None = None
-    """Write Markdown here too."""
+    html: HtmlOption = None
+    markdown: MarkdownOption = None
     latex: Path | None = None
     """Write the tables as LaTeX (booktabs) here too."""
     figures: Path | None = None

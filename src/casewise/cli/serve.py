@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging.config
 import os
+import signal
 import socket
 import threading
 import webbrowser
@@ -386,12 +387,13 @@ def preview(study: Path, port: int) -> None:
     """Every page of a study, for its owner to walk."""
     from casewise.web.app import previewing  # an extra
 
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell has what it starts with & ignore the first
+        signal.signal(number, lambda *_: stop.set())
     with previewing(study, port=port) as address:
         announce(f"Look at {address} (stop with Ctrl+C; nothing is kept)", address=address)
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            say("Nothing was kept.")
+        stop.wait()
+        say("Nothing was kept.")
 
 
 def invite(

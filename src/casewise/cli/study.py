@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 from casewise import api
 from casewise.api.prolific import StudyAtProlific
 from casewise.api.studies import Study, init_replies
-from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, Share, SiteOption, options_group
+from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption, options_group
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
@@ -29,11 +29,9 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, StudyError
+from casewise.options import Flat
 from casewise.studies.design import NOBODY
-from casewise.studies.rounds import RoundState, StudyPlan, init_study, read_plan
-
-if TYPE_CHECKING:
-    from casewise.web.load_test import Rehearsed
+from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
 
 # `casewise study rehearse`: a study tried out on simulated people.
 
@@ -52,13 +50,7 @@ def rehearse(
     /,
     *,
     url: str | None = None,
-    annotators: PositiveInt = 100,
-    careless: Share = 0.1,
-    dropout: Share = 0.15,
-    at_once: PositiveInt = 16,
-    lease: Annotated[float, Parameter(validator=Number(gte=1))] = 15,
-    until_full: Annotated[bool, Parameter(negative="--no-until-full")] = True,
-    seed: int = 1,
+    options: Flat[RehearsalOptions] = RehearsalOptions(),
     database: DatabaseOption = None,
 ) -> None:
     """Send simulated people through the real pages. Their ratings never count.
@@ -67,36 +59,10 @@ def rehearse(
     ----------
     url
         Address of `casewise serve` on the same database. Default: start one.
-    annotators
-        Number of simulated people in the first wave.
-    careless
-        Share of people who answer at random.
-    dropout
-        Share of people who leave before the end.
-    at_once
-        Number of people on the pages at the same time.
-    lease
-        Seconds until the slots of people who left open again.
-    until_full
-        Send more people until every item has its ratings.
-    seed
-        Seed of the simulated people.
     """
-    from casewise.web.load_test import RehearsalOptions, rehearse_study  # an extra
+    from casewise.web.load_test import rehearse_study  # an extra
 
-    wanted = RehearsalOptions(
-        annotators=annotators,
-        careless=careless,
-        dropout=dropout,
-        at_once=at_once,
-        lease_s=lease,
-        until_full=until_full,
-        seed=seed,
-    )
-    print_rehearsal(rehearse_study(study, wanted, url=url, database=database))
-
-
-def print_rehearsal(done: Rehearsed) -> None:
+    done = rehearse_study(study, options, url=url, database=database)
     result = done.result
     speed = {
         "steps": len(result.latencies_s),

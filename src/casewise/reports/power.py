@@ -274,10 +274,8 @@ class PlannedStudy:
     per_annotator: int = 25
     """Items of each annotator."""
     alpha: float = 0.05
-    """Probability of a false alarm."""
     power: float = 0.8
-    """Probability of finding the effect."""
-    seed: Hidden[int] = 0
+    seed: int = 0
 
 
 def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: PlannedStudy) -> PowerAnswer:

@@ -13,9 +13,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from math import floor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
+from cyclopts.types import PositiveInt
+from cyclopts.validators import Number
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import (
     Column,
@@ -561,6 +564,29 @@ def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
     ratings = plan.design.ratings.model_copy(update={"per_item": per_item})
     design = plan.design.model_copy(update={"ratings": ratings})
     return replace(plan, design=design, material=pilot_sample(plan.material, queries=queries, rng=rng), frozen=None)
+
+
+Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1), metavar="0–1")]
+
+
+@dataclass(frozen=True)
+class RehearsalOptions:
+    """The number of simulated people, and how they behave."""
+
+    annotators: PositiveInt = 100
+    """Number of simulated people in the first wave."""
+    careless: Share = 0.1
+    """Share of people who answer at random."""
+    dropout: Share = 0.15
+    """Share of people who leave before the end."""
+    at_once: PositiveInt = 16
+    """Number of people on the pages at the same time."""
+    lease_s: Annotated[float, Parameter(name="--lease", validator=Number(gte=1))] = 15.0
+    """Seconds until the slots of people who left open again."""
+    until_full: Annotated[bool, Parameter(negative="--no-until-full")] = True
+    """Send more people until every item has its ratings."""
+    seed: int = 1
+    """Seed of the simulated people."""
 
 
 def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:

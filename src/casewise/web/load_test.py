@@ -34,7 +34,7 @@ from casewise.studies.freeze import Material
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
-from casewise.studies.rounds import Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
+from casewise.studies.rounds import RehearsalOptions, Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
 from casewise.studies.wording import StudyWording
 from casewise.web.app import free_port, serving
 
@@ -408,23 +408,6 @@ def add(total: RehearsalResult, wave: RehearsalResult) -> None:
 
 SPARE = 4
 """People drawn for each one asked for: voids and leavers are replaced."""
-
-
-@dataclass(frozen=True)
-class RehearsalOptions:
-    """How many people are sent, and how they behave."""
-
-    annotators: int = 100
-    careless: float = 0.1
-    dropout: float = 0.15
-    """Shares of them who press at random, and who leave in the middle."""
-    at_once: int = 16
-    """How many are on the pages at once."""
-    lease_s: float = 15.0
-    """Seconds until the slots of those who left re-open."""
-    until_full: bool = True
-    """Send more people until every item has its ratings."""
-    seed: int = 1
 
 
 def rehearse_study(
