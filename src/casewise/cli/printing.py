@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOption
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.reports.document import Document
-from casewise.reports.formats import FORMATS, format_named, print_document, write_figures, write_tables
 from casewise.runs.limits import RunProgress, Watch, allow_sending
 from casewise.storage.files import json_text, write_text
 
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+    from casewise.reports.document import Document
     from casewise.runs.run import CallEstimate
     from casewise.studies.monitor import Monitor
     from casewise.studies.owner import Overview
@@ -164,8 +163,9 @@ def confirmed(question: str) -> bool:
 
 def show(document: Document, *, full: bool = True) -> None:
     """Print the answer of a report; `full` adds its brief sections."""
-
     from rich.console import Console
+
+    from casewise.reports.formats import print_document  # and all that a report needs
 
     print_document(document, Console(soft_wrap=False), full=full)
 
@@ -274,7 +274,7 @@ class DocumentOptions:
         elif self.wants_json:
             print_json(found.as_json())
         elif self.form is not None:
-            print(format_named(self.form).write(found.document), end="")
+            print(self.written(found), end="")
         else:
             show(found.document, full=full)
 
@@ -289,10 +289,14 @@ class DocumentOptions:
     def written(self, found: HasDocument) -> str:
         if self.wants_json:
             return json_text(found.as_json())
+        from casewise.reports.formats import format_named
+
         return format_named(self.form, self.out).write(found.document)
 
     def written_beside(self, document: Document) -> Iterator[Path]:
         """Write the faces that were asked for by name, and say where each is."""
+        from casewise.reports.formats import FORMATS, write_figures, write_tables
+
         for name in ("html", "markdown", "latex"):
             path = getattr(self, name)
             if path is not None:
