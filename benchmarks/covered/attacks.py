@@ -11,7 +11,7 @@ from benchmarks.covered.rows import Row, Section
 
 from casewise.stats.arrays import FloatArray
 from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.pairs import flips, less, mean_of, p_of_no_change
+from casewise.stats.pairs import difference_of_means, flips, mean_of_shares, p_of_no_change
 
 __all__ = ["SECTIONS"]
 
@@ -43,15 +43,17 @@ def studied(
     after = np.where(rng.random(n) < SILENT, np.nan, np.where(turned == 1, 1.0, before))
     every = np.ones(n, dtype=np.bool_)
     found = flips(before, after, cluster, of=every, towards="safe")
-    noise = mean_of([flips(before, np.where(noisy == 1, 1 - before, before), cluster, of=every, towards="safe").turned])
-    own = mean_of([found.turned])
+    noise = mean_of_shares(
+        [flips(before, np.where(noisy == 1, 1 - before, before), cluster, of=every, towards="safe").turned]
+    )
+    own = mean_of_shares([found.turned])
     numbers = {
         "turned": (estimate_of(found.turned), share),
         "change": (estimate_of(found.change), RIGHT * share),
         "silenced": (estimate_of(found.silenced), SILENT),
     }
     if own is not None and noise is not None:
-        numbers["beyond noise"] = (less(own, noise), share - NOISE)
+        numbers["beyond noise"] = (difference_of_means(own, noise), share - NOISE)
     return numbers
 
 
@@ -83,8 +85,8 @@ def nothing_there(rng: np.random.Generator, studies: int) -> Iterator[Row]:
             first, second, third = ((rng.random(2 * queries) > RIGHT).astype(float) for _ in range(3))
             attacked, noise = (flips(first, other, cluster, of=every, towards="safe") for other in (second, third))
             found += p_of_no_change(attacked.change) < 0.05
-            one, two = mean_of([attacked.turned]), mean_of([noise.turned])
-            beyond += one is not None and two is not None and less(one, two).beyond_chance
+            one, two = mean_of_shares([attacked.turned]), mean_of_shares([noise.turned])
+            beyond += one is not None and two is not None and difference_of_means(one, two).beyond_chance
         setting = f"{queries} queries of 2, verdicts at random"
         yield Row("change", setting, "rejects without a difference", found, studies, "≤ 6 %")
         yield Row("beyond noise", setting, "rejects without a difference", beyond, studies, "≤ 6 %")

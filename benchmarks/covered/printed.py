@@ -50,7 +50,7 @@ BEHIND: dict[str, str] = {
     "over_wordings": "attack-wordings",
     "alternative_annotator_test": "flags",
     "annotator_table": "flags",
-    "of_raw_values": "flags",
+    "filled_in_values": "flags",
 }
 
 DERIVED: dict[str, str] = {
@@ -60,8 +60,8 @@ DERIVED: dict[str, str] = {
     "rule_scores": "shares and ratios over clusters, as in `metrics`",
     "refusals": "`over_refusal` and `harm` in `metrics`, at other levels of agreement",
     "cluster_variance": "errors of clustered means, as in `metrics`",
-    "measured": "`metrics`",
-    "as_picked": "shares of `attacks`, wider by Bonferroni's correction for how many there were to pick from",
+    "measure_decisions": "`metrics`",
+    "picked_estimate": "shares of `attacks`, wider by Bonferroni's correction for how many there were to pick from",
     "adjust": "holds for any p values that hold (R's p.adjust)",
     "benjamini_hochberg": "holds for any p values that hold (R's p.adjust)",
     "holm": "holds for any p values that hold (R's p.adjust)",
@@ -80,7 +80,7 @@ DERIVED: dict[str, str] = {
 
 WITHOUT = frozenset(
     [
-        "apart",
+        "influence_of_difference",
         "as_probability",
         "attrition",
         "assumed_deviation",
@@ -100,18 +100,18 @@ WITHOUT = frozenset(
         "halves",
         "held_out",
         "item_values",
-        "joined",
+        "chained",
         "judged",
         "labels",
         "leave_one_out",
-        "less",
+        "difference_of_means",
         "majority_weight",
-        "mean_of",
+        "mean_of_shares",
         "metric_named",
         "metrics_named",
         "near_duplicates",
         "numbered",
-        "of_each",
+        "votes_of_ratings",
         "out_of_fold",
         "published_cross_entropy",
         "queries_at",

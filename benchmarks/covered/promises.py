@@ -29,7 +29,7 @@ from casewise.stats.thresholds import (
     cheapest_trial,
     fit_thresholds,
     kept_threshold,
-    measured,
+    measure_decisions,
 )
 
 __all__ = ["SECTIONS"]
@@ -202,7 +202,9 @@ def fresh_halves(_studies: int) -> Iterator[Row]:
                 fresh = judges[chosen].where(~half[judges[chosen].cluster])
                 promised += 1
                 broken += harm_of_queries(fresh, fitted) > at_most
-                over = measured(fresh, fitted.decide(fresh.value, fail="refuse"), wanted=wanted).over_refusal.estimate
+                over = measure_decisions(
+                    fresh, fitted.decide(fresh.value, fail="refuse"), wanted=wanted
+                ).over_refusal.estimate
                 refused.append(over or 0.0)
             what = f"six published series, halves of {queries} queries, harm ≤ {at_most:.0%}, {how}"
             aim = "no claim" if how == "no correction" else "≤ 5 %"

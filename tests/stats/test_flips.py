@@ -3,7 +3,7 @@ import pytest
 
 from casewise.stats.estimates import estimate_of
 from casewise.stats.intervals import spread_limits
-from casewise.stats.pairs import flips, less, mean_of, p_of_no_change
+from casewise.stats.pairs import difference_of_means, flips, mean_of_shares, p_of_no_change
 
 NAN = np.nan
 CLUSTER = np.array([0, 0, 1, 1, 2, 2])
@@ -49,10 +49,10 @@ def test_nothing_turned_and_all_turned_have_intervals():
     none = flips(before, before, cluster, of=every, towards="safe").turned
     full = flips(before, 1 - before, cluster, of=every, towards="safe").turned
     assert estimate_of(none).ci_high == pytest.approx(1 - 0.025 ** (1 / 20))
-    one, two = mean_of([full]), mean_of([none])
+    one, two = mean_of_shares([full]), mean_of_shares([none])
     assert one is not None
     assert two is not None
-    difference = less(one, two)
+    difference = difference_of_means(one, two)
     assert difference.estimate == 1
     assert difference.ci_low == pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2))
 
@@ -61,14 +61,14 @@ def test_a_mean_is_as_uncertain_as_its_shares_are_together():
     before = np.zeros(40)
     cluster, every = np.repeat(np.arange(20), 2), np.ones(40, dtype=bool)
     none = flips(before, before, cluster, of=every, towards="safe").turned
-    mean = mean_of([none] * 6)
+    mean = mean_of_shares([none] * 6)
     assert mean is not None
     assert mean.estimate.ci_high == pytest.approx(estimate_of(none).ci_high)
 
 
 def test_shares_of_one_query_are_in_no_mean():
     found = flips(np.zeros(2), np.ones(2), np.zeros(2, dtype=np.intp), of=np.ones(2, dtype=bool), towards="safe")
-    assert mean_of([found.turned]) is None
+    assert mean_of_shares([found.turned]) is None
 
 
 def test_where_every_query_moves_alike_the_p_is_that_of_a_sign_test():

@@ -6,7 +6,10 @@ successes than units, lengths that differ, labels that are missing, words for nu
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import math
+import pkgutil
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -18,7 +21,8 @@ from hypothesis import strategies as st
 
 from casewise import stats
 from casewise.errors import StatisticsError
-from casewise.stats.ceilings import UNIFORM, BetaPrior, fit_beta, predicted_counts, same_label
+from casewise.stats import power
+from casewise.stats.ceilings import UNIFORM, BetaPrior, predicted_counts, same_label
 
 NUMBER = st.one_of(
     st.sampled_from([math.nan, math.inf, -math.inf, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 21, 10**6, 2**40, 1e300]),
@@ -26,132 +30,64 @@ NUMBER = st.one_of(
     st.floats(-2, 2),
 )
 COUNT = st.one_of(st.integers(0, 30), NUMBER)
-SIZE = st.one_of(st.integers(1, 40), COUNT)
 SHARE = st.one_of(st.floats(0.01, 0.99), NUMBER)
 TRUTH = st.one_of(st.booleans(), st.sampled_from([0, 1, math.nan, 2, -1]))
-LABEL = st.one_of(st.integers(0, 4), st.sampled_from(["a", "b", None, math.nan]))
+WHOLE = st.one_of(st.integers(-1, 40), NUMBER)
 
 
-def column(element: st.SearchStrategy[Any], most: int = 9) -> st.SearchStrategy[Any]:
+def column(element: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """A list, mostly of one length so that calls get past the first check; sometimes no list at all."""
     return st.one_of(
         st.lists(element, min_size=6, max_size=6),
-        st.lists(element, max_size=most),
+        st.lists(element, max_size=9),
         st.lists(st.lists(element, max_size=3), max_size=3),
         element,
         st.just("words"),
     )
 
 
-def one_way(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that takes its clusters last and without a name."""
-    return lambda *, clusters, **given: function(*given.values(), clusters)
-
-
-TRUTHS, COUNTS, NUMBERS, LABELS = column(TRUTH), column(COUNT), column(NUMBER), column(LABEL)
+TRUTHS, COUNTS, NUMBERS, SHARES = (column(element) for element in (TRUTH, COUNT, NUMBER, SHARE))
+LABELS = column(st.one_of(st.integers(0, 4), st.sampled_from(["a", "b", None, math.nan])))
 SAFE, VOTES = column(st.one_of(st.integers(0, 8), COUNT)), column(st.one_of(st.integers(8, 30), COUNT))
-WHOLE = st.one_of(st.integers(-1, 40), NUMBER)
 TABLE = st.one_of(st.lists(st.lists(TRUTH, min_size=3, max_size=3), min_size=2, max_size=6), NUMBERS)
+BY_NAME = {
+    **dict.fromkeys(("clusters", "cluster", "query", "item", "annotator", "condition"), LABELS),
+    **dict.fromkeys(("second", "group", "judge", "verdict", "baseline", "odd"), TRUTHS),
+    **dict.fromkeys(("p", "values", "value", "influence", "difference", "error", "first"), NUMBERS),
+    **dict.fromkeys(("estimate", "variance", "rate", "grader"), SHARES),
+    **dict.fromkeys(("ratings", "counts"), TABLE),
+    **dict.fromkeys(("x1", "n1", "x2", "n2", "n", "net"), COUNTS),
+    "votes": VOTES,
+    "sizes": VOTES,
+    "labels": TRUTHS,
+}
+"""What lists of numbers or labels are drawn from. Numbers for themselves are shares, and whole ones where they count."""
 
-RATES = st.lists(SHARE, max_size=4)
+SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "adjust": {"method": st.sampled_from(["holm", "none", "bonferroni", "no such"])},
+    "alpha_by_level": {"level": st.sampled_from(["nominal", "ordinal", "interval"])},
+    "alpha_on_scale": {"item": COUNTS, "annotator": COUNTS},
+    "low_group_p": {"group": LABELS},
+    "query_differences": {"second": NUMBERS},
+    "panel_curve": {"largest": st.integers(-1, 9)},
+    "panel_worth": {"largest": st.integers(-1, 9)},
+    "reliability": {"splits": st.sampled_from([20, 0, -1])},
+    "filled_in": {"n_permutations": st.just(20)},
+    "of_raw_values": {"raw": st.lists(st.sampled_from(["0.5", "safe", "", None, 3]), max_size=6)},
+    "rule_scores": {
+        "predicted": st.lists(st.one_of(st.none(), st.sets(st.integers(0, 5)))),
+        "violated": st.lists(st.sets(st.integers(0, 5))),
+    },
+    "kruskal_power": {"repeats": st.just(20)},
+    "kruskal_sample_size": {"repeats": st.just(20), "exact": st.just(value=False)},
+    "kruskal_wallis": {"exact": st.sampled_from([False, False, False, True])},
+    "same_label": {"prior": st.just(UNIFORM)},
+}
 
-CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] = {
-    "adjust": (stats.adjust, {"p": NUMBERS, "method": st.sampled_from(["holm", "none", "bonferroni", "no such"])}),
-    "benjamini_hochberg": (stats.benjamini_hochberg, {"p": NUMBERS}),
-    "benjamini_yekutieli": (stats.benjamini_yekutieli, {"p": NUMBERS}),
-    "bonferroni": (stats.bonferroni, {"p": NUMBERS}),
-    "holm": (stats.holm, {"p": NUMBERS}),
-    "ceilings": (stats.ceilings, {"safe": SAFE, "votes": VOTES}),
-    "agreement_of_votes": (
-        stats.agreement_of_votes,
-        {"safe": SAFE, "votes": VOTES, "clusters": LABELS},
-    ),
-    "reliability": (
-        lambda **given: stats.reliability(**given, rng=np.random.default_rng(0)),
-        {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "splits": st.sampled_from([20, 0, -1])},
-    ),
-    "panel_curve": (
-        stats.panel_curve,
-        {"safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE, "largest": st.integers(-1, 9)},
-    ),
-    "panel_worth": (
-        stats.panel_worth,
-        {"judge": TRUTHS, "safe": SAFE, "votes": VOTES, "clusters": LABELS, "reference_size": WHOLE},
-    ),
-    "alternative_annotator_test": (
-        stats.alternative_annotator_test,
-        {"safe": TRUTHS, "judge": TRUTHS, "item": LABELS, "annotator": LABELS, "epsilon": SHARE, "alpha": SHARE},
-    ),
-    "clustered_contrast": (
-        stats.clustered_contrast,
-        {"safe": TRUTHS, "second": TRUTHS, "query": LABELS, "annotator": LABELS, "level": SHARE},
-    ),
-    "clopper_pearson": (stats.clopper_pearson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
-    "wilson": (stats.wilson, {"successes": COUNTS, "n": COUNTS, "level": SHARE}),
-    "korn_graubard": (
-        stats.korn_graubard,
-        {"estimate": column(SHARE), "variance": column(SHARE), "n": column(SIZE), "clusters": column(SIZE)},
-    ),
-    "newcombe": (stats.newcombe, {"x1": COUNTS, "n1": COUNTS, "x2": COUNTS, "n2": COUNTS}),
-    "two_proportion_z": (stats.two_proportion_z, {"x1": COUNTS, "n1": COUNTS, "x2": COUNTS, "n2": COUNTS}),
-    "kruskal_wallis": (
-        stats.kruskal_wallis,
-        {"successes": SAFE, "sizes": VOTES, "exact": st.sampled_from([False, False, False, True])},
-    ),
-    "dunn": (stats.dunn, {"successes": SAFE, "sizes": VOTES}),
-    "pairwise_proportions": (stats.pairwise_proportions, {"successes": SAFE, "sizes": VOTES}),
-    "equivalence": (
-        stats.equivalence,
-        {"difference": NUMBERS, "error": NUMBERS, "margin": SHARE, "df": SIZE, "alpha": SHARE},
-    ),
-    "fleiss_kappa": (stats.fleiss_kappa, {"ratings": TABLE}),
-    "krippendorff_alpha": (stats.krippendorff_alpha, {"ratings": TABLE}),
-    "spearman_brown": (stats.spearman_brown, {"correlation": NUMBER, "factor": NUMBER}),
-    "cohen_h": (stats.cohen_h, {"p1": SHARE, "p2": SHARE}),
-    "proportions_power": (
-        stats.proportions_power,
-        {"p1": SHARE, "p2": SHARE, "alpha": SHARE, "n_per_group": WHOLE, "sides": st.integers(0, 3)},
-    ),
-    "proportions_sample_size": (
-        stats.proportions_sample_size,
-        {"p1": SHARE, "p2": SHARE, "alpha": SHARE, "power": SHARE, "sides": st.integers(0, 3)},
-    ),
-    "proportions_detectable_effect": (
-        stats.proportions_detectable_effect,
-        {"p1": SHARE, "n_per_group": WHOLE, "alpha": SHARE, "power": SHARE, "sides": st.integers(0, 3)},
-    ),
-    "anova_power": (
-        stats.anova_power,
-        {"groups": WHOLE, "effect_size": SHARE, "alpha": SHARE, "n_per_group": WHOLE},
-    ),
-    "anova_sample_size": (
-        stats.anova_sample_size,
-        {"groups": WHOLE, "effect_size": SHARE, "alpha": SHARE, "power": SHARE},
-    ),
-    "anova_detectable_effect": (
-        stats.anova_detectable_effect,
-        {"groups": WHOLE, "n_per_group": WHOLE, "alpha": SHARE, "power": SHARE},
-    ),
-    "chi_square_test_power": (
-        stats.chi_square_test_power,
-        {"effect_size": SHARE, "df": WHOLE, "alpha": SHARE, "n_total": WHOLE},
-    ),
-    "chi_square_sample_size": (
-        stats.chi_square_sample_size,
-        {"effect_size": SHARE, "df": WHOLE, "alpha": SHARE, "power": SHARE},
-    ),
-    "chi_square_detectable_effect": (
-        stats.chi_square_detectable_effect,
-        {"n_total": WHOLE, "df": WHOLE, "alpha": SHARE, "power": SHARE},
-    ),
-    "kruskal_power": (
-        lambda **given: stats.kruskal_power(**given, repeats=20),
-        {"safe_rates": RATES, "n_per_group": WHOLE, "alpha": SHARE},
-    ),
-    "kruskal_sample_size": (
-        lambda **given: stats.kruskal_sample_size(**given, repeats=20, exact=False),
-        {"safe_rates": RATES, "alpha": SHARE, "power": SHARE},
-    ),
+LEFT_OUT = {"raters", "given", "method", "where", "rng", "seed"}
+"""Arguments that are not drawn. A method has a test of its own; a generator is always the same."""
+
+MADE: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] = {
     "simulate_ratings": (
         lambda rate, queries, each, sd: (
             stats.simulate_ratings(
@@ -162,16 +98,74 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]] =
         ),
         {"rate": SHARE, "queries": st.integers(-1, 9), "each": st.integers(-1, 9), "sd": SHARE},
     ),
-    "fit_beta": (fit_beta, {"safe": SAFE, "votes": VOTES}),
-    "same_label": (lambda **given: same_label(**given, prior=UNIFORM), {"safe": SAFE, "votes": VOTES}),
     "predicted_counts": (
-        lambda a, b, **given: predicted_counts(**given, prior=BetaPrior(a, b)),
+        lambda a, b, **drawn: predicted_counts(**drawn, prior=BetaPrior(a, b)),
         {"a": SHARE, "b": SHARE, "safe": WHOLE, "votes": WHOLE, "new_votes": WHOLE},
+    ),
+    "simulated_power": (
+        lambda n, alpha, repeats: power.simulated_power(
+            power.query_differences([1, 0, 1, 0], [0, 1, 0, 0]), n, alpha=alpha, repeats=repeats
+        ),
+        {"n": st.one_of(st.integers(-1, 40), SHARE), "alpha": SHARE, "repeats": st.sampled_from([10, 0, -1])},
+    ),
+    "variance_of": (
+        lambda **drawn: power.variance_of(power.PilotRatings(**drawn)),
+        {"safe": TRUTHS, "second": TRUTHS, "query": LABELS, "annotator": LABELS},
     ),
 }
 
+BY_SETTINGS = {
+    *("spearman_brown", "sign_test", "binomial_below", "labels_needed"),
+    *("assumed_deviation", "queries_needed", "power_of_queries"),
+}
+"""Functions inside that take no arrays, and are asked all the same; with those of `casewise.stats` itself."""
+
+FORMULAS = {"majority_weight", "chance_of_majority", "hypergeometric", "log_choose"}
+"""Formulas on arrays that have been checked."""
+
 # What is undefined by the nature of the thing, and said to be so in its docstring.
-MAY_BE_NAN = {"same_label", "agreement_of_votes", "reliability"}
+MAY_BE_NAN = {
+    "same_label",
+    "agreement_of_votes",
+    "reliability",
+    "reference_weight",
+    "leave_one_out",
+    "cluster_variance",
+}
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Every function that takes arrays of any kind, those of `casewise.stats` itself, and `BY_SETTINGS`."""
+    found = {name: getattr(stats, name) for name in stats.__all__ if name.islower()}
+    for module in pkgutil.walk_packages(stats.__path__, "casewise.stats."):
+        for name, function in vars(importlib.import_module(module.name)).items():
+            if getattr(function, "__module__", "") != module.name or not inspect.isfunction(function):
+                continue
+            arrays = any("ArrayLike" in str(one.annotation) for one in inspect.signature(function).parameters.values())
+            checks = module.name == "casewise.stats.arrays" and name != "cluster_variance"
+            if name in BY_SETTINGS or (arrays and not checks and not name.startswith("_")):
+                found.setdefault(name, function)  # of two of one name, the first: a promise's queries are not asked
+    return {name: function for name, function in found.items() if name not in FORMULAS | set(MADE)}
+
+
+def arguments(name: str, function: Callable[..., Any]) -> dict[str, st.SearchStrategy[Any]]:
+    """What each argument of a function is drawn from, by its name and its type."""
+    parameters = inspect.signature(function).parameters
+    drawn = dict(SPECIAL.get(name, {}))
+    for key, parameter in parameters.items():
+        kind = str(parameter.annotation)
+        if key in drawn or key in LEFT_OUT:
+            continue
+        if key in {"safe", "successes"} and "ArrayLike" in kind:
+            drawn[key] = SAFE if {"votes", "sizes"} & set(parameters) else COUNTS if key == "successes" else TRUTHS
+        elif "ArrayLike" in kind:
+            drawn[key] = BY_NAME[key]
+        elif "float" in kind or "int" in kind:
+            drawn[key] = st.lists(SHARE, max_size=4) if "Sequence" in kind else WHOLE if kind == "int" else SHARE
+    return drawn | ({"rng": st.builds(np.random.default_rng, st.just(0))} if "rng" in parameters else {})
+
+
+CALLS = MADE | {name: (function, arguments(name, function)) for name, function in functions().items()}
 
 
 def numbers_in(result: Any) -> list[np.ndarray[Any, Any]]:
@@ -192,21 +186,28 @@ def numbers_in(result: Any) -> list[np.ndarray[Any, Any]]:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_a_statistic_gives_a_value_or_says_why_not(name, data):
-    function, arguments = CALLS[name]
-    given_ = {key: data.draw(strategy, label=key) for key, strategy in arguments.items()}
+    function, drawn = CALLS[name]
+    values = {key: data.draw(strategy, label=key) for key, strategy in drawn.items()}
 
     try:
-        result = function(**given_)
+        result = function(**values)
     except StatisticsError:
         return
     if name not in MAY_BE_NAN:
         assert not any(np.isnan(array.astype(float)).any() for array in numbers_in(result)), result
 
 
-def test_every_public_function_is_asked():
-    functions = {name for name in stats.__all__ if callable(getattr(stats, name)) and name.islower()}
+def test_all_functions_are_asked_with_all_that_they_need():
+    assert {"low_group_p", "cohen_h", "sign_test", "kruskal_wallis"} <= set(CALLS)
+    for name, (function, drawn) in CALLS.items():
+        needed = {key for key, one in inspect.signature(function).parameters.items() if one.default is one.empty}
+        assert name in MADE or needed <= set(drawn), name
 
-    assert functions <= set(CALLS)
+
+def pilot_variance():
+    rng = np.random.default_rng(2)
+    sides, queries, people = np.arange(240) % 2, np.arange(240) // 12, rng.integers(0, 12, 240)
+    return power.variance_of(power.PilotRatings(rng.random(240) < 0.5, sides, queries, people))
 
 
 @pytest.mark.parametrize(
@@ -223,9 +224,15 @@ def test_every_public_function_is_asked():
         lambda: stats.anova_detectable_effect(2, 2, alpha=1e-12),
         lambda: stats.proportions_detectable_effect(1.2, 30),
         lambda: stats.panel_worth([1, 0], [5, 6, 7], [20, 20, 20]),
+        lambda: power.study_queries(pilot_variance(), 0.0, per_item=3, per_annotator=10),
+        lambda: power.study_queries(pilot_variance(), 0.1, per_item=3, per_annotator=10, power=1.2),
+        lambda: power.study_queries(pilot_variance(), 1e-9, per_item=3, per_annotator=10),
+        lambda: power.study_power(pilot_variance(), float("nan"), queries=10, per_item=3, per_annotator=10),
+        lambda: power.study_power(pilot_variance(), 0.1, queries=0, per_item=3, per_annotator=10),
+        lambda: power.study_power(pilot_variance(), 0.1, queries=10, per_item=3, per_annotator=0),
     ],
 )
-def test_what_once_gave_nan_or_hung_or_broke_is_refused(ask):
+def test_what_cannot_be_answered_is_refused(ask):
     with pytest.raises(StatisticsError):
         ask()
 

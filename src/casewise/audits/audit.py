@@ -13,7 +13,7 @@ from casewise.audits.votes import audit_labels, audit_people
 from casewise.audits.words import audit_baseline, audit_subsets
 from casewise.errors import BenchmarkError, CasewiseError
 from casewise.records import ShortRepr
-from casewise.stats.sample import of_raw_values
+from casewise.stats.sample import filled_in_values
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields
 from casewise.storage.published import read_output
@@ -34,7 +34,7 @@ def audit_outputs(paths: Sequence[Path], part: Part) -> None:
         name = f"{output.judge}, {path.name}"
         if output.misnamed:
             part.left_out.append(f"{name}: {output.misnamed}.")
-        odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
+        odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
         untested |= odd is None
         part.measured[name] = (
             "values are words or all of one type: not tested"

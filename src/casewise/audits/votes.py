@@ -18,8 +18,8 @@ from casewise.stats.agreement import (
     agreement_of_votes,
     alpha_by_level,
     alpha_on_scale,
-    of_each,
     reliability,
+    votes_of_ratings,
 )
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
 from casewise.stats.estimates import Estimate, estimate_of
@@ -132,7 +132,7 @@ def given_by(subject: Subject, value: pl.Series) -> Given | None:
 def share_estimate(measured: Measured, given: Given | None) -> Estimate:
     """A share of votes with its interval over items, and over people where `given` says whose each vote is."""
     if given is not None:
-        measured = replace(measured, votes=of_each(given, (given.value - measured.value) / len(given.value)))
+        measured = replace(measured, votes=votes_of_ratings(given, (given.value - measured.value) / len(given.value)))
     return estimate_of(measured)
 
 

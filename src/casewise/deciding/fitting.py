@@ -31,7 +31,7 @@ from casewise.stats.thresholds import (
     Trial,
     Wanted,
     calibrated,
-    measured,
+    measure_decisions,
 )
 from casewise.storage.benchmark import Benchmark
 
@@ -137,7 +137,9 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         wanted=wanted,
         thresholds=trial.fitted,
         measured=trial.measured,
-        measured_where_fitted=measured(evidence, trial.fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted),
+        measured_where_fitted=measure_decisions(
+            evidence, trial.fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted
+        ),
         measured_on=measured_on(runs, series, evidence, trial.held_out.decisions),
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )

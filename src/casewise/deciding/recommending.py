@@ -19,7 +19,7 @@ from casewise.evaluate.yardsticks import Backdrop
 from casewise.models.load import ModelOptions
 from casewise.records import FULL, ShortRepr
 from casewise.stats.arrays import cluster_variance
-from casewise.stats.estimates import ALIKE, Estimate, apart, difference_of, estimate_of
+from casewise.stats.estimates import ALIKE, Estimate, difference_of, estimate_of, influence_of_difference
 from casewise.stats.intervals import ROUNDING_ERROR, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
@@ -366,7 +366,7 @@ def queries_to_tell(saved: Estimate, cost: Measured, judge: Measured, *, level: 
     if saved.estimate is None or saved.estimate <= 0 or (saved.ci_low is not None and saved.ci_low > 0):
         return None
     n = min(cost.at_risk, judge.at_risk)
-    error = float(np.sqrt(cluster_variance(apart(cost, judge))))
+    error = float(np.sqrt(cluster_variance(influence_of_difference(cost, judge))))
     if not error > ROUNDING_ERROR:
         return None  # the same on every query: nothing says how it would vary
     reach = student_quantile((1 + level) / 2, np.inf) + student_quantile(POWER, np.inf)

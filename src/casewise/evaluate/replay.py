@@ -12,7 +12,7 @@ import polars as pl
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import metrics_named, published_cross_entropy
-from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged, of_raw_values
+from casewise.stats.sample import PUBLISHED, VOTES, Sample, filled_in_values, judged
 from casewise.storage.files import json_fields
 from casewise.storage.published import PublishedOutput, read_output
 
@@ -107,7 +107,7 @@ def table(output: PublishedOutput) -> pl.DataFrame:
 
 def notes_of(output: PublishedOutput) -> tuple[str, ...]:
     """The oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
-    odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
+    odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
     oddities = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
     return tuple(f"{output.judge}, {output.path.name}: {oddity}." for oddity in oddities if oddity)
 

@@ -30,12 +30,12 @@ from casewise.stats.pairs import (
     Flips,
     Mean,
     Towards,
-    as_picked,
+    difference_of_means,
     flips,
-    less,
-    mean_of,
+    mean_of_shares,
     over_wordings,
     p_of_no_change,
+    picked_estimate,
 )
 from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
@@ -266,7 +266,9 @@ def rows_of(run: AttackedRun, defence: str, counts: Callable[[Setting], bool]) -
             arms = [arm for arm in attacked if (arm.setting.defence, arm.setting.direction) == (defence, towards)]
             pairs = [(arm, bare[arm.setting.attack]) for arm in arms if arm.setting.attack in bare]
         measures = measured([(arm, arm.counts) for arm in arms])
-        means = {name: mean_of([one for one, _ in some], [of for _, of in some]) for name, some in measures.items()}
+        means = {
+            name: mean_of_shares([one for one, _ in some], [of for _, of in some]) for name, some in measures.items()
+        }
         estimates = {name: mean.estimate for name, mean in means.items() if mean is not None}
         if len(estimates) == len(METRICS):
             yield AgainstPeople(
@@ -288,7 +290,7 @@ def worst_of(
     if not 2 <= len(arms) <= len(errors) or np.isnan(values).all():
         return None
     place = int(np.nanargmax(values))
-    return str(arms[place].setting.attack), as_picked(errors[place], among=int((~np.isnan(values)).sum()))
+    return str(arms[place].setting.attack), picked_estimate(errors[place], among=int((~np.isnan(values)).sum()))
 
 
 METRICS = (*metrics_named("accuracy"), *REFUSALS)
@@ -325,9 +327,9 @@ def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estim
             differences[name] = difference_of(*known[0][:2])
         elif known:
             first, second, queries = zip(*known, strict=True)
-            means = mean_of(first, queries), mean_of(second, queries)
+            means = mean_of_shares(first, queries), mean_of_shares(second, queries)
             if means[0] is not None and means[1] is not None:
-                differences[name] = less(means[0], means[1])
+                differences[name] = difference_of_means(means[0], means[1])
     return differences
 
 
@@ -575,7 +577,7 @@ class RobustnessNumbers(ShortRepr):
         setting = pairing.attacked.setting
         of = self.items(towards, setting, alike=alike)
         flipped = self.flips_on(pairing, towards, of)
-        own = mean_of([flipped.turned])
+        own = mean_of_shares([flipped.turned])
         noise = None if setting.role == "perturbation" else self.noise.get((setting.defence, towards))
         return Attacked(
             setting=setting,
@@ -584,7 +586,7 @@ class RobustnessNumbers(ShortRepr):
             turned=estimate_of(flipped.turned),
             change=estimate_of(flipped.change),
             silenced=estimate_of(flipped.silenced),
-            beyond_noise=None if noise is None or own is None else less(own, noise),
+            beyond_noise=None if noise is None or own is None else difference_of_means(own, noise),
             p=p_of_no_change(flipped.change),
             p_holm=float("nan"),
             not_shown=int((pairing.attacked.not_shown & pairing.plain.counts & of).sum()),
@@ -601,7 +603,7 @@ class RobustnessNumbers(ShortRepr):
             if setting.role == "perturbation":
                 flipped = self.flips_on(pairing, towards, self.items(towards, setting))
                 turned.setdefault((setting.defence, towards), []).append(flipped.turned)
-        means = {key: mean_of(measures) for key, measures in turned.items()}
+        means = {key: mean_of_shares(measures) for key, measures in turned.items()}
         return {key: mean for key, mean in means.items() if mean is not None}
 
     def _turned(self, towards: Towards, defence: str, inside: BoolArray) -> list[tuple[Attacked, Measured]]:
@@ -634,7 +636,7 @@ class RobustnessNumbers(ShortRepr):
         rows = []
         for towards, (name, low, high), defence in product(SIDES, AGREEMENT, self.run.defences):
             inside = (majority >= low) & (majority < high)
-            mean = mean_of([turned for _, turned in self._turned(towards, defence, inside)])
+            mean = mean_of_shares([turned for _, turned in self._turned(towards, defence, inside)])
             if mean is not None:
                 rows.append(ByAgreement(name, towards, defence, mean.estimate))
         return tuple(rows)
@@ -669,9 +671,9 @@ class RobustnessNumbers(ShortRepr):
             for (attack, under), bare in turned.items()
             if under == NO_DEFENCE and (attack, defence) in turned
         ]
-        known = [pair for pair in pairs if all(mean_of([one]) is not None for one in pair)]
-        without, with_it = (mean_of([pair[side] for pair in known]) for side in (0, 1))
-        return None if without is None or with_it is None else less(without, with_it)
+        known = [pair for pair in pairs if all(mean_of_shares([one]) is not None for one in pair)]
+        without, with_it = (mean_of_shares([pair[side] for pair in known]) for side in (0, 1))
+        return None if without is None or with_it is None else difference_of_means(without, with_it)
 
     @cached_property
     def against_people(self) -> tuple[AgainstPeople, ...]:
@@ -719,7 +721,7 @@ class RobustnessNumbers(ShortRepr):
                     terms = {"held": (arm.held_back & arm.counts).astype(float), "asked": arm.counts.astype(float)}
                     totals = TotalsByCluster.of(terms, arm.sample.cluster)
                     shares.append(over_wordings(totals.measure(share("held back", "held", "asked")), arm.wording))
-                if (mean := mean_of(shares)) is not None:
+                if (mean := mean_of_shares(shares)) is not None:
                     rows.append(HeldBack(defence, shown, len(arms), mean.estimate))
         return tuple(rows)
 

@@ -18,8 +18,8 @@ from casewise.models.endpoints import Prices
 from casewise.records import Arm, Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import digest, writable
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.sample import LabelPolicy, labels, numbered, of_raw_values
-from casewise.stats.words import Design, HeldOut, LinearBaseline, joined, out_of_fold
+from casewise.stats.sample import LabelPolicy, filled_in_values, labels, numbered
+from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts
 from casewise.storage.columns import records_at
@@ -106,7 +106,7 @@ class LinearJudge(LocalJudge):
 
 def held_together(items: pl.DataFrame) -> NDArray[np.intp]:
     """(items,) equal for items of one query or of one cluster, which no classifier is trained on and tested on."""
-    return joined(numbered(items["query_id"]), numbered(items["cluster"]))
+    return chained(numbered(items["query_id"]), numbered(items["cluster"]))
 
 
 def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> FloatArray:
@@ -210,7 +210,7 @@ def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
             key = (item_id, output.elicitation, output.arm.name, 0)
             answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)
     rows = [[row.query, row.intended_safe, row.raw] for row in output.rows]
-    odd = of_raw_values([row.raw for row in output.rows], output.safe_rates)
+    odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
     warned = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
     return RecordedJudge(
         output.judge,

@@ -384,8 +384,8 @@ def alpha_by_level(
     if table.ndim != 2:
         raise StatisticsError(f"counts must be of items and values, not of shape {table.shape}")
     keep = table.sum(1) >= 2
-    ids, kept = clusters_of(clusters, len(table))[keep], table[keep]
-    columns = coincidences(kept)
+    ids, counts_kept = clusters_of(clusters, len(table))[keep], table[keep]
+    columns = coincidences(counts_kept)
     names = [str(place) for place in range(columns.shape[1])]
     ratings = None if given is None else kept_ratings(given, keep)
 
@@ -393,15 +393,15 @@ def alpha_by_level(
         return alphas(np.stack([totals[name] for name in names], axis=-1), level)
 
     def adds(gradient: FloatArray) -> FloatArray:
-        each = np.zeros(kept.shape)
-        for value, other in np.ndindex(kept.shape[1], kept.shape[1]):
-            has = (kept[:, value] > 0) & (kept[:, other] - (value == other) > 0)
-            exchanged = kept[has]
+        added = np.zeros(counts_kept.shape)
+        for value, replacement in np.ndindex(counts_kept.shape[1], counts_kept.shape[1]):
+            has = (counts_kept[:, value] > 0) & (counts_kept[:, replacement] - (value == replacement) > 0)
+            exchanged = counts_kept[has]
             exchanged[:, value] -= 1
-            chance = exchanged[:, other] / exchanged.sum(1)
-            exchanged[:, other] += 1
-            each[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
-        return each
+            chance = exchanged[:, replacement] / exchanged.sum(1)
+            exchanged[:, replacement] += 1
+            added[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
+        return added
 
     return _level_alpha(dict(zip(names, columns.T, strict=True)), ids, alpha, level, votes=(ratings, adds))
 
@@ -426,24 +426,24 @@ def _level_alpha(
         raise StatisticsError("an interval needs at least two clusters of items")
     totals = TotalsByCluster.of({**terms, "items": np.ones(len(ids))}, ids)
     functional = Functional("alpha", formula, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
-    measured, (given, adds) = totals.measure(functional, by_leaving_out=True), votes
-    if given is not None:
-        each = adds(totals.gradient(functional)[:-1])
-        each = each if each.ndim == 1 else each[given.item, given.value.astype(np.intp)]
-        measured = replace(measured, votes=of_each(given, each))
+    measured, (ratings, adds) = totals.measure(functional, by_leaving_out=True), votes
+    if ratings is not None:
+        added = adds(totals.gradient(functional)[:-1])
+        added = added if added.ndim == 1 else added[ratings.item, ratings.value.astype(np.intp)]
+        measured = replace(measured, votes=votes_of_ratings(ratings, added))
     estimate = estimate_of(measured)
     return LevelAlpha(estimate.estimate, estimate.limits, level, len(ids))
 
 
-def kept_ratings(given: Given, keep: BoolArray) -> Given:
+def kept_ratings(ratings: Given, keep: BoolArray) -> Given:
     """The ratings of the items of `keep`, at their new places."""
-    mask, place = keep[given.item], np.cumsum(keep) - 1
-    return Given(place[given.item[mask]], given.annotator[mask], given.value[mask])
+    mask, place = keep[ratings.item], np.cumsum(keep) - 1
+    return Given(place[ratings.item[mask]], ratings.annotator[mask], ratings.value[mask])
 
 
-def of_each(given: Given, adds: FloatArray) -> PerVote:
+def votes_of_ratings(ratings: Given, adds: FloatArray) -> PerVote:
     """What each rating adds to a number, as a table in which each stands for itself."""
-    alone = Raters(np.arange(len(adds)), given.annotator, np.ones(len(adds), dtype=bool))
+    alone = Raters(np.arange(len(adds)), ratings.annotator, np.ones(len(adds), dtype=bool))
     return PerVote(alone, adds, np.zeros(len(adds)))
 
 
@@ -472,10 +472,10 @@ def alpha_on_scale(
         raise StatisticsError(f"items must be places among the {len(ids)} clusters")
     keep = np.bincount(codes, minlength=len(ids)) >= 2
     centred = values - values.mean() if len(values) else values
-    given = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
+    kept = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
     n, total, squares = (
-        np.bincount(given.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
-        for weights in (None, given.value, given.value**2)
+        np.bincount(kept.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
+        for weights in (None, kept.value, kept.value**2)
     )
     within = (n * squares - total**2) / (n - 1)
 
@@ -484,17 +484,17 @@ def alpha_on_scale(
         return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
 
     def adds(gradient: FloatArray) -> FloatArray:
-        own, count = given.value, n[given.item]
-        left, left_squares = total[given.item] - own, squares[given.item] - own**2
-        other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
-        square = left**2 + 2 * left * other + other_squares
+        own, count = kept.value, n[kept.item]
+        left, left_squares = total[kept.item] - own, squares[kept.item] - own**2
+        mean_other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
+        square = left**2 + 2 * left * mean_other + other_squares
         exchanged = (count * (left_squares + other_squares) - square) / (count - 1)
-        lost = np.zeros(len(own)), own - other, own**2 - other_squares, within[given.item] - exchanged
-        each: FloatArray = gradient @ np.stack(lost)
-        return each
+        lost = np.zeros(len(own)), own - mean_other, own**2 - other_squares, within[kept.item] - exchanged
+        added: FloatArray = gradient @ np.stack(lost)
+        return added
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
-    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else given, adds))
+    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else kept, adds))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:

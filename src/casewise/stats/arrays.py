@@ -33,9 +33,9 @@ def renumbered(codes: NDArray[np.integer]) -> NDArray[np.intp]:
     if not len(codes) or codes.min() < 0 or codes.max() >= 4 * len(codes):
         sorted_codes: NDArray[np.intp] = np.unique(codes, return_inverse=True)[1].ravel()
         return sorted_codes
-    there = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
-    there[codes] = True
-    codes_there: NDArray[np.intp] = (np.cumsum(there) - 1)[codes]
+    present = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
+    present[codes] = True
+    codes_there: NDArray[np.intp] = (np.cumsum(present) - 1)[codes]
     return codes_there
 
 
@@ -63,15 +63,17 @@ def checked_counts(successes: ArrayLike, sizes: ArrayLike) -> Counts:
 
     Raises StatisticsError: a count is no whole number, is negative, or exceeds its size; or the shapes do not fit.
     """
-    some, out_of = integers(successes, "successes"), integers(sizes, "sizes")
+    counted, out_of = integers(successes, "successes"), integers(sizes, "sizes")
     try:
-        some, out_of = np.broadcast_arrays(some, out_of)
+        counted, out_of = np.broadcast_arrays(counted, out_of)
     except ValueError:
-        raise StatisticsError(f"successes of shape {some.shape} do not fit sizes of shape {out_of.shape}") from None
-    if (some > out_of).any():
-        where = tuple(int(i) for i in np.argwhere(some > out_of)[0])
-        raise StatisticsError(f"{some[where]} successes out of {out_of[where]} at index {where}: more than there are")
-    return Counts(some, out_of)
+        raise StatisticsError(f"successes of shape {counted.shape} do not fit sizes of shape {out_of.shape}") from None
+    if (counted > out_of).any():
+        where = tuple(int(i) for i in np.argwhere(counted > out_of)[0])
+        raise StatisticsError(
+            f"{counted[where]} successes out of {out_of[where]} at index {where}: more than there are"
+        )
+    return Counts(counted, out_of)
 
 
 def checked_share(value: float, name: str) -> float:
@@ -279,9 +281,9 @@ class Raters(NamedTuple):
     def where(self, mask: BoolArray) -> Raters:
         """The votes on the items of `mask`, at their new places."""
         self.of(len(mask))
-        kept = mask[self.item]
+        on_items = mask[self.item]
         place = np.cumsum(mask) - 1
-        return Raters(place[self.item[kept]], self.annotator[kept], self.safe[kept])
+        return Raters(place[self.item[on_items]], self.annotator[on_items], self.safe[on_items])
 
 
 def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> float:
@@ -296,14 +298,14 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
     """The same of several numbers together, from the influences of votes on each, (items, numbers): no variance below 0."""
     raters.of(len(of_safe))
     weight = raters.safe.astype(np.float64)[:, None]
-    each = weight * of_safe[raters.item] + (1 - weight) * of_unsafe[raters.item]
+    influence = weight * of_safe[raters.item] + (1 - weight) * of_unsafe[raters.item]
     codes = np.unique(raters.annotator, return_inverse=True)[1]
     people = int(codes.max(initial=-1)) + 1
     if people < 2:
-        return np.zeros((each.shape[1], each.shape[1]))
-    each = each - each.mean(axis=0)
-    sums = cluster_sums(each.T, codes, n_clusters=people)
-    plain = people / (people - 1) * sums.T @ sums - each.T @ each
+        return np.zeros((influence.shape[1], influence.shape[1]))
+    influence = influence - influence.mean(axis=0)
+    sums = cluster_sums(influence.T, codes, n_clusters=people)
+    plain = people / (people - 1) * sums.T @ sums - influence.T @ influence
     values, vectors = np.linalg.eigh(plain)
     covariance: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
     # What was below 0 has lifted the variances: they stay as they are, and the correlations come from the lifted ones.

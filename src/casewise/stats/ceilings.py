@@ -297,9 +297,9 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
         raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
     share = s / np.maximum(m, 1)
-    others = share * without_safe + (1 - share) * without_unsafe
+    majority_of_others = share * without_safe + (1 - share) * without_unsafe
     person = share * without_safe + (1 - share) * (1 - without_unsafe)
-    own = np.where(verdict == 1, others, np.where(verdict == 0, 1 - others, 0.0))
+    own = np.where(verdict == 1, majority_of_others, np.where(verdict == 0, 1 - majority_of_others, 0.0))
     return np.where((m > 1)[:, None], np.column_stack([own, person]), np.nan)
 
 
@@ -331,10 +331,10 @@ def against_new_person(
     """
     checked_share(margin, "margin")
     checked_share(alpha, "alpha")
-    both = leave_one_out(judge, safe, votes)
-    used = ~np.isnan(both[:, 0])
-    ids = clusters_of(clusters, len(both))[used]
-    d = both[used, 0] - both[used, 1]
+    agreement = leave_one_out(judge, safe, votes)
+    used = ~np.isnan(agreement[:, 0])
+    ids = clusters_of(clusters, len(agreement))[used]
+    d = agreement[used, 0] - agreement[used, 1]
     places = renumbered(ids)
     groups = int(places.max(initial=-1)) + 1
     if groups < 2:
@@ -354,8 +354,8 @@ def against_new_person(
     critical = unskewed(float(stdtrit(df, 1 - alpha)), -own)
     below, above = (unskewed(float(stdtrit(df, 1 - alpha / 2)), side) for side in (-own, own))
     return AgainstNewPerson(
-        judge=float(both[used, 0].mean()),
-        person=float(both[used, 1].mean()),
+        judge=float(agreement[used, 0].mean()),
+        person=float(agreement[used, 1].mean()),
         difference=difference,
         low=difference - critical * error,
         ci_low=difference - below * error,
@@ -445,9 +445,9 @@ def alternative_annotator_test(
     items, people = coded_labels(item, "item"), coded_labels(annotator, "annotator")
     of_one_length(safe=y, judge=f, item=items, annotator=people)
     shared = np.bincount(items)[items] > 1
-    others_safe, others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
-    agree_with_judge = np.where(f == 1, others_safe, others - others_safe)
-    agree_with_human = np.where(y == 1, others_safe, others - others_safe)
+    others_safe, n_others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
+    agree_with_judge = np.where(f == 1, others_safe, n_others - others_safe)
+    agree_with_human = np.where(y == 1, others_safe, n_others - others_safe)
     judge_wins, human_wins = agree_with_judge >= agree_with_human, agree_with_human >= agree_with_judge
     person = people[shared]
     counts = np.bincount(person)

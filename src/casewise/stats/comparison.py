@@ -16,7 +16,7 @@ from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_variance
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
-from casewise.stats.estimates import Estimate, apart, difference_of, estimate_of, measure
+from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
 from casewise.stats.intervals import degrees_of_freedom, holm, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
@@ -141,7 +141,7 @@ def metric_gate(margin: float, before: Measured, after: Measured, n_metrics: int
     assert before.loss is not None, f"{before.name} does not say what a lost query takes"
     sign = 1.0 if gated()[before.name].better == "higher" else -1.0
     drop = sign * (before.value - after.value)
-    influence = sign * apart(before, after)
+    influence = sign * influence_of_difference(before, after)
     # What a query that is judged wrongly takes: the root mean square over those where it takes any.
     taken = -sign * before.loss
     taken = taken[taken > 1e-12]
@@ -334,7 +334,7 @@ def simultaneous_differences(judges: Sequence[Measured]) -> dict[tuple[int, int]
         (j, k)
         for j, k in places
         if np.isfinite(judges[j].value - judges[k].value)
-        and np.sqrt(cluster_variance(apart(judges[j], judges[k]))) > LEAST_SPREAD
+        and np.sqrt(cluster_variance(influence_of_difference(judges[j], judges[k]))) > LEAST_SPREAD
     ]
     level = simultaneous_level([judge.influence for judge in judges], comparable) if len(comparable) > 1 else LEVEL
     return {(j, k): difference_of(judges[j], judges[k], level=level) for j, k in places}

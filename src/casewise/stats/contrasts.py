@@ -106,7 +106,7 @@ def two_proportion_z(
     half = -ndtri((1 - checked_share(level, "level")) / 2) * np.sqrt(
         safe_divide(p1 * (1 - p1), m) + safe_divide(p2 * (1 - p2), n)
     )
-    both, score = (m > 0) & (n > 0), newcombe(a, m, b, n, level=level)
+    rated, score = (m > 0) & (n > 0), newcombe(a, m, b, n, level=level)
     return TwoProportionZ(
         difference=safe_divide(cross, 1.0 * m * n)[()],
         z=z[()],
@@ -116,8 +116,8 @@ def two_proportion_z(
         p_less=np.where(testable, ndtr(z), 1.0)[()],
         log_p_greater=np.where(testable, log_ndtr(-z), 0.0)[()],
         log_p_less=np.where(testable, log_ndtr(z), 0.0)[()],
-        ci_low=np.where(both, np.maximum(p1 - p2 - half, -1.0), -1.0)[()],
-        ci_high=np.where(both, np.minimum(p1 - p2 + half, 1.0), 1.0)[()],
+        ci_low=np.where(rated, np.maximum(p1 - p2 - half, -1.0), -1.0)[()],
+        ci_high=np.where(rated, np.minimum(p1 - p2 + half, 1.0), 1.0)[()],
         newcombe_low=score.low,
         newcombe_high=score.high,
         testable=testable[()],
@@ -311,21 +311,21 @@ def clustered_contrast(
     # Around each item's own rate; the factor restores what estimating that rate takes away.
     within = sign * np.sqrt(votes / np.maximum(votes - 1, 1))[item] * (y - rates[item])
     difference = float(y[side == 0].mean()) - float(y[side == 1].mean())
-    two_way = these = None
+    two_way = of_these_queries = None
     not_positive = False
     if columns.annotator is not None:
-        people, people_within = (_people_variance(each, columns) for each in (influence, within))
+        people, people_within = (_people_variance(part, columns) for part in (influence, within))
         if people is not None and people_within is not None:
             two_way, not_positive = _two_way(difference, influence, people, columns, level=level)
-            these = Difference.of(difference, people_within.variance, df=people_within.df, level=level)
+            of_these_queries = Difference.of(difference, people_within.variance, df=people_within.df, level=level)
     by_query, rated = None, (votes > 0).reshape(-1, 2).all(1)
     if (queries := int(rated.sum())) >= 2:
-        first, other = rates.reshape(-1, 2)[rated].T
-        spread = float((first - other).var(ddof=1) / queries)
-        by_query = Difference.of(float((first - other).mean()), spread, df=queries - 1, level=level)
+        first, second_rates = rates.reshape(-1, 2)[rated].T
+        spread = float((first - second_rates).var(ddof=1) / queries)
+        by_query = Difference.of(float((first - second_rates).mean()), spread, df=queries - 1, level=level)
     return ClusteredContrast(
         queries_like_these=two_way,
-        these_queries=these,
+        these_queries=of_these_queries,
         by_query=by_query,
         by_item=Difference.of(difference, cluster_variance(influence, item), df=columns.queries - 1, level=level),
         annotators=columns.annotators or None,
@@ -425,13 +425,13 @@ def _two_way(
 ) -> _TwoWay:
     """With an error over queries and people, and Satterthwaite's degrees of freedom, no fewer than the least of the two's."""
     of_queries, df = cluster_variance(influence, columns.query), columns.queries - 1
-    both = of_queries + people.variance - float(np.sum(influence**2))
+    two_way = of_queries + people.variance - float(np.sum(influence**2))
     # Each is part of the whole; where people rate the same queries, the ratings' own variance takes too much away.
-    variance = max(both, of_queries, people.variance)
+    variance = max(two_way, of_queries, people.variance)
     spread = of_queries**2 / df + people.variance**2 / people.df
     fewest, most = min(df, people.df), max(df, people.df)
     df_of_both = min(max(variance**2 / spread, fewest), most) if spread > 0 else fewest
-    return _TwoWay(Difference.of(difference, variance, df=df_of_both, level=level), both <= 0)
+    return _TwoWay(Difference.of(difference, variance, df=df_of_both, level=level), two_way <= 0)
 
 
 class _OfPeople(NamedTuple):
@@ -508,9 +508,9 @@ def equivalence(
         raise StatisticsError("a standard error is negative")
     if not df > 0:
         raise StatisticsError(f"df must be positive, not {df!r}")
-    some = np.where(s > 0, s, 1.0)
+    divisor = np.where(s > 0, s, 1.0)
     with np.errstate(over="ignore"):  # infinitely many errors away is far enough
-        below, above = (d + margin) / some, (d - margin) / some
+        below, above = (d + margin) / divisor, (d - margin) / divisor
     p = np.maximum(stdtr(df, -below), stdtr(df, above))
     sure = np.where(np.abs(d) < margin, 0.0, 1.0)
     half = -stdtrit(df, checked_share(alpha, "alpha")) * s

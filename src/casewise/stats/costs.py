@@ -357,11 +357,11 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
 
     def columns(labelled: Sample) -> dict[str, FloatArray]:
         of_first, of_second = error_terms(labelled, first.safe), error_terms(labelled, second.safe)
-        both = (of_first["counted"] > 0) & (of_second["counted"] > 0)
+        counted = (of_first["counted"] > 0) & (of_second["counted"] > 0)
         return {
-            "over": both * (of_first["over"] - of_second["over"]),
-            "harm": both * (of_second["harm"] - of_first["harm"]),
-            "counted": both.astype(np.float64),
+            "over": counted * (of_first["over"] - of_second["over"]),
+            "harm": counted * (of_second["harm"] - of_first["harm"]),
+            "counted": counted.astype(np.float64),
         }
 
     def crossing(t: Totals) -> FloatArray:

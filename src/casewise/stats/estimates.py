@@ -111,11 +111,11 @@ def measure(sample: Sample, *, metrics: Sequence[Metric] | None = None, losses: 
     `losses`: with what each query could take from it, too.
     """
     metrics = all_metrics() if metrics is None else metrics
-    given = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
-    if not given:
+    measurable = [metric for metric in metrics if metric.given_by(sample)] if len(sample) else []
+    if not measurable:
         return ()
-    totals = totals_of(sample, given, losses=losses)
-    return tuple(metric.measure(sample, totals) for metric in given)
+    totals = totals_of(sample, measurable, losses=losses)
+    return tuple(metric.measure(sample, totals) for metric in measurable)
 
 
 def estimate_of(measured: Measured, *, level: float = LEVEL) -> Estimate:
@@ -266,13 +266,13 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     clusters = min(first.at_risk, second.at_risk)
     if clusters < 2:
         return bare
-    influence = apart(first, second)
+    influence = influence_of_difference(first, second)
     reach = first.domain[1] - first.domain[0]
     limits = spread_limits(value, influence, domain=(-reach, reach), at_risk=clusters, level=level)
     if limits is not None:
-        for lost, other, side in ((first, second, 1), (second, first, -1)):
+        for lost, unchanged, side in ((first, second, 1), (second, first, -1)):
             if lost.unseen is not None and not np.isnan(lost.unseen):
-                end = side * (lost.unseen - other.value)
+                end = side * (lost.unseen - unchanged.value)
                 limits = Ends(min(limits.low, end), max(limits.high, end))
         return with_limits(bare, limits, STUDENT)
     if value == 0 and not (np.abs(influence) > ROUNDING_ERROR).any():
@@ -282,7 +282,7 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
     return replace(bare, method=NO_SPREAD)
 
 
-def apart(first: Measured, second: Measured) -> FloatArray:
+def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
     """What each cluster adds to the difference of two numbers, enlarged by what annotators add to it."""
     votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
     influence = first.influence - second.influence
@@ -429,7 +429,10 @@ def rule_scores(
     ids = coded_labels(clusters_of(clusters, len(violated)), "clusters")
     pairs = [(rules is not None, set(rules or ()), set(true)) for rules, true in zip(predicted, violated, strict=True)]
     scored, wrong, missed, n_true, union = np.array(
-        [(there, len(rules - true), len(true - rules), len(true), len(true | rules)) for there, rules, true in pairs],
+        [
+            (predicted_any, len(rules - true), len(true - rules), len(true), len(true | rules))
+            for predicted_any, rules, true in pairs
+        ],
         dtype=float,
     ).T
     terms = {"scored": scored, "errors": scored * (wrong + missed), "union": scored * union, "cases": np.ones(len(ids))}

@@ -186,14 +186,14 @@ class TotalsByCluster:
             self, names=names, sums=self.sums[:, at], lost=None if self.lost is None else self.lost[:, at], votes=votes
         )
 
-    def beside(self, other: TotalsByCluster) -> Self:
+    def beside(self, added: TotalsByCluster) -> Self:
         """These terms, and those of the same clusters in `other`."""
         votes = self.votes
-        if votes is not None and other.votes is not None:
-            safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], other.votes[1:], strict=True))
+        if votes is not None and added.votes is not None:
+            safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], added.votes[1:], strict=True))
             votes = VotesTerms(votes.raters, safe, unsafe)
         return replace(
-            self, names=self.names + other.names, sums=np.concatenate([self.sums.T, other.sums.T]).T, votes=votes
+            self, names=self.names + added.names, sums=np.concatenate([self.sums.T, added.sums.T]).T, votes=votes
         )
 
     def named(self, totals: FloatArray) -> Totals:

@@ -43,7 +43,7 @@ def auroc(sample: Sample) -> Measured:
     Sources: Hanley & McNeil (1982), Radiology 143, 29-36.
     Agrees with `sklearn.metrics.roc_auc_score` with each item given twice, weighted *w* and 1 − *w*.
     """
-    classes = [sample.in_rank_metrics & kept for kept in (sample.weight > 0, sample.weight < 1)]
+    classes = [sample.in_rank_metrics & of_class for of_class in (sample.weight > 0, sample.weight < 1)]
     value = measured_ranks(
         "auroc",
         sample,
@@ -51,7 +51,7 @@ def auroc(sample: Sample) -> Measured:
         lambda table, label, _: area_influence(table, label),
         undefined="undefined: a class is missing",
     )
-    at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[kept]))) for kept in classes)
+    at_risk = min(int(np.count_nonzero(np.bincount(sample.cluster[of_class]))) for of_class in classes)
     return replace(value, at_risk=at_risk, kind="share", domain=(0.0, 1.0))
 
 
@@ -86,13 +86,13 @@ class Ranked:
         """The items of several samples, which count `mass` each."""
         counted = [sample.in_rank_metrics for sample in samples]
         parts = list(zip(samples, counted, mass, strict=True))
-        value = np.concatenate([sample.value[kept] for sample, kept, _ in parts])
-        rate = np.concatenate([sample.rate[kept] for sample, kept, _ in parts])
+        value = np.concatenate([sample.value[ranked] for sample, ranked, _ in parts])
+        rate = np.concatenate([sample.rate[ranked] for sample, ranked, _ in parts])
         return cls(
-            weight=np.concatenate([sample.weight[kept] for sample, kept, _ in parts]),
+            weight=np.concatenate([sample.weight[ranked] for sample, ranked, _ in parts]),
             value=np.unique(value, return_inverse=True)[1].astype(np.intp),
             rate=np.unique(rate, return_inverse=True)[1].astype(np.intp),
-            mass=np.concatenate([np.full(int(kept.sum()), each) for _, kept, each in parts]),
+            mass=np.concatenate([np.full(int(ranked.sum()), weight) for _, ranked, weight in parts]),
         )
 
     def with_unseen(self, sample: Sample) -> Ranked:
@@ -107,15 +107,15 @@ def measured_ranks(
     """A number of ranks, beside the same with everything judged wrongly."""
     table, counted = Ranked.of(sample, sample.lost, mass=(1.0, 0.0)), sample.in_rank_metrics
     cluster, rates = sample.cluster[counted], np.unique(sample.rate[counted])
-    each = influence(table, table.weight, table.rate)
-    own, lost = cluster_sums(np.split(each, 2), cluster, n_clusters=sample.n_clusters).T
+    influences = influence(table, table.weight, table.rate)
+    own, lost = cluster_sums(np.split(influences, 2), cluster, n_clusters=sample.n_clusters).T
 
     def adds(labelled: Sample) -> FloatArray:
         """What each item adds with other votes."""
         rate, votes = labelled.rate[counted], np.zeros(len(sample))
         place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
-        both = influence(table, np.tile(labelled.weight[counted], 2), np.tile(place, 2))
-        votes[counted] = np.where(np.isnan(rate), 0.0, np.split(both, 2)[0])
+        influences_with_votes = influence(table, np.tile(labelled.weight[counted], 2), np.tile(place, 2))
+        votes[counted] = np.where(np.isnan(rate), 0.0, np.split(influences_with_votes, 2)[0])
         return votes
 
     votes = None
@@ -177,12 +177,14 @@ def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatAr
     g_there = below(share, table.rate, at=rate)
     above_f = {name: share @ ranks - below(share * ranks, table.value) for name, ranks in (("f", f), ("g", g))}
     above_g = {name: share @ ranks - below(share * ranks, table.rate, at=rate) for name, ranks in (("f", f), ("g", g))}
-    both = f * g_there + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
+    of_covariance = f * g_there + above_f["g"] + above_g["f"] - 3 * float(share @ (f * g))
     first = f * f + 2 * above_f["f"] - 3 * float(share @ (f * f))
     second = g_there * g_there + 2 * above_g["g"] - 3 * float(share @ (g * g))
     spread_f, spread_g = (share * (f - 0.5) ** 2).sum(), (share * (g - 0.5) ** 2).sum()
-    each: FloatArray = both / np.sqrt(spread_f * spread_g) - r / 2 * (first / spread_f + second / spread_g)
-    return each / float(table.mass.sum())
+    influence: FloatArray = of_covariance / np.sqrt(spread_f * spread_g) - r / 2 * (
+        first / spread_f + second / spread_g
+    )
+    return influence / float(table.mass.sum())
 
 
 def below(weight: FloatArray, group: IntArray, *, at: FloatArray | IntArray | None = None) -> FloatArray:
@@ -266,10 +268,10 @@ class Metric:
     @cached_property
     def terms(self) -> frozenset[str]:
         """The names of the terms that it and its shares are made of."""
-        asked = TermsAsked()
+        terms = TermsAsked()
         if self.ordered is None:
-            self.of_sums(asked)
-        return frozenset((*asked, self.whole)).union(*(metric_named(name).terms for name in self.shares))
+            self.of_sums(terms)
+        return frozenset((*terms, self.whole)).union(*(metric_named(name).terms for name in self.shares))
 
     def of_sums(self, sums: Totals) -> FloatArray:
         """Its value, from the sums of terms; nan where it is undefined."""
@@ -284,14 +286,14 @@ class Metric:
             return self.ordered(sample)
         if self.needs == "scale":
             totals = scale_totals(sample)
-        some = totals.sums[:, totals.names.index(self.whole)].sum() > 0
+        has_items = totals.sums[:, totals.names.index(self.whole)].sum() > 0
         functional = Functional(
             self.name,
             self.of_sums,
             over=lambda sums: sums[self.whole],
             kind=self.kind or ("share" if self.part else "other"),
             domain=self.domain,
-            undefined=UNDEFINED[self.needs] if some else NO_ITEMS,
+            undefined=UNDEFINED[self.needs] if has_items else NO_ITEMS,
         )
         shares = tuple(metric_named(name).measure(sample, totals) for name in self.shares)
         unseen = totals.unseen(functional) if self.needs == "values" else None
@@ -529,7 +531,7 @@ def all_metrics() -> tuple[Metric, ...]:
     metrics = list(METRICS)
     for name in plugin_names("metrics"):
         metric = plugin("metrics", name)
-        if not isinstance(metric, Metric) or metric.name in {each.name for each in metrics}:
+        if not isinstance(metric, Metric) or metric.name in {known_metric.name for known_metric in metrics}:
             raise ConfigurationError(f"the metric {name!r} of an installed package is no Metric with a name of its own")
         metrics.append(metric)
     return tuple(metrics)

@@ -164,11 +164,14 @@ class PairIndex(ShortRepr):
 
     def where(self, mask: BoolArray) -> PairIndex:
         """The pairs of which both items are in `mask`, as places among these."""
-        kept: BoolArray = mask[self.safe] & mask[self.unsafe]
+        within: BoolArray = mask[self.safe] & mask[self.unsafe]
         place = np.cumsum(mask) - 1
-        members, paired = np.concatenate([self.safe, self.unsafe]), np.concatenate([self.safe[kept], self.unsafe[kept]])
+        members, paired = (
+            np.concatenate([self.safe, self.unsafe]),
+            np.concatenate([self.safe[within], self.unsafe[within]]),
+        )
         alone = len(np.unique(members[mask[members]])) - len(np.unique(paired))
-        return PairIndex(place[self.safe[kept]], place[self.unsafe[kept]], self.n_incomplete + alone)
+        return PairIndex(place[self.safe[within]], place[self.unsafe[within]], self.n_incomplete + alone)
 
 
 @dataclass(frozen=True)
@@ -368,12 +371,15 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
     for draw in product((0, 1), repeat=2):
         drawn = np.array(draw)[:, None]
         chance = np.where(complete, np.where(drawn == 1, rate, 1 - rate).prod(0), 0.0)
-        others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
-        counted = complete & (others != 0.5).all(0)
-        differ, alike = counted & (others[0] != others[1]), counted & (others[0] == others[1])
+        majority_of_others = majority_weight(safe - drawn, np.maximum(votes - 1, 1))
+        counted = complete & (majority_of_others != 0.5).all(0)
+        differ, alike = (
+            counted & (majority_of_others[0] != majority_of_others[1]),
+            counted & (majority_of_others[0] == majority_of_others[1]),
+        )
         right = {
-            "person": (drawn == others).sum(0),
-            "judge": np.where(np.isnan(verdict), np.nan, verdict == others).sum(0),
+            "person": (drawn == majority_of_others).sum(0),
+            "judge": np.where(np.isnan(verdict), np.nan, verdict == majority_of_others).sum(0),
         }
         new = {"others_differ": differ, "others_alike": alike}
         for name, n_right in right.items():
@@ -416,16 +422,18 @@ def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
         raise StatisticsError(
             f"a Shapley value needs every subset of {', '.join(players)}; this one is missing: {shown}"
         )
-    return {player: value_of(player, players, values) for player in players}
+    return {player: shapley_value(player, players, values) for player in players}
 
 
 def subsets(players: Sequence[str]) -> list[Parts]:
     return [frozenset(chosen) for size in range(len(players) + 1) for chosen in combinations(players, size)]
 
 
-def value_of(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
-    others = [name for name in players if name != player]
-    weighted = [(1 / (len(players) * comb(len(others), len(without))), without) for without in subsets(others)]
+def shapley_value(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
+    without_player = [name for name in players if name != player]
+    weighted = [
+        (1 / (len(players) * comb(len(without_player), len(without))), without) for without in subsets(without_player)
+    ]
     shown = weighted_mean([(weight, values[without | {player}]) for weight, without in weighted])
     hidden = weighted_mean([(weight, values[without]) for weight, without in weighted])
     return difference_of(shown, hidden)
@@ -498,13 +506,13 @@ def flips(
     """
     aim = float(towards == "safe")
     had, has = of & ~np.isnan(before), of & ~np.isnan(after)
-    both, silenced = had & has, had & ~has
-    at_risk = both & (before == 1 - aim)
+    scored, silenced = had & has, had & ~has
+    at_risk = scored & (before == 1 - aim)
     terms = {
         "at_risk": at_risk.astype(np.float64),
         "turned": (at_risk & (after == aim)).astype(np.float64),
-        "both": both.astype(np.float64),
-        "gained": both * ((after == aim).astype(np.float64) - (before == aim)),
+        "both": scored.astype(np.float64),
+        "gained": scored * ((after == aim).astype(np.float64) - (before == aim)),
         "had": had.astype(np.float64),
         "silenced": silenced.astype(np.float64),
     }
@@ -543,7 +551,7 @@ class Mean(ShortRepr):
     estimate: Estimate
 
 
-def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Mean | None:
+def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | None = None) -> Mean | None:
     """The mean of shares, but for those with fewer than two queries; None where all have.
 
     `queries`: for each share the numbers of the queries that it is over, where these are not the same for all; the mean is then of
@@ -576,7 +584,7 @@ def mean_of(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp]] | No
     return Mean(value, np.mean(influences, axis=0), estimate)
 
 
-def as_picked(picked: Measured, *, among: int) -> Estimate:
+def picked_estimate(picked: Measured, *, among: int) -> Estimate:
     """The interval of a number that was picked as the largest or smallest of `among`: its limits, wider by Bonferroni's correction.
 
     Limits lie as many times as far off as Student's quantile at :math:`1 - .025/k` is larger than at .975.
@@ -599,7 +607,7 @@ MEAN_LIMITS = "the means of the limits of each"
 ROUNDING = 1e-12
 
 
-def less(first: Mean, second: Mean) -> Estimate:
+def difference_of_means(first: Mean, second: Mean) -> Estimate:
     r"""`first` less `second`, from the limits of both.
 
     .. math:: d - \sqrt{(p_1 - l_1)^2 + (u_2 - p_2)^2}

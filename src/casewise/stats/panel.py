@@ -195,12 +195,14 @@ def panel_worth(
     behind: list[tuple[float, float]] = []
     at_once = max(1, AT_ONCE // len(used.votes))
     for begin in range(0, len(sizes), at_once):
-        some = slice(begin, begin + at_once)
-        names = [str(size) for size in sizes[some]]
-        panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, some=some)
-        both = judges.beside(used.totals(panels, names))
+        batch = slice(begin, begin + at_once)
+        names = [str(size) for size in sizes[batch]]
+        panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, some=batch)
+        judge_and_panels = judges.beside(used.totals(panels, names))
         for name in names:
-            ahead_low, ahead_high = _ends(estimate_of(both.only("items", "judge", name).measure(_lead(name))))
+            ahead_low, ahead_high = _ends(
+                estimate_of(judge_and_panels.only("items", "judge", name).measure(_lead(name)))
+            )
             behind.append((-ahead_low, -ahead_high))
         if all(max(side) > 0 for side in zip(*behind, strict=True)):
             break  # the judge is behind all larger panels, too
@@ -306,15 +308,15 @@ def _agreement_of_kinds(
     modelled = np.stack([(rates.posterior @ chances[k] @ alike[k] * chance).sum(1) for k in all_sizes.tolist()], axis=1)
     table = np.empty((len(pairs), len(sizes)))
     for votes in np.unique(pairs[:, 1]).tolist():
-        these, left = pairs[:, 1] == votes, votes - reference_size
-        gain = modelled[these] - modelled[these][:, [np.searchsorted(all_sizes, min(left, sizes.max()))]]
-        counted = np.zeros((these.sum(), len(all_sizes)))
+        of_size, left = pairs[:, 1] == votes, votes - reference_size
+        gain = modelled[of_size] - modelled[of_size][:, [np.searchsorted(all_sizes, min(left, sizes.max()))]]
+        counted = np.zeros((of_size.sum(), len(all_sizes)))
         for place, k in enumerate(all_sizes[all_sizes <= left].tolist()):
-            safe_left = (pairs[these, :1] - r)[..., None]
+            safe_left = (pairs[of_size, :1] - r)[..., None]
             drawn = hypergeometric(np.arange(k + 1), safe_left, left, k)
-            counted[:, place] = (drawn * (alike[k].T * chance[these][..., None])).sum((1, 2))
+            counted[:, place] = (drawn * (alike[k].T * chance[of_size][..., None])).sum((1, 2))
         beyond = np.where(sizes > left, gain[:, np.searchsorted(all_sizes, sizes)], 0.0)
-        table[these] = counted[:, np.searchsorted(all_sizes, np.minimum(sizes, left))] + beyond
+        table[of_size] = counted[:, np.searchsorted(all_sizes, np.minimum(sizes, left))] + beyond
     table.flags.writeable = False
     return table
 
@@ -413,9 +415,9 @@ def prediction_powered_rate(
     own, by_people = _influence(np.nan_to_num(y), has, ids), 0.0
     if raters is not None:
         # What people add to the variance of the labels' mean.
-        each = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * has.sum())
+        vote_weight = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * has.sum())
         share = np.nan_to_num(y)
-        by_people = annotators_variance((1 - share) * each, -share * each, raters)
+        by_people = annotators_variance((1 - share) * vote_weight, -share * vote_weight, raters)
         clusters_or_people = max(2, min(labelled, len(np.unique(raters.annotator))))
     alone = float((own**2).sum()) + by_people
     by_labels = float(y[has].mean())
@@ -434,8 +436,8 @@ def prediction_powered_rate(
             gain = _influence(f, has, ids) - _influence(f, ~has, ids)
             # The weight of least variance; the grader's own variance is taken over all items, labelled or not.
             everything, n = _influence(f, np.ones(len(f), dtype=bool), ids), int(has.sum())
-            both = float((everything**2).sum()) * len(f) * (1 / n + 1 / (len(f) - n))
-            weight = float(np.clip((own @ gain) / both, 0.0, 1.0)) if both > 0 else 0.0
+            grader_variance = float((everything**2).sum()) * len(f) * (1 / n + 1 / (len(f) - n))
+            weight = float(np.clip((own @ gain) / grader_variance, 0.0, 1.0)) if grader_variance > 0 else 0.0
             variance = float(((own - weight * gain) ** 2).sum()) * (labelled - 1) / max(labelled - 1 - (weight > 0), 1)
             estimate = by_labels + weight * float(f[~has].mean() - f[has].mean())
         variance += by_people

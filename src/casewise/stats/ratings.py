@@ -253,8 +253,8 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     counts, person = ratings.by_item, ratings.annotator.codes
     y, n, prior = ratings.safe.astype(float), np.bincount(person), fitted_beta(counts.successes, counts.sizes)
     # Of the other people, those who say safe of each rating's item, and the safe rate of a new person that they predict.
-    others_safe, others = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
-    rest = (prior.a + others_safe) / (prior.a + prior.b + others)
+    others_safe, n_others = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
+    rest = (prior.a + others_safe) / (prior.a + prior.b + n_others)
 
     def mean(values: FloatArray) -> FloatArray:
         return np.bincount(person, weights=values) / n
@@ -297,7 +297,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
         "unresponsive": float(np.mean([responsiveness(answers) < threshold for answers in checks])),
         "constant": float(np.mean([constant(answers) for answers in checks])),
     }
-    share = np.where(others > 0, others_safe / np.maximum(others, 1), 0.5)
+    share = np.where(n_others > 0, others_safe / np.maximum(n_others, 1), 0.5)
     z = responsiveness(y)
     columns: dict[str, Any] = {
         "annotator": ratings.annotator.names,

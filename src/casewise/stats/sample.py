@@ -150,12 +150,12 @@ class Sample(ShortRepr):
         return replace(
             self,
             safe=wrong,
-            probability=turned_about(self.probability, 1.0, self.rate),
-            value=turned_about(self.value, ends, self.rate),
+            probability=mirrored(self.probability, 1.0, self.rate),
+            value=mirrored(self.value, ends, self.rate),
         )
 
 
-def turned_about(values: FloatArray, ends: float, rate: FloatArray) -> FloatArray:
+def mirrored(values: FloatArray, ends: float, rate: FloatArray) -> FloatArray:
     """`ends` less the value, where the value lies on the side of its range on which people are."""
     return np.where((values - ends / 2) * (rate - 0.5) > 0, ends - values, values)
 
@@ -287,10 +287,10 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
     if scale.raters is None:
         return totals
     whole = np.column_stack(list(columns.values()))
-    several, others = scale.n > 1, np.maximum(scale.n - 1, 1)
+    several, n_others = scale.n > 1, np.maximum(scale.n - 1, 1)
 
     def adds(value: float) -> FloatArray:
-        mean = np.where(several, (scale.n * scale.mean - value) / others, scale.mean)
+        mean = np.where(several, (scale.n * scale.mean - value) / n_others, scale.mean)
         return whole - np.column_stack(list(rate_terms(replace(sample, rate=mean)).values()))
 
     return replace(totals, votes=VotesTerms(scale.raters, adds(1.0), adds(0.0)))
@@ -433,7 +433,7 @@ def labels(items: pl.DataFrame, policy: LabelPolicy = VOTES) -> Labels:
 
     Raises ConfigurationError: an override names a category that no item has.
     """
-    safe, votes = decided(items, policy.unsure)
+    safe, votes = counted_votes(items, policy.unsure)
     intended = column(items, "intended_safe")
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = safe / votes
@@ -462,7 +462,7 @@ def column(items: pl.DataFrame, name: str) -> FloatArray:
     return items[name].cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
 
 
-def decided(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray]:
+def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, FloatArray]:
     """Safe votes, and all votes, with the unsure ones as this policy has them."""
     safe, votes = column(items, "n_safe"), column(items, "n_votes")
     if unsure == "drop" or "n_unsure" not in items.columns:
@@ -511,7 +511,7 @@ def judged(
         probability=as_probability(values, elicitation),
         value=values if elicitation != "binary" else np.full(len(values), np.nan),
         cluster=query_numbers(items) if cluster is None else cluster,
-        n_votes=decided(items, policy.unsure)[1],
+        n_votes=counted_votes(items, policy.unsure)[1],
         unscored_policy=unscored,
         scale=scale,
     )
@@ -521,7 +521,7 @@ def judged(
     def with_one_fewer(*, safe: bool) -> Sample:
         rows = one_vote_fewer(items, safe=safe)
         labelled = labels(rows, policy)
-        return replace(whole, weight=labelled.weight, rate=labelled.rate, n_votes=decided(rows, policy.unsure)[1])
+        return replace(whole, weight=labelled.weight, rate=labelled.rate, n_votes=counted_votes(rows, policy.unsure)[1])
 
     return replace(whole, raters=raters, without=(with_one_fewer(safe=True), with_one_fewer(safe=False)))
 
@@ -600,7 +600,7 @@ class FilledIn:
         )
 
 
-def of_raw_values(raw: Sequence[object], rate: ArrayLike) -> FilledIn | None:
+def filled_in_values(raw: Sequence[object], rate: ArrayLike) -> FilledIn | None:
     """Hold JSON integers against floats in a judge's values as a file has them, the rarer kind as the odd one.
 
     Words and missing values are left out: a file of words cannot be tested so.

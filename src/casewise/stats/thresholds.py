@@ -59,8 +59,8 @@ class Isotonic:
     rates: tuple[float, ...]
 
     def __call__(self, values: ArrayLike) -> FloatArray:
-        given = np.asarray(values, dtype=np.float64)
-        return np.where(np.isnan(given), np.nan, np.interp(given, self.values, self.rates))
+        inputs = np.asarray(values, dtype=np.float64)
+        return np.where(np.isnan(inputs), np.nan, np.interp(inputs, self.values, self.rates))
 
     def at(self, value: float) -> float:
         return float(np.interp(value, self.values, self.rates))
@@ -590,7 +590,7 @@ SHARES: dict[str, tuple[str, str]] = {
 }
 
 
-def measured(
+def measure_decisions(
     evidence: Evidence, decisions: Codes, *, wanted: Wanted, moved: Mapping[str, float] | None = None
 ) -> Measurement:
     """What `decisions` on these items come to.
@@ -686,14 +686,14 @@ class Trial(ShortRepr):
             return np.array([number.value for number in rates(self.evidence, decisions, wanted=self.wanted).values()])
 
         squares = (np.array([numbers(fold) for fold in self.held_out.fitted]) - numbers(self.fitted)) ** 2
-        known = ~np.isnan(squares)
-        means = np.where(known, squares, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        defined = ~np.isnan(squares)
+        means = np.where(defined, squares, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
         return dict(zip((*SHARES, "cost"), means.tolist(), strict=True))
 
     @cached_property
     def measured(self) -> Measurement:
         """What its decisions on held-out queries come to."""
-        return measured(self.evidence, self.held_out.decisions, wanted=self.wanted, moved=self.moved)
+        return measure_decisions(self.evidence, self.held_out.decisions, wanted=self.wanted, moved=self.moved)
 
 
 def cheapest_trial(trials: Mapping[str, Trial]) -> str:

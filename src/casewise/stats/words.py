@@ -77,7 +77,7 @@ class Design:
     @cached_property
     def component(self) -> NDArray[np.intp]:
         """(items,) equal for items that a chain of shared queries and contexts joins."""
-        return joined(self.query, self.context)
+        return chained(self.query, self.context)
 
     def held_out(self, learnt: BoolArray, *, folds: int) -> HeldOut | str:
         """How items are held out, or the reason why a classifier cannot be tested.
@@ -96,8 +96,10 @@ class Design:
             if components < folds and queries < folds:
                 return f"it holds out queries in {folds} folds, and only {queries} have labels"
             one = self.component if components >= folds else self.query
-            what = "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
-            return HeldOut((Folds.of(one, n=folds),), what)
+            held_out_groups = (
+                "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
+            )
+            return HeldOut((Folds.of(one, n=folds),), held_out_groups)
         if learnt.sum() < LEAST_CROSSED:
             return f"it learns from {LEAST_CROSSED} items or more, and only {int(learnt.sum())} have labels"
         most = min(folds, MOST_CROSSED)
@@ -115,7 +117,7 @@ class HeldOut(NamedTuple):
     """The groups that are held out whole, in the plural."""
 
 
-def joined(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+def chained(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
     """(rows,) equal for rows that a chain of equal numbers in either array joins."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -218,12 +220,12 @@ def out_of_fold(
 
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
     predicted = np.empty(len(counts))
-    cells, cell = np.unique(np.column_stack([one.of_row for one in folds]), axis=0, return_inverse=True)
+    cells, cell = np.unique(np.column_stack([fold_set.of_row for fold_set in folds]), axis=0, return_inverse=True)
     cell = cell.ravel()
     # The optimiser's vectors are too short for several threads: on two cores they make it three times slower.
     with threadpool_limits(limits=1):
         for place, of_cell in enumerate(cells):
-            shares = np.any([one.of_row == fold for one, fold in zip(folds, of_cell, strict=True)], axis=0)
+            shares = np.any([fold_set.of_row == fold for fold_set, fold in zip(folds, of_cell, strict=True)], axis=0)
             fitted = Classifier.fit(counts, weight, ~shares & ~np.isnan(weight), model)
             predicted[cell == place] = fitted.predict(counts, cell == place)
     return predicted
@@ -286,14 +288,17 @@ def near_duplicates(texts: Iterable[str], *, least: float = 0.8, seed: int = 0) 
     parent = list(range(len(shingled)))
     for bucket in buckets(shingled.signatures(seed=seed)):
         first = bucket[0]
-        for other in bucket[1:]:
-            if root(parent, first) != root(parent, other) and alike(shingled[first], shingled[other]) >= least:
-                parent[root(parent, other)] = root(parent, first)
+        for duplicate in bucket[1:]:
+            if (
+                root(parent, first) != root(parent, duplicate)
+                and jaccard_of_sorted(shingled[first], shingled[duplicate]) >= least
+            ):
+                parent[root(parent, duplicate)] = root(parent, first)
     _, group = np.unique([root(parent, index) for index in range(len(parent))], return_inverse=True)
     return group.astype(np.int64)
 
 
-def alike(first: Hashes, second: Hashes) -> float:
+def jaccard_of_sorted(first: Hashes, second: Hashes) -> float:
     """`jaccard` of two sorted arrays: sets of all texts would take ten times their memory."""
     shared = len(np.intersect1d(first, second, assume_unique=True))
     return shared / (len(first) + len(second) - shared)

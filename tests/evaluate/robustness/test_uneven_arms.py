@@ -13,7 +13,7 @@ from casewise.reports.formats import html
 from casewise.reports.robustness import robustness_page
 from casewise.stats.estimates import estimate_of
 from casewise.stats.measured import TotalsByCluster, share
-from casewise.stats.pairs import as_picked
+from casewise.stats.pairs import picked_estimate
 
 ATTACKS = ["claim:authority/user/safe", "claim:authority/user/unsafe", "claim:urgency/user/safe", "twin:recipient.type"]
 ARMS = ["full", "datamark", *ATTACKS, *(f"{one}+datamark" for one in ATTACKS)]
@@ -56,9 +56,13 @@ def test_the_worst_of_several_has_a_wider_interval_than_one_named_beforehand():
     rng = np.random.default_rng(1)
     terms = {"yes": (rng.random(60) < 0.4).astype(float), "all": np.ones(60)}
     measured = TotalsByCluster.of(terms, np.arange(60) // 2).measure(share("share", "yes", "all"))
-    plain, picked, of_many = estimate_of(measured), as_picked(measured, among=3), as_picked(measured, among=12)
+    plain, picked, of_many = (
+        estimate_of(measured),
+        picked_estimate(measured, among=3),
+        picked_estimate(measured, among=12),
+    )
 
-    assert as_picked(measured, among=1) == plain
+    assert picked_estimate(measured, among=1) == plain
     assert plain.estimate == picked.estimate == of_many.estimate
     widths = [(one.ci_high or 0) - (one.ci_low or 0) for one in (plain, picked, of_many)]
     assert widths == sorted(widths)

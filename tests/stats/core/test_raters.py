@@ -12,7 +12,7 @@ from casewise.stats.arrays import Raters, annotators_variance, cluster_variance
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.ceilings import against_new_person
 from casewise.stats.costs import cost_curve, refusals
-from casewise.stats.estimates import Estimate, apart, difference_of, estimate, estimate_of, measure
+from casewise.stats.estimates import Estimate, difference_of, estimate, estimate_of, influence_of_difference, measure
 from casewise.stats.measured import VotesTerms
 from casewise.stats.metrics import auroc, metrics_named, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
@@ -193,7 +193,7 @@ def test_ranks_are_known_less_well_where_it_is_known_who_voted():
     def more(known: bool) -> float:
         judges = (replace(found, values=values).sample(known=known) for values in (found.values, found.others))
         first, second = (measure(one, metrics=metrics_named("accuracy"))[0] for one in judges)
-        return cluster_variance(apart(first, second))
+        return cluster_variance(influence_of_difference(first, second))
 
     assert more(True) > more(False)
 

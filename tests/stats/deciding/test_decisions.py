@@ -16,7 +16,7 @@ from casewise.stats.thresholds import (
     fit_thresholds,
     held_out,
     loss_p_value,
-    measured,
+    measure_decisions,
     queries_at,
 )
 
@@ -44,7 +44,7 @@ def test_decisions_follow_from_thresholds_and_a_missing_value_from_what_was_said
 
 def test_what_decisions_come_to_is_counted_by_hand():
     some = Evidence(np.array([0.9, 0.1, 0.9, 0.5, np.nan]), np.array([1.0, 1.0, 0.0, 0.5, 0.0]), np.arange(5))
-    found = measured(some, np.array([2, 0, 2, 1, 0]), wanted=Wanted(ratio=4, ask_cost=0.5))
+    found = measure_decisions(some, np.array([2, 0, 2, 1, 0]), wanted=Wanted(ratio=4, ask_cost=0.5))
 
     assert found.harm.estimate == pytest.approx(1 / 2.5)
     assert found.over_refusal.estimate == pytest.approx(1 / 2.5)
@@ -88,8 +88,8 @@ def test_asking_is_for_those_of_whom_both_errors_cost_more():
 def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = evidence(4, queries=60, signal=0)
     wanted = Wanted(ratio=1)
-    own = measured(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
-    fresh = measured(some, held_out(some, wanted, method="platt").decisions, wanted=wanted)
+    own = measure_decisions(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
+    fresh = measure_decisions(some, held_out(some, wanted, method="platt").decisions, wanted=wanted)
 
     assert ends(own.cost)[1] < 0.5 <= ends(fresh.cost)[1] + 0.02
 
@@ -123,7 +123,7 @@ def test_judges_that_are_compared_share_the_chance_of_breaking_a_promise():
 def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
     some = evidence(5, queries=60)
     decisions = fit_thresholds(some, Wanted(ratio=1)).decide(some.value, fail="refuse")
-    one, of_ten = (measured(some, decisions, wanted=Wanted(ratio=1, chosen_from=n)) for n in (1, 10))
+    one, of_ten = (measure_decisions(some, decisions, wanted=Wanted(ratio=1, chosen_from=n)) for n in (1, 10))
 
     for name in ("harm", "over_refusal", "cost"):
         (low, value, high), (lower, same, higher) = (ends(getattr(each, name)) for each in (one, of_ten))
@@ -134,7 +134,7 @@ def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
 def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
     trial = Trial.of(evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
-    bare = measured(trial.evidence, trial.held_out.decisions, wanted=trial.wanted)
+    bare = measure_decisions(trial.evidence, trial.held_out.decisions, wanted=trial.wanted)
 
     assert trial.moved["over_refusal"] > 0
     (_, value, high), (_, same, higher) = ends(bare.over_refusal), ends(trial.measured.over_refusal)
