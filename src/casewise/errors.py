@@ -132,8 +132,8 @@ class ConfigurationError(CasewiseError):
     """A setting or an option that is wrong, or an extra that is not installed."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind "no … is called …", where one of `known`, or its last part or a word of that, is nearly `name`.
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question to put behind "no … is called …", where one of `names`, or its last part or a word of that, is nearly `name`.
 
     Examples
     --------
@@ -146,13 +146,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("speed", ["accuracy", "recall_safe"])
     ''
     """
-    ends = {one: one.rpartition(".")[2] for one in known}
+    ends = {candidate: candidate.rpartition(".")[2] for candidate in names}
     near = get_close_matches(name, [*ends, *ends.values()], n=1, cutoff=0.7)
-    close = [repr(one) for one, end in ends.items() if (near[0] in (one, end) if near else name in end.split("_"))]
+    close = [
+        repr(candidate)
+        for candidate, end in ends.items()
+        if (near[0] in (candidate, end) if near else name in end.split("_"))
+    ]
     return f" (did you mean {' or '.join(close)}?)" if close else ""
 
 
-def unknown_key(given: Iterable[str], known: Iterable[str], *, within: str = "") -> str | None:
+def unknown_key(keys: Iterable[str], known_keys: Iterable[str], *, within: str = "") -> str | None:
     """Return what is wrong with the first of the keys of a user's table that is not known; None where all are.
 
     Examples
@@ -160,23 +164,23 @@ def unknown_key(given: Iterable[str], known: Iterable[str], *, within: str = "")
     >>> unknown_key(["per_itme"], ["per_item", "seed"], within="ratings.")
     "ratings.per_itme is not known (did you mean 'per_item'?)"
     """
-    names = list(known)
-    first = next((key for key in given if key not in names), None)
+    names = list(known_keys)
+    first = next((key for key in keys if key not in names), None)
     return None if first is None else f"{within}{first} is not known{did_you_mean(first, names)}"
 
 
 W = TypeVar("W", bound=str)
 
 
-def one_of(given: str, known: Sequence[W], name: str, *, error: type[CasewiseError] = ConfigurationError) -> W:
-    """The one of `known` that is `given`; the error lists them all, under the `name` of the option.
+def one_of(value: str, choices: Sequence[W], name: str, *, error: type[CasewiseError] = ConfigurationError) -> W:
+    """Return the one of `choices` that is `value`; the error lists them all, under the `name` of the option.
 
     Examples
     --------
     >>> one_of("half", ("half", "drop"), "--ties")
     'half'
     """
-    for one in known:
-        if one == given:
-            return one
-    raise error(f"{name} is {given!r}; it can be {', '.join(known)}")
+    for candidate in choices:
+        if candidate == value:
+            return candidate
+    raise error(f"{name} is {value!r}; it can be {', '.join(choices)}")

@@ -19,10 +19,10 @@ __all__ = ["extra_with", "install_command"]
 
 def extra_with(module: str) -> str | None:
     """The extra that brings a module; None where none does."""
-    wanted = module.partition(".")[0].lower()
+    package = module.partition(".")[0].lower()
     for requirement in requires("casewise") or ():
         name, _, extra = requirement.partition("extra ==")
-        if wanted and extra and re.split(r"[^a-z0-9]", name.lower())[0] == wanted:
+        if package and extra and re.split(r"[^a-z0-9]", name.lower())[0] == package:
             return extra.strip(" '\"")
     return None
 
@@ -47,13 +47,13 @@ def install_command(*extras: str) -> str:
 
 def installer() -> str:
     """`pip install` where that is this environment's pip, else the same by its path, or uv's."""
-    here = Path(sys.prefix) / ("Scripts" if os.name == "nt" else "bin")
+    scripts = Path(sys.prefix) / ("Scripts" if os.name == "nt" else "bin")
     if find_spec("pip") is None:
         return (
             "uv pip install" if os.environ.get("VIRTUAL_ENV") == sys.prefix else f"uv pip install --python {sys.prefix}"
         )
     on_path = shutil.which("pip")
-    if on_path and Path(on_path).parent == here:
+    if on_path and Path(on_path).parent == scripts:
         return "pip install"
     return f"{shlex.quote(shortest(Path(sys.executable)))} -m pip install"
 

@@ -54,7 +54,7 @@ class ShortRepr:
     """Base of dataclasses that may hold much; they are made with `repr=False`."""
 
     def __repr__(self) -> str:
-        shown = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}  # type: ignore[arg-type]  # subclasses are dataclasses
+        shown = {part.name: getattr(self, part.name) for part in fields(self) if part.repr}  # type: ignore[arg-type]  # subclasses are dataclasses
         return short_repr(type(self).__name__, shown)
 
 
@@ -91,8 +91,8 @@ def all_writable(value: Any) -> Any:
     if isinstance(value, str):
         return writable(value)
     if isinstance(value, list):
-        return [all_writable(one) for one in value]
-    return {all_writable(key): all_writable(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [all_writable(part) for part in value]
+    return {all_writable(key): all_writable(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def content_id(kind: str, value: Any) -> str:
@@ -176,7 +176,7 @@ class ContentRecord(Record):
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_toml(path: Path, what: str) -> dict[str, Any]:
+def read_toml(path: Path, title: str) -> dict[str, Any]:
     """The tables of a user's file.
 
     Raises DataError: it cannot be read or is not TOML; the message says that it is not `what`, such as "a taxonomy".
@@ -186,16 +186,16 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     except OSError as error:
         raise DataError(path, None, f"cannot be read: {error.strerror or error}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(path, None, f"not {what} in TOML: {error}") from error
+        raise DataError(path, None, f"not {title} in TOML: {error}") from error
 
 
-def read_record(path: Path, kind: type[M], what: str) -> M:
+def read_record(path: Path, kind: type[M], title: str) -> M:
     """A user's file as a record of this kind.
 
     Raises DataError: as of `read_toml`; or it is no such record, and the message says where.
     """
     try:
-        return kind.model_validate(read_toml(path, what))
+        return kind.model_validate(read_toml(path, title))
     except ValidationError as error:
         raise DataError(path, None, problems(error, kind)[0]) from error
 
@@ -204,7 +204,7 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
     """What a validation found wrong: where, what, and the value where there is one. Names that are not known come first, beside the
     nearest that is. `whole` stands for the record itself."""
     lines = []
-    for problem in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"):
+    for problem in sorted(error.errors(include_url=False), key=lambda entry: entry["type"] != "extra_forbidden"):
         steps = problem["loc"]
         where, text = ".".join(map(str, steps)) or whole, problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
@@ -220,14 +220,15 @@ def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> 
 
 
 def names_at(kind: type[BaseModel], steps: Sequence[int | str]) -> list[str]:
-    """The names of the fields of what lies at `steps` in a record of this kind."""
+    """Return the names of the fields at `steps` in a record of this kind."""
     for step in steps:
-        if isinstance(step, int) or (field := kind.model_fields.get(step)) is None:
-            continue
-        inner = [one for one in inside(field.annotation) if isinstance(one, type) and issubclass(one, BaseModel)]
-        if not inner:
-            return []
-        kind = inner[0]
+        if isinstance(step, str) and (field := kind.model_fields.get(step)) is not None:
+            models = [
+                part for part in inside(field.annotation) if isinstance(part, type) and issubclass(part, BaseModel)
+            ]
+            if not models:
+                return []
+            kind = models[0]
     return list(kind.model_fields)
 
 

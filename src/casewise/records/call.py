@@ -111,7 +111,7 @@ class Arm(Record):
     @property
     def name(self) -> str:
         """`full`, `none`, `without:` and what is left out, or several transforms joined by `+`."""
-        return "+".join(one.name for one in self.transforms) or "full"
+        return "+".join(transform.name for transform in self.transforms) or "full"
 
     @property
     def shows_all(self) -> bool:
@@ -121,23 +121,23 @@ class Arm(Record):
     @property
     def only_omits(self) -> bool:
         """Whether items are shown as they are but for what is left out, if anything."""
-        return all(one.omits for one in self.transforms)
+        return all(transform.omits for transform in self.transforms)
 
     @property
     def omitted(self) -> tuple[str, ...]:
         """The parameters and groups that are left out, in reading order."""
-        return in_order(name for one in self.transforms for name in one.omits)
+        return in_order(name for transform in self.transforms for name in transform.omits)
 
 
 def joined(transforms: Iterable[Transform]) -> Iterator[Transform]:
     """`transforms` with omissions that follow each other made one, in reading order; of groups, all three are all."""
     omitted: tuple[str, ...] = ()
-    for one in transforms:
-        if one.omits:
-            omitted = in_order((*omitted, *one.omits))
+    for transform in transforms:
+        if transform.omits:
+            omitted = in_order((*omitted, *transform.omits))
         else:
             yield from omission(omitted)
-            yield one
+            yield transform
             omitted = ()
     yield from omission(omitted)
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -55,26 +55,20 @@ Statement = Annotated[Stated, WrapValidator(one_problem)]
 
 
 def problem(value: Any, *, where: str = "") -> str:
-    """Why `value` is no statement, in words: the first part of it that states nothing, and where that stands."""
+    """Return why `value` is no statement: the first part of it that states nothing, and where that stands."""
     if isinstance(value, (dict, list)) and value:
         parts = value.items() if isinstance(value, dict) else enumerate(value, 1)
         wrong = next(((name, part) for name, part in parts if part is not None and not states(part)), None)
         if wrong is not None:
             name, part = wrong
             return problem(part, where=f"{where}{', ' if where else ''}{name!r}")
-    found = said_of_nothing(value)
+    content = "null" if value is None else repr(value)[:80]
+    if isinstance(value, str):
+        content = "a text of spaces" if value else "an empty text"
     place = f"under {where} it " if where else ""
     return (
-        f"{place}states {found}; a parameter is a text, a number, true or false, or these in a list or under headings"
+        f"{place}states {content}; a parameter is a text, a number, true or false, or these in a list or under headings"
     )
-
-
-def said_of_nothing(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return "a text of spaces" if value else "an empty text"
-    return repr(value)[:80]
 
 
 def states(value: Any) -> bool:
@@ -106,17 +100,10 @@ def headings(statement: Statement | None, *, above: str = "") -> Iterator[tuple[
         for name, part in statement.items():
             spoken = name.replace("_", " ")
             yield from headings(part, above=f"{above}, {spoken}" if above else spoken)
+    elif isinstance(statement, bool):
+        yield above, "yes" if statement else "no"
     else:
-        yield above, in_words(statement)
-
-
-def in_words(value: str | float | bool | None) -> str:
-    """A statement that has no parts, as one says it."""
-    if value is None:
-        return "not stated"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+        yield above, "not stated" if statement is None else str(statement)
 
 
 # A context: the circumstances of a query, after Contextual Integrity (Nissenbaum 2004; CASE-Bench §3.1); its
@@ -215,15 +202,15 @@ class Context(ContentRecord):
 
     @model_validator(mode="after")
     def _says_each_thing_once(self) -> Self:
-        for group, said in (self.own or {}).items():
-            if not said or group in OPTIONAL or (group in GROUPS and getattr(self, group) is not None):
+        for group, parameters in (self.own or {}).items():
+            if not parameters or group in OPTIONAL or (group in GROUPS and getattr(self, group) is not None):
                 raise ValueError(f"'own' states {group!r}, which stands beside it or says nothing")
         if not self.shown():
             raise ValueError("it states nothing")
         return self
 
     @classmethod
-    def stating(cls, said: Mapping[str, Any], **fields: Any) -> Self:
+    def stating(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
         """The context that states `said`, group by group, whichever set of parameters that is.
 
         Raises
@@ -231,7 +218,7 @@ class Context(ContentRecord):
         pydantic.ValidationError
             A parameter states nothing.
         """
-        return cls(**grouped(said), **fields)
+        return cls(**grouped(groups), **fields)
 
     def shown(self) -> ShownContext:
         """The whole context as nested texts, in reading order."""
@@ -261,22 +248,22 @@ class StatedTexts(NamedTuple):
     @classmethod
     def of_line(cls, line: str) -> Self:
         """From a line that was read as a context before, to the byte: a fifth of the time that its record takes."""
-        said = from_json(line)
-        found: dict[str, Any] = {}
+        fields = from_json(line)
+        texts: dict[str, Any] = {}
         for group, names in FIELDS:
-            if stated := said.get(group):
-                found |= {dotted: stated[name] for name, dotted in names if stated.get(name) is not None}
-        found |= {name: said[name] for name in OPTIONAL if said.get(name) is not None}
-        if said.get("own") or not all(isinstance(text, str) for text in found.values()):
+            if stated := fields.get(group):
+                texts |= {dotted: stated[name] for name, dotted in names if stated.get(name) is not None}
+        texts |= {name: fields[name] for name in OPTIONAL if fields.get(name) is not None}
+        if fields.get("own") or not all(isinstance(text, str) for text in texts.values()):
             return cls(*Context.model_validate_json(line, strict=True, context=CHECKED_BEFORE).written)
-        return cls(found, (said.get("provenance") or {}).get("by"))
+        return cls(texts, (fields.get("provenance") or {}).get("by"))
 
 
-def grouped(said: Mapping[str, Any]) -> dict[str, Any]:
+def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a record that states `said`, group by group: what is none of the paper's whole groups is its own."""
     whole: dict[str, Any] = {}
     own: dict[str, Any] = {}
-    for group, value in said.items():
+    for group, value in groups.items():
         if group in OPTIONAL:
             whole[group] = value
             continue
@@ -289,38 +276,46 @@ def grouped(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_of(stating: Record) -> ShownContext:
     """What a record with the fields of `grouped` states, as nested texts in reading order."""
-    said = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
-    own = said.pop("own", None)
+    groups = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
+    own = groups.pop("own", None)
     if own is None:
-        return said
-    said |= own
-    return {group: said[group] for group in (*GROUPS, *own, *OPTIONAL) if group in said}
+        return groups
+    groups |= own
+    return {group: groups[group] for group in (*GROUPS, *own, *OPTIONAL) if group in groups}
 
 
 def texts_of(shown: ShownContext) -> dict[str, str]:
     """Dotted names to what is stated, as one running text each."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for group, value in shown.items():
         if group in OPTIONAL:
-            found[group] = as_text(value)
+            texts[group] = as_text(value)
         else:
-            found |= {f"{group}.{name}": as_text(statement) for name, statement in value.items()}
-    return found
+            texts |= {f"{group}.{name}": as_text(statement) for name, statement in value.items()}
+    return texts
 
 
 def checked_names(names: Iterable[str]) -> tuple[str, ...]:
-    """`names` in reading order, without repeats and without parameters whose whole group is named.
+    """Return `names` in reading order, without repeats and without parameters whose whole group is named.
 
     Raises ConfigurationError: a name is no group or parameter.
     """
-    known = (*GROUPS, *PARAMETERS, *OPTIONAL)
-    wanted = set(names)
-    for name in sorted(wanted):
-        if name not in known:
+    distinct = set(names)
+    check_names(distinct, (*GROUPS, *PARAMETERS, *OPTIONAL))
+    return in_order(distinct)
+
+
+def check_names(names: Collection[str], parameters: Collection[str], *, form: re.Pattern[str] | None = None) -> None:
+    """Check that each of `names` is one of these parameters and groups, or has this form.
+
+    Raises ConfigurationError: one is not; the message lists those that are.
+    """
+    for name in sorted(names):
+        if name not in parameters and not (form and form.fullmatch(name)):
             raise ConfigurationError(
-                f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
+                f"no parameter of a context is called {name!r}{did_you_mean(name, parameters)}; there are: "
+                f"{', '.join(parameters)}"
             )
-    return in_order(wanted)
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
@@ -331,15 +326,10 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 
     Whether a benchmark has such parameters is not asked here. Raises ConfigurationError: nothing can be called so.
     """
-    wanted = set(names)
-    known = (*GROUPS, *PARAMETERS, *OPTIONAL)
-    for name in sorted(wanted):
-        if not NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
-            )
-    ordered = (*known, *sorted(wanted.difference(known)))
-    return tuple(name for name in ordered if name in wanted and name.split(".")[0] not in wanted - {name})
+    distinct, paper = set(names), (*GROUPS, *PARAMETERS, *OPTIONAL)
+    check_names(distinct, paper, form=NAME)
+    ordered = (*paper, *sorted(distinct.difference(paper)))
+    return tuple(name for name in ordered if name in distinct and name.split(".")[0] not in distinct - {name})
 
 
 def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
@@ -350,8 +340,8 @@ def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
             continue
         if group in OPTIONAL:
             left[group] = value
-        elif kept := {name: text for name, text in value.items() if f"{group}.{name}" not in names}:
-            left[group] = kept
+        elif parameters := {name: text for name, text in value.items() if f"{group}.{name}" not in names}:
+            left[group] = parameters
     return left
 
 
@@ -400,20 +390,26 @@ class ParameterSet(Record):
 
     @model_validator(mode="after")
     def _names_are_plain(self) -> Self:
-        seen: set[str] = set()
-        for name in (*(group.name for group in self.groups), *self.names):
-            if name in seen or name in OPTIONAL:
-                raise ValueError(f"{name!r} " + ("stands twice" if name in seen else "is a parameter of every set"))
-            seen.add(name)
+        names: set[str] = set()
+        dotted = (f"{group.name}.{part.name}" for group in self.groups for part in group.parameters)
+        for name in (*(group.name for group in self.groups), *dotted):
+            if name in names or name in OPTIONAL:
+                raise ValueError(f"{name!r} " + ("stands twice" if name in names else "is a parameter of every set"))
+            names.add(name)
         own = [group.name for group in self.groups if group.name not in GROUPS]
-        if own and seen.issuperset(GROUPS):
+        if own and names.issuperset(GROUPS):
             raise ValueError(f"a set with all three groups of the paper has no other, such as {own[0]!r}")
         return self
+
+    @cached_property
+    def by_name(self) -> dict[str, Parameter]:
+        """Parameters by dotted name, in reading order."""
+        return {f"{group.name}.{part.name}": part for group in self.groups for part in group.parameters}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Dotted names, in reading order."""
-        return tuple(f"{group.name}.{one.name}" for group in self.groups for one in group.parameters)
+        return tuple(self.by_name)
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -423,12 +419,7 @@ class ParameterSet(Record):
     @property
     def meanings(self) -> dict[str, str]:
         """Dotted names to what they stand for, where that was said."""
-        return {
-            f"{group.name}.{one.name}": said
-            for group in self.groups
-            for one in group.parameters
-            if (said := one.meaning or one.title)
-        }
+        return {name: meaning for name, part in self.by_name.items() if (meaning := part.meaning or part.title)}
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -438,26 +429,21 @@ class ParameterSet(Record):
     def titles(self) -> dict[str, str]:
         """Dotted names and groups to the titles that they were given."""
         titled = {group.name: group.title for group in self.groups}
-        titled |= {f"{group.name}.{one.name}": one.title for group in self.groups for one in group.parameters}
+        titled |= {name: part.title for name, part in self.by_name.items()}
         return {name: title for name, title in titled.items() if title}
 
     @property
     def required(self) -> tuple[str, ...]:
         """Dotted names of what every context states."""
-        return tuple(
-            f"{group.name}.{one.name}" for group in self.groups for one in group.parameters if not one.may_be_missing
-        )
+        return tuple(name for name, part in self.by_name.items() if not part.may_be_missing)
 
     def problem(self, context: Context) -> str | None:
         """Why `context` does not fit this set, or None."""
         if self is paper_parameters() and context.own is None and context.sender and context.recipient:
             return None if context.transmission_principle else "states nothing in 'transmission_principle'"
-        return self.problem_of(stated(context.shown()))
-
-    def problem_of(self, said: Collection[str]) -> str | None:
-        """Why a context that states these dotted names does not fit, or None."""
-        missing = next((name for name in self.required if name not in said), None)
-        strange = next((name for name in said if name not in self.every), None)
+        names = stated(context.shown())
+        missing = next((name for name in self.required if name not in names), None)
+        strange = next((name for name in names if name not in self.every), None)
         if missing:
             return f"states nothing for {missing!r}, which {self.name!r} asks of every context"
         return f"states {strange!r}, which {self.name!r} does not have" if strange else None
@@ -470,13 +456,7 @@ class ParameterSet(Record):
         ConfigurationError
             One is not; the message lists those that are.
         """
-        known = (*self.group_names, *self.every)
-        for name in names:
-            if name not in known:
-                raise ConfigurationError(
-                    f"no parameter of a context is called {name!r}{did_you_mean(name, known)}; there are: "
-                    f"{', '.join(known)}"
-                )
+        check_names(names, (*self.group_names, *self.every))
 
     @classmethod
     def read(cls, path: Path) -> ParameterSet:

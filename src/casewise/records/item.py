@@ -35,11 +35,11 @@ class Taxonomy(Record):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        seen: set[str] = set()
+        names: set[str] = set()
         for name in (n for category in self.categories for n in (category.name, *category.aliases)):
-            if name in seen:
+            if name in names:
                 raise ValueError(f"two categories are called {name!r}")
-            seen.add(name)
+            names.add(name)
         return self
 
     def resolve(self, name: str) -> Category | None:

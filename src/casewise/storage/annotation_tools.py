@@ -117,8 +117,8 @@ def flat_argilla(entry: Entry) -> Iterator[dict[str, Any]]:
         for answer, person, state in zip(answers, people, status, strict=True):
             if state == "submitted":
                 by_person.setdefault(str(person), {})[question] = single(answer)
-    for person, given in by_person.items():
-        yield beside(entry, {name: cell for name, cell in cells.items() if name not in given}, given, person)
+    for person, values in by_person.items():
+        yield beside(entry, {name: cell for name, cell in cells.items() if name not in values}, values, person)
 
 
 def chosen(entry: Entry, question: str, labels: Any) -> Any:

@@ -179,9 +179,9 @@ class Benchmark:
     @classmethod
     def checked_before(cls, *, digest: str, item_columns: pl.DataFrame, **fields: Any) -> Self:
         """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
-        made = cls.__new__(cls)
-        made.__dict__.update({"revisions": ()} | fields | {"digest": digest, "item_columns": item_columns})
-        return made
+        benchmark = cls.__new__(cls)
+        benchmark.__dict__.update({"revisions": ()} | fields | {"digest": digest, "item_columns": item_columns})
+        return benchmark
 
     def __repr__(self) -> str:
         held = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.as_json().items() if n)
@@ -226,8 +226,8 @@ class Benchmark:
     @cached_property
     def trait(self) -> pl.DataFrame:
         """A row an annotator, in the order of `rated.annotators`, with a column of texts for each trait; null where unknown."""
-        stated = {one.id: one.traits for one in self.annotators}
-        names = dict.fromkeys(name for one in self.annotators for name in one.traits)
+        stated = {person.id: person.traits for person in self.annotators}
+        names = dict.fromkeys(name for person in self.annotators for name in person.traits)
         rows = [stated.get(annotator, {}) for annotator in self.rated.annotators]
         texts = {name: [None if row.get(name) is None else as_text(row[name]) for row in rows] for name in names}
         return pl.DataFrame(
@@ -266,7 +266,7 @@ class Benchmark:
             places_among(column_of_records(self.queries, "id"), queries)
         )
         category = columns["category"].zip_with(columns["category"].is_not_null(), of_query)
-        domains = {name: found.domain for name in category.unique() if (found := self.taxonomy.resolve(name))}
+        domains = {name: resolved.domain for name in category.unique() if (resolved := self.taxonomy.resolve(name))}
         context = places_among(column_of_records(self.contexts, "id"), column_of_records(self.items, "context_id"))
         votes, values = self.rated.counts(ids), self.rated.means(ids)
         mean = pl.Series(values.mean).fill_nan(None)
@@ -331,11 +331,11 @@ class Benchmark:
     @cached_property
     def pairs(self) -> dict[str, tuple[Item, ...]]:
         """Items by pair, in order."""
-        found: dict[str, list[Item]] = {}
+        pairs: dict[str, list[Item]] = {}
         for item in self.items:
             if item.pair_id is not None:
-                found.setdefault(item.pair_id, []).append(item)
-        return {pair_id: tuple(items) for pair_id, items in found.items()}
+                pairs.setdefault(item.pair_id, []).append(item)
+        return {pair_id: tuple(items) for pair_id, items in pairs.items()}
 
     @cached_property
     def unmoved(self) -> dict[str, Verdict]:
@@ -348,11 +348,13 @@ class Benchmark:
 
     def twin_of(self, item: Item) -> Context | None:
         """The other context of the item's pair; of a larger group the first whose intent is the other one. None without one."""
-        others = [one for one in self.pairs.get(item.pair_id or "", ()) if one.id != item.id]
-        if len(others) > 1:
+        candidates = [candidate for candidate in self.pairs.get(item.pair_id or "", ()) if candidate.id != item.id]
+        if len(candidates) > 1:
             mine = self.intent_of(item)
-            others = [one for one in others if mine is not None and self.intent_of(one) is (not mine)]
-        return self.context_of(others[0]) if others else None
+            candidates = [
+                candidate for candidate in candidates if mine is not None and self.intent_of(candidate) is (not mine)
+            ]
+        return self.context_of(candidates[0]) if candidates else None
 
     def intent_of(self, item: Item) -> bool | None:
         """Return what the author of the item's context meant; None for an item without one."""
@@ -380,61 +382,61 @@ class Benchmark:
 
     def keeping(self, items: Iterable[Item]) -> Benchmark:
         """The same benchmark with these items only, and what belongs to them."""
-        kept = tuple(items)
-        ids = {item.id for item in kept}
-        contexts = {item.context_id for item in kept}
-        queries = {item.query_id for item in kept}
+        chosen = tuple(items)
+        ids = {item.id for item in chosen}
+        contexts = {item.context_id for item in chosen}
+        queries = {item.query_id for item in chosen}
         ratings = self.rated.of_items(ids)
         raters = set(ratings.annotators)
         return replace(
             self,
             queries=tuple(q for q in self.queries if q.id in queries),
             contexts=tuple(c for c in self.contexts if c.id in contexts),
-            items=kept,
+            items=chosen,
             ratings=ratings,
-            annotators=tuple(one for one in self.annotators if one.id in raters),
+            annotators=tuple(annotator for annotator in self.annotators if annotator.id in raters),
         )
 
     def notes(self) -> tuple[str, ...]:
         """What a user should know before relying on the numbers."""
-        said = []
+        notes = []
         if self.about.synthetic:
-            said.append(f"SYNTHETIC DATA: {self.about.synthetic}")
+            notes.append(f"SYNTHETIC DATA: {self.about.synthetic}")
         if self.about.published is not None and self.about.published.votes_hold_intent:
-            said.append(
+            notes.append(
                 "The last vote of every row equals the author's intent, as in the published judge outputs: it is taken for "
                 "the intent and counts as no rating."
             )
         if self.about.published is not None and self.about.published.rates_count_intent:
-            said.append(RELEASE)
+            notes.append(RELEASE)
         per_query = self.item_columns.drop_nulls("intended_safe")["query_id"].value_counts()["count"]
         if single := int((per_query == 1).sum()):
-            said.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
+            notes.append(f"{single:,} of {len(self.queries):,} queries have one context only; they form no pair.")
         columns = self.item_columns
         if unrated := int(((columns["n_votes"] == 0) & (columns["n_unsure"] == 0) & columns["mean"].is_null()).sum()):
-            said.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
+            notes.append(f"{unrated:,} of {len(self.items):,} items have no ratings; they count in no metric.")
         if means := int(((columns["n_values"] == 0) & columns["mean"].is_not_null()).sum()):
             cut = self.about.scale is not None and self.about.scale.cut is not None
             by_mean = (
                 " With --labels mean, the side of the scale's cut on which the mean lies is the label." if cut else ""
             )
-            said.append(
+            notes.append(
                 f"{means:,} of {len(self.items):,} items have a published mean and no single ratings. Metrics on the scale "
                 f"use the mean.{by_mean} casewise cannot say how far people agree on these items."
             )
         if (columns["cluster"] != columns["query_id"]).any():
             clusters = columns["cluster"].n_unique()
-            said.append(
+            notes.append(
                 f"The items of {len(self.queries):,} queries are in {clusters:,} clusters: intervals and folds keep a cluster "
                 "together."
             )
         if unsure := int(columns["n_unsure"].sum()):
             every = unsure + int(columns["n_votes"].sum())
-            said.append(
+            notes.append(
                 f"{unsure:,} of {every:,} votes ({unsure / every:.1%}) are unsure; they count in no majority unless the label "
                 "policy says so (--labels votes,unsure:half or votes,unsure:unsafe)."
             )
-        return tuple(said)
+        return tuple(notes)
 
 
 def by_id(records: Sequence[C]) -> Mapping[str, C]:
@@ -449,7 +451,7 @@ def check(benchmark: Benchmark) -> None:
         if (repeated := column.is_duplicated()).any():
             problem = f"two {kind} have the id {column[int(repeated.arg_max() or 0)]}"
             raise BenchmarkError(f"{problem}: each must stand once")
-    categories = [name for one in benchmark.taxonomy.categories for name in (one.name, *one.aliases)]
+    categories = [name for entry in benchmark.taxonomy.categories for name in (entry.name, *entry.aliases)]
     for kind, records in (("query", benchmark.queries), ("item", benchmark.items)):
         column = column_of_records(records, "category")
         if (unknown := ~column.is_in(categories).fill_null(value=True)).any():
@@ -536,21 +538,21 @@ def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Ben
         contexts=once(tuple(first.contexts), tuple(second.contexts)),
         items=once(first.items, second.items),
         ratings=RatingColumns.of(chain(first.ratings, second.ratings)),
-        revisions=tuple({one.id: one for one in (*second.revisions, *first.revisions)}.values()),
+        revisions=tuple({record.id: record for record in (*second.revisions, *first.revisions)}.values()),
         taxonomy=first.taxonomy,
-        annotators=tuple({one.id: one for one in (*second.annotators, *first.annotators)}.values()),
+        annotators=tuple({record.id: record for record in (*second.annotators, *first.annotators)}.values()),
     )
 
 
 def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
     """Both, and of what has one id that of the first."""
-    there = {record.id for record in first}
-    return (*first, *(record for record in second if record.id not in there))
+    ids = {record.id for record in first}
+    return (*first, *(record for record in second if record.id not in ids))
 
 
 def about(first: About, second: About, name: str | None) -> About:
     """What holds of either, holds of both together."""
-    synthetic = dict.fromkeys(said for said in (first.synthetic, second.synthetic) if said)
+    synthetic = dict.fromkeys(text for text in (first.synthetic, second.synthetic) if text)
     return About(
         name=name or f"{first.name}-and-{second.name}",
         description=f"{first.name} {first.version} and {second.name} {second.version}, joined",

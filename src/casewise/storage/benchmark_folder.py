@@ -168,8 +168,8 @@ def read_manifest_file(path: Path, model: type[R], *, newest: int) -> R:
     value = parse(text, path=path)
     version = value.get("format_version") if isinstance(value, dict) else None
     if isinstance(version, int) and not 1 <= version <= newest:
-        what = f"newer than {newest}, which this casewise reads; update it" if version > newest else "no version"
-        raise DataError(path, None, f"format_version is {version}, {what}")
+        problem = f"newer than {newest}, which this casewise reads; update it" if version > newest else "no version"
+        raise DataError(path, None, f"format_version is {version}, {problem}")
     try:
         return model.model_validate_json(text, strict=True)
     except ValidationError as error:
@@ -234,8 +234,8 @@ def read_benchmark(folder: Path, *, most_held: int = MOST_HELD) -> Benchmark:
         list(pool.map(check_sum, (folder / name for name in manifest.files), manifest.files.values()))
     in_file = manifest.counts.contexts > most_held and "contexts.jsonl" in manifest.files
     keep = in_file and not manifest.counts.revisions and manifest.counts.ratings + manifest.counts.contexts >= WORTH
-    if keep and (kept := find_kept(folder, manifest)) is not None:
-        return kept
+    if keep and (cached := find_kept(folder, manifest)) is not None:
+        return cached
     benchmark = read_whole(folder, manifest, in_file=in_file)
     if keep:
         keep_tables(benchmark, manifest)
@@ -408,8 +408,8 @@ def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
                 table.write_ipc(draft / f"{name}.arrow")
             about = {"digest": benchmark.digest, "annotators": benchmark.rated.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
-        kept = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for oldest in kept[MOST_BENCHMARKS:]:
+        cached = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for oldest in cached[MOST_BENCHMARKS:]:
             shutil.rmtree(oldest.parent, ignore_errors=True)
     except (OSError, pl.exceptions.PolarsError, CasewiseError):  # polars says a full disk in its own words
         shutil.rmtree(place, ignore_errors=True)

@@ -88,8 +88,8 @@ def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame
 def table_of_rows(rows: Iterable[Any], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return rows as they come, some at a time, as one table."""
     rows, blocks = iter(rows), [pl.DataFrame(schema=columns)]
-    while some := list(islice(rows, BLOCK)):
-        blocks.append(pl.DataFrame(some, schema=columns, orient="row"))
+    while block := list(islice(rows, BLOCK)):
+        blocks.append(pl.DataFrame(block, schema=columns, orient="row"))
     return pl.concat(blocks)
 
 

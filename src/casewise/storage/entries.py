@@ -133,12 +133,12 @@ def text_lines(path: Path) -> list[str]:
     return lines
 
 
-def once(entry: Entry, key: str, seen: set[str]) -> str:
+def once(entry: Entry, key: str, names: set[str]) -> str:
     """The name under `key`, which no earlier entry has."""
     name = entry.name(key)
-    if name in seen:
+    if name in names:
         entry.refuse(f"{key!r} is {name!r} a second time; each stands once")
-    seen.add(name)
+    names.add(name)
     return name
 
 

@@ -50,9 +50,9 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     except OSError as error:
         raise cannot_write(path, error) from error
     except Exception as error:
-        if (found := OS_ERROR.search(str(error))) is None:
+        if (code := OS_ERROR.search(str(error))) is None:
             raise
-        raise cannot_write(path, OSError(int(found[1]), os.strerror(int(found[1])))) from error
+        raise cannot_write(path, OSError(int(code[1]), os.strerror(int(code[1])))) from error
     finally:
         with suppress(OSError):
             Path(name).unlink()
@@ -149,8 +149,8 @@ class Row(NamedTuple):
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        earlier: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in earlier or earlier.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"the key {repeated!r} stands twice in one object")
     return value
 
@@ -288,10 +288,10 @@ def what_is_wrong(error: ValidationError, *, above: str = "") -> str:
     steps = [str(step) for step in first["loc"] if not UNION_MEMBER.match(str(step))]
     where = repr(".".join([above, *steps] if above else steps))
     problem = first["msg"].removeprefix("Value error, ")
-    found = first["input"]
-    if first["type"] in {"missing", "value_error"} or isinstance(found, (dict, list)):
+    value = first["input"]
+    if first["type"] in {"missing", "value_error"} or isinstance(value, (dict, list)):
         return f"{where}: {problem}" if steps or above else problem
-    return f"{where} is {brief(found)}: {problem}" if steps or above else f"{brief(found)}: {problem}"
+    return f"{where} is {brief(value)}: {problem}" if steps or above else f"{brief(value)}: {problem}"
 
 
 def brief(value: Any) -> str:
@@ -378,7 +378,7 @@ def json_value(value: Any) -> Any:
 
 def json_fields(value: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
     """The fields of a dataclass in the types of JSON, by name."""
-    return {one.name: json_value(getattr(value, one.name)) for one in fields(value) if one.name not in without}
+    return {part.name: json_value(getattr(value, part.name)) for part in fields(value) if part.name not in without}
 
 
 def append_line(path: Path, record: Record, *, sync: bool = False) -> None:
@@ -400,9 +400,9 @@ def json_text(value: Any) -> str:
 
 def counted(value: Any, name: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: counted(one, str(key)) for key, one in value.items()}
+        return {key: counted(element, str(key)) for key, element in value.items()}
     if isinstance(value, (list, tuple)):
-        return [counted(one) for one in value]
+        return [counted(element) for element in value]
     is_count = name in ("n", "items") or name.startswith("n_")
     return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
 

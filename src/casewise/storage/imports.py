@@ -261,8 +261,8 @@ class RatingTable:
             raise ConfigurationError(
                 f"{self.ratings.name} has no column {key!r} with the case's id; {listed(ratings.columns)}"
             )
-        others = [name for name in ratings.columns if name != key]
-        if twice := [name for name in others if name in cases.columns]:
+        rating_columns = [name for name in ratings.columns if name != key]
+        if twice := [name for name in rating_columns if name in cases.columns]:
             raise ConfigurationError(f"both files have a column {twice[0]!r}; name it otherwise in one of them")
         by_id: dict[str, Entry] = {}
         for row in cases.rows:
@@ -274,7 +274,7 @@ class RatingTable:
                 examples = f"; {path.name} has {', '.join(list(by_id)[:3])}, …"
                 row.refuse(f"{key!r} is {cell_text(name)}, and no case has this id{examples}")
             rows.append(Entry(self.ratings, row.line, {**row.values, **by_id[name].values}))
-        return Table((*cases.columns, *others), rows), replace(columns, id=key)
+        return Table((*cases.columns, *rating_columns), rows), replace(columns, id=key)
 
     def melted(
         self, path: Path, table: Table, columns: CaseColumns, key: str, frame: CaseFrame
@@ -292,9 +292,10 @@ class RatingTable:
             )
         rows = []
         for row in table.rows:
-            others = {name: cell for name, cell in row.values.items() if name not in ids}
+            person_cells = {name: cell for name, cell in row.values.items() if name not in ids}
             rows += [
-                Entry(path, row.line, {**others, key: case, RATING: row.values.get(name)}) for name, case in ids.items()
+                Entry(path, row.line, {**person_cells, key: case, RATING: row.values.get(name)})
+                for name, case in ids.items()
             ]
         names = dict.fromkeys((*(name for name in table.columns if name not in ids), key, RATING))
         return Table(tuple(names), rows), replace(columns, value=RATING) if frame.scale else replace(
@@ -423,7 +424,7 @@ class Cases:
 
     def cell(self, row: Entry, part: str) -> Any:
         """Return the cell with a part of a case; None where it is empty, or there is no such column."""
-        return row.values.get(self.column.get(part, ""))
+        return row.values.get(self.column[part]) if part in self.column else None
 
     def refuse(self, row: Entry, part: str, problem: str) -> NoReturn:
         row.refuse(f"{self.column[part]!r} is {cell_text(self.cell(row, part))}{problem}")
@@ -545,8 +546,8 @@ class Cases:
 
     def item(self, draft: Draft) -> Item:
         """Return the finished item."""
-        kept = [name for name in self.other_columns if draft.first.has(name) and name not in self.varying]
-        columns = {name: plain(draft.first.values[name]) for name in kept}
+        names = [name for name in self.other_columns if draft.first.has(name) and name not in self.varying]
+        columns = {name: plain(draft.first.values[name]) for name in names}
         try:
             return Item.model_validate(draft.item.as_json() | {"columns": columns}) if columns else draft.item
         except ValidationError as error:
@@ -740,7 +741,7 @@ def taxonomy_of(name: str, categories: Iterable[str]) -> Taxonomy:
     distinct = dict.fromkeys(categories)
     if set(distinct) <= set(sorry_bench().names):
         return sorry_bench()
-    return Taxonomy(name=name, categories=tuple(Category(name=one, domain="imported") for one in distinct))
+    return Taxonomy(name=name, categories=tuple(Category(name=category, domain="imported") for category in distinct))
 
 
 def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
@@ -752,7 +753,12 @@ def parameters_of(name: str, contexts: Iterable[Context]) -> ParameterSet:
     if all(paper_parameters().problem(context) is None for context in every_context):
         return paper_parameters()
     names_by_context = [set(stated(context.shown())) for context in every_context]
-    ordered = dict.fromkeys(one for context in every_context for one in stated(context.shown()) if one not in OPTIONAL)
+    ordered = dict.fromkeys(
+        dotted_name
+        for context in every_context
+        for dotted_name in stated(context.shown())
+        if dotted_name not in OPTIONAL
+    )
     groups: dict[str, list[Parameter]] = {}
     try:
         for dotted in ordered:

@@ -290,8 +290,8 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 
 def lost(benchmark: Benchmark) -> Iterator[str]:
     """What of `benchmark` the published format has no room for."""
-    known = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
-    if n := benchmark.rated.table.select(known.sum()).item():
+    is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
+    if n := benchmark.rated.table.select(is_told.sum()).item():
         yield f"who gave {n:,} ratings, when, and how long it took"
     if n := sum(context.origin != "imported" for context in benchmark.contexts):
         yield f"the origin of {n:,} contexts: they will read as imported, in the revised conditions"
@@ -303,13 +303,13 @@ def lost(benchmark: Benchmark) -> Iterator[str]:
         yield "the scale that people rated on, with its values and means"
     if n := len(benchmark.annotators):
         yield f"the traits of {n:,} annotators"
-    for name, what in (
+    for name, title in (
         ("cluster", "clusters"),
         ("source_id", "ids in the user's own file"),
         ("columns", "other columns"),
     ):
         if n := sum(getattr(item, name) is not None for item in benchmark.items):
-            yield f"the {what} of {n:,} items"
+            yield f"the {title} of {n:,} items"
     shown = {item.context_id for item in benchmark.items}
     if n := sum(context.id not in shown for context in benchmark.contexts):
         yield f"{n:,} contexts that no item shows"

@@ -103,11 +103,13 @@ class RatingColumns(Sequence[Rating]):
         annotators: dict[str, int] = {}
         blocks: list[pl.DataFrame] = []
         rows: list[tuple[Any, ...]] = []
-        for one in ratings:
-            who = None if one.annotator_id is None else annotators.setdefault(one.annotator_id, len(annotators))
-            when = one.at.isoformat() if one.at is not None else None
-            place = items.setdefault(one.item_id, len(items))
-            rows.append((place, who, one.position, one.verdict, one.value, one.seconds, when))
+        for rating in ratings:
+            annotator = (
+                None if rating.annotator_id is None else annotators.setdefault(rating.annotator_id, len(annotators))
+            )
+            when = rating.at.isoformat() if rating.at is not None else None
+            place = items.setdefault(rating.item_id, len(items))
+            rows.append((place, annotator, rating.position, rating.verdict, rating.value, rating.seconds, when))
             if len(rows) == BLOCK:
                 blocks.append(as_table(rows))
                 rows = []
@@ -189,11 +191,11 @@ class RatingColumns(Sequence[Rating]):
 
     def first_repeated_key(self) -> tuple[str, str] | None:
         """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
-        known = self.table["annotator"].is_in(self._named)
+        is_named = self.table["annotator"].is_in(self._named)
         key = self.table.select(
             "item",
-            annotator=pl.when(known).then("annotator"),
-            position=pl.when(~known.fill_null(value=False)).then("position"),
+            annotator=pl.when(is_named).then("annotator"),
+            position=pl.when(~is_named.fill_null(value=False)).then("position"),
         )
         again = key.is_duplicated()
         return self[int(again.arg_max() or 0)].key if again.any() else None
@@ -219,28 +221,28 @@ class RatingColumns(Sequence[Rating]):
         if values.is_null().all():
             return ValueMeans(np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan))
         item = self.places(items)
-        kept = (item >= 0) & values.is_not_null().to_numpy()
-        n = np.bincount(item[kept], minlength=len(items))
-        total = np.bincount(item[kept], weights=values.to_numpy()[kept], minlength=len(items))
+        has_value = (item >= 0) & values.is_not_null().to_numpy()
+        n = np.bincount(item[has_value], minlength=len(items))
+        total = np.bincount(item[has_value], weights=values.to_numpy()[has_value], minlength=len(items))
         return ValueMeans(n, np.divide(total, n, out=np.full(len(items), np.nan), where=n > 0))
 
     def arrays(self, items: pl.Series) -> RatingArrays:
         """The ratings that say safe or unsafe of the items with these ids, with each item's place among them."""
         item, votes = self.places(items), self.table["verdict"]
-        kept = (item >= 0) & votes.is_in(["safe", "unsafe"]).fill_null(value=False).to_numpy()
+        has_verdict = (item >= 0) & votes.is_in(["safe", "unsafe"]).fill_null(value=False).to_numpy()
         return RatingArrays(
-            item[kept],
-            whole(self.table["annotator"])[kept],
-            whole(self.table["position"])[kept],
-            (votes == "safe").fill_null(value=False).to_numpy()[kept],
+            item[has_verdict],
+            whole(self.table["annotator"])[has_verdict],
+            whole(self.table["position"])[has_verdict],
+            (votes == "safe").fill_null(value=False).to_numpy()[has_verdict],
             self.annotators,
         )
 
     def places(self, items: pl.Series) -> NDArray[np.intp]:
         """The place of each rating's item among those with these ids, each of which stands once; -1 where it is none of them."""
-        wanted = pl.DataFrame({"id": items, "place": np.arange(len(items))})
+        numbered = pl.DataFrame({"id": items, "place": np.arange(len(items))})
         place = whole(
-            self.item_ids.alias("id").to_frame().join(wanted, on="id", how="left", maintain_order="left")["place"]
+            self.item_ids.alias("id").to_frame().join(numbered, on="id", how="left", maintain_order="left")["place"]
         )
         return place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
 
@@ -261,19 +263,19 @@ class RatingColumns(Sequence[Rating]):
 
     def of_items(self, items: Iterable[str]) -> RatingColumns:
         """The ratings of these items alone."""
-        wanted = set(items)
-        codes = [code for code, item in enumerate(self.items) if item in wanted]
+        ids = set(items)
+        codes = [code for code, item in enumerate(self.items) if item in ids]
         return RatingColumns.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
 
     @classmethod
     def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> RatingColumns:
         """As the constructor, for lists that may hold ids which no row points to."""
-        some, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
+        codes, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
         people = first.unique(maintain_order=True)
         renumbered = table.with_columns(
-            item=renumber(table["item"], some), annotator=renumber(table["annotator"], people)
+            item=renumber(table["item"], codes), annotator=renumber(table["annotator"], people)
         )
-        return cls(renumbered, items=[items[code] for code in some], annotators=[annotators[code] for code in people])
+        return cls(renumbered, items=[items[code] for code in codes], annotators=[annotators[code] for code in people])
 
     def lines(self) -> Iterator[str]:
         """Item id, rater, verdict and value of the ratings, a tab between and a line each, in the order of their text, in blocks.
@@ -312,12 +314,12 @@ def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int])
     lines = pl.read_csv(
         block, has_header=False, separator=NEVER_IN_JSON, quote_char=None, new_columns=["line"], infer_schema=False
     )
-    found = lines.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
-    if (found["verdict"].is_null() & found["value"].is_null()).any():
+    fields = lines.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
+    if (fields["verdict"].is_null() & fields["value"].is_null()).any():
         raise NotPlain
-    return found.select(
-        item=numbered_in(found["item"], items),
-        annotator=numbered_in(found["annotator"], annotators),
+    return fields.select(
+        item=numbered_in(fields["item"], items),
+        annotator=numbered_in(fields["annotator"], annotators),
         position=pl.col("position").cast(pl.Int64),
         verdict=pl.col("verdict").cast(VERDICTS),
         value=pl.col("value").cast(pl.Float64),
@@ -326,10 +328,10 @@ def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int])
     )
 
 
-def numbered_in(ids: pl.Series, known: dict[str, int]) -> pl.Series:
-    found = ids.drop_nulls().unique(maintain_order=True)
-    places = pl.Series([known.setdefault(one, len(known)) for one in found], dtype=pl.UInt32)
-    return ids.replace_strict(found, places, default=None, return_dtype=pl.UInt32)
+def numbered_in(ids: pl.Series, places_by_id: dict[str, int]) -> pl.Series:
+    distinct = ids.drop_nulls().unique(maintain_order=True)
+    places = pl.Series([places_by_id.setdefault(id_, len(places_by_id)) for id_ in distinct], dtype=pl.UInt32)
+    return ids.replace_strict(distinct, places, default=None, return_dtype=pl.UInt32)
 
 
 def as_table(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
@@ -340,6 +342,6 @@ def whole(column: pl.Series) -> NDArray[np.intp]:
     return column.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
 
-def renumber(column: pl.Series, kept: pl.Series) -> pl.Series:
-    places = pl.Series(range(len(kept)), dtype=pl.UInt32)
-    return column.replace_strict(kept, places, default=None, return_dtype=pl.UInt32)
+def renumber(column: pl.Series, codes: pl.Series) -> pl.Series:
+    places = pl.Series(range(len(codes)), dtype=pl.UInt32)
+    return column.replace_strict(codes, places, default=None, return_dtype=pl.UInt32)

@@ -220,10 +220,10 @@ class RunFolder(Generic[M, R]):
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    found = kind.model_validate_json(line, strict=True)
+                    call = kind.model_validate_json(line, strict=True)
                 except ValidationError:  # read once more, slowly, to say what is wrong
-                    found = record(decoded(line, path=path, line=number), kind, path=path, line=number)
-                yield place, found
+                    call = record(decoded(line, path=path, line=number), kind, path=path, line=number)
+                yield place, call
                 place += len(line)
 
     def brief(self) -> pl.DataFrame:
@@ -260,9 +260,9 @@ class RunFolder(Generic[M, R]):
 
     def keep_notes(self, notes: Iterable[str]) -> None:
         """Keep what the judge says that a reader must know, beside what it said in earlier sessions."""
-        known = run_notes(self.path)
-        if fresh := [note for note in dict.fromkeys(notes) if note not in known]:
-            write_text(self.path / NOTES, json.dumps([*known, *fresh], ensure_ascii=False, indent=1) + "\n")
+        earlier = run_notes(self.path)
+        if fresh := [note for note in dict.fromkeys(notes) if note not in earlier]:
+            write_text(self.path / NOTES, json.dumps([*earlier, *fresh], ensure_ascii=False, indent=1) + "\n")
 
     def note_session(self, session: Session) -> None:
         """Record how this stretch of work was done."""
@@ -284,22 +284,22 @@ def begin(path: Path, manifest: M, kind: LogKind[M, R]) -> M:
     """The manifest of the run at `path`: the one that is there if it is the same run, else `manifest`, written."""
     if not (path / RUN).is_file():
         return written(path, manifest)
-    if (other := kind_of(path)) != kind.name:
-        raise RunConflict(f"{path} holds a run of {other}, not of {kind.name}; choose another place")
-    there = read_manifest(path, kind)
+    if (name_of_kind := kind_of(path)) != kind.name:
+        raise RunConflict(f"{path} holds a run of {name_of_kind}, not of {kind.name}; choose another place")
+    existing = read_manifest(path, kind)
     identity = type(manifest.identity).model_validate_json(manifest.identity.model_dump_json())
-    called = [getattr(one, "benchmark_name", None) for one in (there, manifest)]
-    if problem := there.problem_with(manifest):
+    called = [getattr(either, "benchmark_name", None) for either in (existing, manifest)]
+    if problem := existing.problem_with(manifest):
         raise RunConflict(f"{path} {problem}; choose another place")
-    if differences := [*differing(there.identity, identity, benchmarks=called)]:
+    if differences := [*differing(existing.identity, identity, benchmarks=called)]:
         raise RunConflict(
             f"{path} holds a run that differs in {'; '.join(differences)}; use the same settings to go on with it, "
             "or choose another place"
         )
-    joined = there.joined(manifest).model_copy(
-        update={"format_version": max(there.format_version, manifest.format_version)}
+    joined = existing.joined(manifest).model_copy(
+        update={"format_version": max(existing.format_version, manifest.format_version)}
     )
-    return there if joined == there else written(path, joined)
+    return existing if joined == existing else written(path, joined)
 
 
 def written(path: Path, manifest: M) -> M:
@@ -331,9 +331,9 @@ def cut_torn_line(path: Path) -> None:
         while end:
             start = max(0, end - 65_536)
             file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
                 break
             end = start
         file.truncate(end)
@@ -356,8 +356,8 @@ def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
 
     Raises DataError: there is none, it is not valid, a newer casewise wrote it, or it is a run of another kind.
     """
-    if (other := kind_of(path)) != kind.name:
-        raise DataError(path, None, f"is a run of {other}, not of {kind.name}")
+    if (name_of_kind := kind_of(path)) != kind.name:
+        raise DataError(path, None, f"is a run of {name_of_kind}, not of {kind.name}")
     return read_manifest_file(path / RUN, kind.manifest, newest=kind.newest)
 
 
@@ -634,8 +634,8 @@ def broken() -> pl.Expr:
     kind, value, reason = (outcome.field(name) for name in ("kind", "value", "reason"))
     scored = (kind == "scored") & value.is_not_null() & reason.is_null()
     unscored = (kind == "unscored") & reason.is_in(list(UnscoredReason)) & value.is_null()
-    asked = pl.col("elicitation").is_in(elicitation_names()) & pl.col("arm").is_not_null()
-    whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & asked & (scored | unscored)
+    is_ask = pl.col("elicitation").is_in(elicitation_names()) & pl.col("arm").is_not_null()
+    whole = pl.col("item_id").is_not_null() & pl.col("judge_id").is_not_null() & is_ask & (scored | unscored)
     return ~whole.fill_null(value=False)
 
 
@@ -669,9 +669,9 @@ def that_count(path: Path) -> Iterable[Judgement]:
 
     Where none was asked again each is read when it is come to, and none is held.
     """
-    asked = judgement_table(path, columns=[*LONG, "repeat", "attempt"])
+    attempts = judgement_table(path, columns=[*LONG, "repeat", "attempt"])
     every = read_jsonl(path, Judgement)
-    return every if len(last_attempts(asked)) == len(asked) else last_records(every, JUDGEMENT_LOG)
+    return every if len(last_attempts(attempts)) == len(attempts) else last_records(every, JUDGEMENT_LOG)
 
 
 # What who looks at runs writes down about their items: notes and tags, in a file of their own in a run's folder.

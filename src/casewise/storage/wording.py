@@ -133,5 +133,5 @@ class JudgedWords:
             article = ("an " if other[0] in "aeiou" else "a ") if match["article"] else ""
             return article + other
 
-        kept = (re.escape(name) for name in names if "quer" in name.lower())
-        return re.sub("|".join((*kept, QUERY)), noun, words)
+        patterns = (re.escape(name) for name in names if "quer" in name.lower())
+        return re.sub("|".join((*patterns, QUERY)), noun, words)

@@ -24,10 +24,10 @@ SCALE = RatingScale(
 
 def scenario(entry: Entry) -> str:
     """A line without the question before it, which ends in an escaped line break."""
-    question, mark, found = entry.text("line").partition("\\n")
-    if not mark or not found.strip():
+    question, mark, story = entry.text("line").partition("\\n")
+    if not mark or not story.strip():
         entry.refuse(f"holds no scenario after {question[:40]!r} and an escaped line break (\\n)")
-    return found.strip()
+    return story.strip()
 
 
 def rows(files: Mapping[str, Path]) -> Iterator[tuple[Entry, dict[str, Any]]]:

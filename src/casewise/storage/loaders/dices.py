@@ -31,10 +31,10 @@ def turns(text: str) -> str | list[dict[str, str]]:
         return text
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     spoken = [(mark[1], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
-    if not all(said for _, said in spoken):
+    if not all(text_ for _, text_ in spoken):
         return text
     user = spoken[-1][0]
-    return [{"role": "user" if speaker == user else "assistant", "text": said} for speaker, said in spoken]
+    return [{"role": "user" if speaker == user else "assistant", "text": text_} for speaker, text_ in spoken]
 
 
 def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
@@ -55,12 +55,12 @@ def load(loader_name: str, file: str, files: Mapping[str, Path]) -> Benchmark:
     return built(loader_named[loader_name], files[file], rows(files[file]))
 
 
-def dices(conversations: int, people: int, each: str) -> Loader:
+def dices(conversations: int, people: int, extent: str) -> Loader:
     name, file = f"dices_{conversations}", f"diverse_safety_adversarial_dialog_{conversations}.csv"
     return Loader(
         name=name,
         title=f"DICES-{conversations} (Aroyo et al., 2023)",
-        size=f"{conversations} conversations, {people} people, {each}",
+        size=f"{conversations} conversations, {people} people, {extent}",
         judged="reply",
         labels_by="people",
         licence="CC-BY-4.0",

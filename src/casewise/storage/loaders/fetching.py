@@ -110,18 +110,18 @@ def fetch(
             benchmark = loader.load({file.name: path for file, path in paths.items()})
         for file in set(paths) & set(loader.extra):
             check_extra(paths[file])
-        kept = {file: keep(loader, file, path) for file, path in paths.items()}
+        cached = {file: keep(loader, file, path) for file, path in paths.items()}
     return Fetched(
-        {title_of(loader, file): path for file, path in kept.items()},
-        {file.name: sha256(path) for file, path in kept.items() if file.sha256 is None},
+        {title_of(loader, file): path for file, path in cached.items()},
+        {file.name: sha256(path) for file, path in cached.items() if file.sha256 is None},
         benchmark,
     )
 
 
 @contextmanager
-def downloads(given: Mapping[SourceFile, Path]) -> Iterator[Path]:
+def downloads(copies: Mapping[SourceFile, Path]) -> Iterator[Path]:
     """A folder for downloads that is gone afterwards; where copies were given, none is made."""
-    if given:
+    if copies:
         yield cache_folder()
         return
     try:

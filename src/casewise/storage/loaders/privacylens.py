@@ -14,13 +14,13 @@ REPOSITORY, COMMIT, FILE = "SALT-NLP/PrivacyLens", "9c2ee07", "main_data.json"
 
 
 def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for entry in json_entries(path):
         seed, story, trajectory = entry.entry("seed"), entry.entry("vignette"), entry.entry("trajectory")
         yield (
             entry,
             {
-                "id": once(entry, "name", seen),
+                "id": once(entry, "name", ids),
                 "query": (
                     f"{trajectory.text('final_action')}: {seed.text('transmission_principle')}, with {seed.text('data_type')} of "
                     f"{seed.text('data_subject')}, to {seed.text('data_recipient')}"

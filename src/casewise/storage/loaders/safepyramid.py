@@ -27,7 +27,7 @@ def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
             if number in rules:
                 rule.refuse(f"rule {number} stands twice in the rubric")
             paired = rule.list("paired_with") if rule.has("paired_with") else []
-            paired = [rule.whole_in(other, "paired_with", 1, MOST_RULES) for other in paired]
+            paired = [rule.whole_in(partner, "paired_with", 1, MOST_RULES) for partner in paired]
             rules[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
     if not rules:
         rubric.refuse("has no rules")
@@ -36,19 +36,19 @@ def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
 
 def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """A row a case and rule."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for entry in json_entry(path).entries("data"):
-        case, rules = once(entry, "id", seen), rules_of(entry)
+        case, rules = once(entry, "id", ids), rules_of(entry)
         violated = {
-            entry.whole_in(one, "ground_truth_violations", 1, MOST_RULES)
-            for one in entry.list("ground_truth_violations")
+            entry.whole_in(partner, "ground_truth_violations", 1, MOST_RULES)
+            for partner in entry.list("ground_truth_violations")
         }
         if strange := violated - set(rules):
             entry.refuse(f"'ground_truth_violations' names rule {min(strange)}, which the rubric does not have")
         for number, rule in sorted(rules.items()):
             policy = {"rule": f"{number}. {rule['text']}"}
-            if others := [f"{one}. {rules[one]['text']}" for one in rule["paired"] if one in rules]:
-                policy["other_rules"] = "\n".join(others)
+            if partners := [f"{partner}. {rules[partner]['text']}" for partner in rule["paired"] if partner in rules]:
+                policy["other_rules"] = "\n".join(partners)
             if entry.has("framework"):
                 policy["framework"] = entry.text("framework")
             yield (

@@ -17,12 +17,12 @@ CONTRAST = "contrast_"
 
 
 def rows(path: Path) -> Iterator[tuple[Entry, dict[str, Any]]]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for entry in table_entries(path):
         kind = entry.text("type")
         by_type = "unsafe" if kind.startswith(CONTRAST) else "safe"
         label = entry.word("label", {"safe": "safe", "unsafe": "unsafe"}) if entry.has("label") else by_type
-        row = {"id": once(entry, "id", seen), "query": entry.text("prompt"), "category": kind, "label": label}
+        row = {"id": once(entry, "id", ids), "query": entry.text("prompt"), "category": kind, "label": label}
         if entry.has("focus"):
             row |= {"cluster": f"{kind.removeprefix(CONTRAST)}: {entry.text('focus')}", "focus": entry.text("focus")}
         yield entry, row
