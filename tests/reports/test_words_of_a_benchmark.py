@@ -111,6 +111,15 @@ def test_a_report_says_whose_labels_a_judge_agrees_with(by_an_author):
     assert "agrees with the author's labels on" in by_an_author["report"]
 
 
+def test_one_expert_an_item_is_no_crowd(tmp_path):
+    gold = by_the_author()
+    experts = replace(gold, about=gold.about.model_copy(update={"labels_by": "experts"}))
+    pages = {name: report.to_markdown() for name, report in reports_of(experts, tmp_path).items()}
+
+    assert not hits(PEOPLE, pages)
+    assert "agrees with the experts on" in pages["report"]
+
+
 def test_no_page_of_a_benchmark_of_replies_calls_a_reply_a_query(tmp_path):
     rows = crowd(np.random.default_rng(1), queries=40)
     texts_of = [replace(row, query=row.query.replace("query", "text")) for row in rows]

@@ -240,8 +240,13 @@ class Benchmark:
         """Where labels come from: as stated; else people, where an item has several ratings; else None, nobody said."""
         if self.about.labels_by is not None:
             return self.about.labels_by
-        several = self.item_columns["n_votes"] + self.item_columns["n_unsure"] > 1
-        return "people" if several.any() or (self.item_columns["n_values"] > 1).any() else None
+        return "people" if self.most_ratings > 1 else None
+
+    @cached_property
+    def most_ratings(self) -> int:
+        """The number of ratings of the item that has the most."""
+        counts = self.item_columns.select(pl.max_horizontal(pl.col("n_votes") + pl.col("n_unsure"), "n_values").max())
+        return int(counts.item() or 0)
 
     @cached_property
     def judged(self) -> frozenset[tuple[Judged, bool]]:

@@ -36,16 +36,18 @@ class LabelWords:
     labels_by: LabelsBy | None = "people"
     base: str = "votes"
     """The label policy's."""
+    one_each: bool = False
+    """Whether every label is one person's vote."""
 
     @classmethod
     def of(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
-        """Those of a benchmark, under a label policy of this base."""
-        return cls(benchmark.labels_by, base)
+        """Return those of a benchmark, under a label policy of this base."""
+        return cls(benchmark.labels_by, base, one_each=benchmark.most_ratings == 1)
 
     @property
     def rated(self) -> bool:
-        """Whether people rated: only then do ceilings, ratings, agreement and one more person mean anything."""
-        return self.labels_by in {"people", "experts"}
+        """Whether several people rated an item: only then do ceilings, agreement and one more person mean anything."""
+        return self.labels_by in {"people", "experts"} and not self.one_each
 
     @property
     def agreed_with(self) -> str:
