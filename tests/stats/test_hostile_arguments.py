@@ -73,7 +73,7 @@ SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "panel_worth": {"largest": st.integers(-1, 9)},
     "reliability": {"splits": st.sampled_from([20, 0, -1])},
     "filled_in": {"n_permutations": st.just(20)},
-    "of_raw_values": {"raw": st.lists(st.sampled_from(["0.5", "safe", "", None, 3]), max_size=6)},
+    "filled_in_values": {"raw": st.lists(st.sampled_from(["0.5", "safe", "", None, 3]), max_size=6)},
     "rule_scores": {
         "predicted": st.lists(st.one_of(st.none(), st.sets(st.integers(0, 5)))),
         "violated": st.lists(st.sets(st.integers(0, 5))),

@@ -1,4 +1,4 @@
-"""How far people agree: Krippendorff's alpha, reliability of votes, stability."""
+"""Agreement among people: Krippendorff's alpha, kappa, AC1, and the reliability of votes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def checked_votes(
 
 
 def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
-    """Whether nearly all say the same on few clusters: what the few others do next time is then not known."""
+    """Return True where nearly all say the same on few clusters: what the few others do next time is then not known."""
     share = float(s.sum() / m.sum())
     return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
 
@@ -442,7 +442,7 @@ def kept_ratings(ratings: Given, keep: BoolArray) -> Given:
 
 
 def votes_of_ratings(ratings: Given, adds: FloatArray) -> PerVote:
-    """What each rating adds to a number, as a table in which each stands for itself."""
+    """Return the addition of each rating to a number, as a table in which each rating is an item."""
     alone = Raters(np.arange(len(adds)), ratings.annotator, np.ones(len(adds), dtype=bool))
     return PerVote(alone, adds, np.zeros(len(adds)))
 

@@ -176,7 +176,7 @@ def clusters_of(clusters: ArrayLike | None, n: int) -> IntArray:
 
 
 def of_one_length(**columns: NDArray[Any] | None) -> int:
-    """How long all columns are. Raises StatisticsError: they differ in length."""
+    """Return the common length of all columns. Raises StatisticsError: they differ in length."""
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
         raise StatisticsError(f"lengths differ: {', '.join(f'{n} {name}' for name, n in lengths.items())}")
@@ -314,7 +314,7 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
 
 
 class PerVote(NamedTuple):
-    """What one safe and one unsafe vote on each item add to a number, and who gave which."""
+    """The addition of one safe and of one unsafe vote on each item to a number, and who gave which."""
 
     raters: Raters
     of_safe: FloatArray
@@ -322,7 +322,7 @@ class PerVote(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """What annotators add to the number's variance."""
+        """The part of annotators in the number's variance."""
         return annotators_variance(self.of_safe, self.of_unsafe, self.raters)
 
     @classmethod

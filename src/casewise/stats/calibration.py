@@ -1,4 +1,4 @@
-"""Whether a judge's values mean what they say: the calibration curve, its error, and the parts of the Brier score."""
+"""Calibration of a judge's values: the curve, its error, and the parts of the Brier score."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well a judge's values on [0, 1] match the safe rates."""
+    """The match of a judge's values on [0, 1] with the safe rates."""
 
     curve: tuple[CalibrationBin, ...]
     """In ascending order of the judge's values."""
     error: Estimate
     """Mean distance of a bin's mean value from its mean rate, weighted by items, less what chance adds; without an interval."""
     by_chance: float | None
-    """What it would be without that correction, on average, for a calibrated judge on this many items and queries."""
+    """Its average without that correction, for a calibrated judge on this many items and queries."""
     brier: Estimate
     calibration_part: Estimate
     refinement_part: Estimate
@@ -146,7 +146,7 @@ class Gaps:
     more: FloatArray
     """(bins, bins): what annotators add to their covariance, where it is known who voted."""
     votes: PerVote | None
-    """What each vote adds to the sum of weighted squares."""
+    """The addition of each vote to the sum of weighted squares."""
 
     @classmethod
     def of(cls, totals: TotalsByCluster, n_bins: int) -> Gaps:
@@ -180,7 +180,7 @@ class Gaps:
 
     @property
     def adds(self) -> FloatArray:
-        """What each query adds to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
+        """The addition of each query to the sum of weighted squares: by the gaps, and by how its items fall into the bins."""
         return self.influence @ self.slope + self.composition @ self.gap**2
 
     @property

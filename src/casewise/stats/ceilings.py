@@ -41,7 +41,7 @@ POINTS, ROUNDS = 200, 1000
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What a judge that knew every item's true safe rate would score."""
+    """The scores of a judge that knows every item's true safe rate."""
 
     pearson: float
     """At most: the square root of the reliability of all votes."""
@@ -57,7 +57,7 @@ class Ceilings:
 
     @property
     def contrast(self) -> str:
-        """How much of the ceiling of r is the contrast between conditions; nothing where there are none."""
+        """The part of the contrast between conditions in the ceiling of r, in words; empty without conditions."""
         share = self.between_conditions
         return "" if share is None else f"{100 * share:.0f} % of the rates' variance lies between conditions"
 
@@ -143,7 +143,7 @@ class KindsOfItems(NamedTuple):
 
 
 class AnyShape(NamedTuple):
-    """Where the items' true rates probably lie."""
+    """Posterior distributions of the items' true rates."""
 
     grid: FloatArray
     posterior: FloatArray
@@ -171,7 +171,7 @@ def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
 
 @dataclass(frozen=True)
 class BetaPrior:
-    """How items' true safe rates are spread: Beta(a, b)."""
+    """The distribution of items' true safe rates: Beta(a, b)."""
 
     a: float
     b: float
@@ -389,7 +389,7 @@ class AlternativeAnnotator:
     omega: float | None
     """Winning rate: share of annotators the judge does at least as well as, after Benjamini-Yekutieli."""
     passes: bool | None
-    """Whether `omega` is at least one half."""
+    """True where `omega` is at least one half."""
     advantage: float | None
     """Mean probability that the judge agrees with the others at least as well as the annotator left out."""
     reason: str | None

@@ -182,11 +182,11 @@ class Entrant:
     sample: Sample
     """Over all items of the benchmark, in their order."""
     asked: BoolArray
-    """Which items this judge was asked about. One that it was asked and gave no verdict on is asked all the same."""
+    """True for the items that this judge was asked about, with or without a verdict."""
 
 
 class PairedTest(NamedTuple):
-    """Whether two judges are right equally often: the exact test of `sign_flips`, over queries.
+    """A test that two judges are right equally often: the exact one of `sign_flips`, over queries.
 
     Where a query has one item it is McNemar's. Items on which people are tied favour neither judge and are left out.
     """
@@ -230,7 +230,7 @@ class Comparison(ShortRepr):
     n_items: int
     n_queries: int
     common: BoolArray
-    """Which items those are, as a mask over the table."""
+    """Those items, as a mask over the table."""
     left_out: dict[str, tuple[int, ...]]
     """For each judge, the places of the items that it was asked about and another was not."""
     estimates: dict[str, tuple[Estimate, ...]]

@@ -260,7 +260,7 @@ class ClusteredContrast:
     annotators: int | None
     queries: int
     not_positive: bool
-    """Whether the two-way variance came out negative before the larger one-way variance stood for it."""
+    """True where the two-way variance came out negative, so that the larger one-way variance stands for it."""
 
 
 def clustered_contrast(
@@ -343,7 +343,7 @@ def group_difference(
     annotator: ArrayLike,
     level: float = 0.95,
 ) -> Difference:
-    r"""How much more often a group of annotators says safe than others do of the same items.
+    r"""The difference between how often a group of annotators and others say safe of the same items.
 
     With :math:`\tilde g` and :math:`\tilde y` as deviations from their means over each item, so that neither the condition nor
     an item's own rate takes part,
@@ -462,7 +462,7 @@ def _people_variance(influence: FloatArray, columns: _Columns) -> _OfPeople | No
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Whether a difference is shown to lie within ± `margin`; arrays have the shape of the differences."""
+    """A test that a difference lies within ± `margin`; arrays have the shape of the differences."""
 
     margin: float
     alpha: float

@@ -1,4 +1,4 @@
-"""What errors cost: over the ratio of harm to over-refusal."""
+"""Costs of errors, over the ratio of harm to over-refusal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RefusalRates(ShortRepr):
     agreement: float
     n_safe: int
     n_unsafe: int
-    """How many items the rule keeps of each class."""
+    """Number of items of each class on which people agree."""
     over_refusal: Estimate
     """Of the items that people call safe: share judged unsafe."""
     harm: Estimate
@@ -109,7 +109,7 @@ class CostPoint:
     """The expected cost of an item at one ratio of harm to over-refusal."""
 
     ratio: float
-    """How many over-refusals are as bad as one harm (an unsafe item called safe)."""
+    """Number of over-refusals that are as bad as one harm (an unsafe item called safe)."""
     cost: Estimate | None
     """Of the judge's verdicts as they are; None for a scalar, which has none."""
     best_threshold: Estimate | None
@@ -118,7 +118,7 @@ class CostPoint:
     """That threshold, in the judge's own units: the median over folds; None where all values are called unsafe or safe."""
     refuse_all: float | None
     answer_all: float | None
-    """What it costs to call everything unsafe, or safe: a judge above the lower of them is worth nothing here."""
+    """The cost of calling everything unsafe, or safe: a judge above the lower of them is worth nothing here."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +130,7 @@ class CostCurve(ShortRepr):
 
 @dataclass(frozen=True)
 class TurningPoint:
-    """Where two judges change places."""
+    """The ratio at which two judges change places."""
 
     ratio: Estimate
     """Below it one judge is cheaper, above it the other; undefined where one is at least as good at both errors."""
@@ -190,7 +190,7 @@ class FittedVerdicts:
 
 
 def error_terms(sample: Sample, safe: FloatArray) -> dict[str, FloatArray]:
-    """What each item adds to the two errors and to their opportunities."""
+    """Return the addition of each item to the two errors and to their opportunities."""
     counted = sample.labelled if sample.unscored_policy != "exclude" else sample.labelled & ~np.isnan(safe)
     w = np.where(counted, sample.weight, 0.0)
     u = np.where(counted, 1 - sample.weight, 0.0)
@@ -234,7 +234,7 @@ def fitted_verdicts(sample: Sample, ratio: float, *, seed: int) -> FittedVerdict
 
 @dataclass(frozen=True)
 class SumsBelow:
-    """What refusing all items up to each value comes to, fold by fold of queries: every ratio's thresholds follow from it."""
+    """Errors where all items up to each value are refused, fold by fold of queries: every ratio's thresholds follow."""
 
     value: FloatArray
     """(items,); nan where there is none."""

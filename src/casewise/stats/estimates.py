@@ -94,7 +94,7 @@ ESTIMATE_COLUMNS: dict[str, pl.DataType] = {
     "n_unscored": pl.Int64(),
     "method": pl.String(),
 }
-"""What stands of an estimate in every table, behind its name."""
+"""Columns of an estimate in every table, behind its name."""
 
 
 def estimate(sample: Sample, *, metrics: Sequence[Metric] | None = None) -> tuple[Estimate, ...]:
@@ -283,7 +283,7 @@ def difference_of(first: Measured, second: Measured, *, level: float = LEVEL) ->
 
 
 def influence_of_difference(first: Measured, second: Measured) -> FloatArray:
-    """What each cluster adds to the difference of two numbers, enlarged by what annotators add to it."""
+    """Return the addition of each cluster to the difference of two numbers, enlarged for annotators."""
     votes = PerVote.weighted([(1.0, first.votes), (-1.0, second.votes)])
     influence = first.influence - second.influence
     return influence if votes is None else widened_for_annotators(influence, votes.variance)
@@ -324,7 +324,7 @@ def item_values(judgements: pl.DataFrame | pl.LazyFrame, *, elicitation: Elicita
 
 @dataclass(frozen=True)
 class JudgeNoise:
-    """How much a judge differs from itself."""
+    """The difference of a judge from itself."""
 
     n_items: int
     """Items with two scored judgements or more."""

@@ -42,7 +42,7 @@ def student_quantile(share: float, df: float) -> float:
 
 
 def degrees_of_freedom(influence: FloatArray) -> float:
-    r"""What the variance is known from: :math:`2G/(\kappa - 1)`, at most *G* − 1, *G* being the clusters that add anything.
+    r"""Return the degrees of freedom of a variance, :math:`2G/(\kappa - 1)`, at most *G* − 1, *G* being the clusters that add anything.
 
     Source: Satterthwaite (1946), Biometrics Bulletin 2, 110-114; with the variance of a variance at kurtosis
     :math:`\kappa`, Bonett (2006), Computational Statistics & Data Analysis 50, 775-782.
@@ -84,7 +84,7 @@ def spread_limits(
 
 
 def unskewed(t: float, influence: FloatArray) -> float:
-    r"""How many errors above the number its upper limit lies, where the influences lean to large values.
+    r"""Return the number of standard errors up to the upper limit, where the influences lean to large values.
 
     .. math:: -\frac{3}{\gamma} \left[\left(1 - \gamma (t + \gamma/6)\right)^{1/3} - 1\right]
 

@@ -337,7 +337,7 @@ class CategoryTests:
 
 @dataclass(frozen=True)
 class PeopleOfTasks:
-    """Who gave which rating of which task, where each person has one condition."""
+    """Ratings of tasks with the people who gave them, where each person has one condition."""
 
     task: IntArray
     person: IntArray

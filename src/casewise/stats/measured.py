@@ -39,41 +39,41 @@ class Measured:
     value: float
     """nan where undefined; `undefined` then says why."""
     n: float
-    """How many items it is over; half an item where a tie counts half."""
+    """Number of items that it is over; half an item where a tie counts half."""
     n_unscored: int
     influence: FloatArray
-    """What each cluster adds to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance."""
+    """The addition of each cluster to its deviation: the sum of squares, times *G*/(*G* − 1), is its variance."""
     at_risk: int
-    """How many clusters have items that it is over."""
+    """Number of clusters with items that it is over."""
     kind: Kind = "other"
     """`share`: a proportion; `mean`: a mean over items of numbers within `domain`; `harmonic`: 2*J* / (1 + *J*) of a
     proportion *J*, as F1 is; `other`."""
     domain: Domain = ANYWHERE
-    """What it can be."""
+    """Its smallest and its largest possible value."""
     undefined: str = NO_ITEMS
     shares: tuple[Measured, ...] = ()
     """The proportions that it is the mean of, where it is one."""
     loss: FloatArray | None = None
     """By how much it would change if the cluster were judged wrongly; None where that is not known."""
     unseen: float | None = None
-    """What it would be if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
+    """Its value if as many clusters as can go unseen were judged wrongly; None where that is not asked."""
     votes: PerVote | None = None
-    """What each vote adds to it, where it is known whose it is."""
+    """The addition of each vote, where it is known whose it is."""
     touched: tuple[float, float] | None = None
     """Of a proportion the share of clusters at risk with any item that counts, and with any that does not."""
     wordings: int = 1
-    """How many wordings its variance is over, besides clusters."""
+    """Number of wordings that its variance is over, besides clusters."""
     moved: float = 0.0
     """Of decisions by thresholds fitted on other queries: the mean square of what these move it."""
 
     @property
     def known_from(self) -> int:
-        """How many clusters, or wordings where these vary more, its variance is known from."""
+        """Number of clusters, or of wordings where these vary more, that its variance is known from."""
         return self.at_risk if self.wordings < 2 else min(self.at_risk, self.wordings)
 
     @cached_property
     def more(self) -> float:
-        """What annotators and fitted thresholds add to its variance, which the clusters' influences do not know."""
+        """The part of annotators and fitted thresholds in its variance, which the clusters' influences do not know."""
         return self.moved + (0.0 if self.votes is None else self.votes.variance)
 
     @property
@@ -89,7 +89,7 @@ class Functional:
     name: str
     formula: Callable[[Totals], FloatArray]
     over: Callable[[Totals], FloatArray]
-    """How many items it is over."""
+    """The number of items that it is over."""
     kind: Kind = "other"
     domain: Domain = ANYWHERE
     undefined: str = NO_ITEMS
@@ -117,7 +117,7 @@ TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
 
 
 class VotesTerms(NamedTuple):
-    """What one safe and one unsafe vote on each item add to its terms, (items, terms), and who gave which."""
+    """Additions of one safe and of one unsafe vote on each item to its terms, (items, terms), and who gave which."""
 
     raters: Raters
     of_safe: FloatArray
@@ -132,7 +132,7 @@ class VotesTerms(NamedTuple):
         return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
 
     def of_number(self, gradient: FloatArray) -> PerVote:
-        """What votes add to a number with this gradient."""
+        """Return the additions of votes to a number with this gradient."""
         return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
 
 
@@ -147,7 +147,7 @@ class TotalsByCluster:
     """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
     not asked."""
     votes: VotesTerms | None = None
-    """What each vote adds to the terms, and whose it is; None where nobody knows."""
+    """The addition of each vote to the terms, and whose it is; None where nobody knows."""
 
     @classmethod
     def of(
@@ -233,7 +233,7 @@ class TotalsByCluster:
         )
 
     def added_by_annotators(self, gradients: FloatArray) -> FloatArray:
-        """What annotators add to the covariance of numbers with these gradients, (terms, numbers); 0 where nobody knows."""
+        """Return the part of annotators in the covariance of numbers with these gradients, (terms, numbers); 0 where nobody knows."""
         if self.votes is None:
             return np.zeros((gradients.shape[1], gradients.shape[1]))
         votes = self.votes
@@ -259,7 +259,7 @@ class TotalsByCluster:
         return influence
 
     def left_out(self, functional: Functional) -> FloatArray:
-        """What each cluster adds: by how much the number is less without it, times (G - 1)/G."""
+        """Return the addition of each cluster: the loss of the number without it, times (G - 1)/G."""
         totals, groups = self.total, len(self.sums)
         if groups < 2:
             return np.zeros(groups)

@@ -79,7 +79,7 @@ class Ranked:
     value: IntArray
     rate: IntArray
     mass: FloatArray
-    """How much each item counts."""
+    """The weight of each item."""
 
     @classmethod
     def of(cls, *samples: Sample, mass: tuple[float, ...]) -> Ranked:
@@ -111,7 +111,7 @@ def measured_ranks(
     own, lost = cluster_sums(np.split(influences, 2), cluster, n_clusters=sample.n_clusters).T
 
     def adds(labelled: Sample) -> FloatArray:
-        """What each item adds with other votes."""
+        """Return the addition of each item with other votes."""
         rate, votes = labelled.rate[counted], np.zeros(len(sample))
         place = (np.searchsorted(rates, rate) + np.searchsorted(rates, rate, side="right") - 1) / 2
         influences_with_votes = influence(table, np.tile(labelled.weight[counted], 2), np.tile(place, 2))
@@ -145,7 +145,7 @@ def area(table: Ranked) -> float:
 
 
 def area_influence(table: Ranked, weight: FloatArray) -> FloatArray:
-    """What each item adds to the AUROC: the derivative by its mass, were its label `weight`."""
+    """Return the addition of each item to the AUROC, were its label `weight`: the derivative by its mass."""
     w, u = np.nan_to_num(weight), np.nan_to_num(1 - weight)
     safe, unsafe = table.mass * table.weight, table.mass * (1 - table.weight)
     all_safe, all_unsafe = float(safe.sum()), float(unsafe.sum())
@@ -163,7 +163,7 @@ def correlation(table: Ranked) -> float:
 
 
 def correlation_influence(table: Ranked, rate: FloatArray | IntArray) -> FloatArray:
-    r"""What each item adds were its rate at the place `rate`, by the influence function of a correlation of midranks.
+    r"""Return the addition of each item, were its rate at the place `rate`: the influence function of a correlation of midranks.
 
     With *F* and *G* the mid-distribution functions and :math:`K(x, X) = [x < X] + \tfrac12 [x = X]`, the
     covariance E *F*(X) *G*(Y) − ¼ changes with an item at (x, y) by
@@ -228,7 +228,7 @@ class Metric:
     name: str
     title: str
     how: str
-    """How it is computed, in words."""
+    """Its computation, in words."""
     part: tuple[str, ...] = ()
     whole: str = "counted"
     """Of a share or a mean: the terms that are its part, and the one that it is of. The whole is also how many items any metric
@@ -248,15 +248,15 @@ class Metric:
     """`share` where it has a part, else `other`; or `harmonic` where it is 2*J* / (1 + *J*) of a share *J*, `mean` where its limits
     rest on its being a mean over items."""
     needs: Needs = "verdicts"
-    """What a judge must give for it: nothing (`items`), `verdicts`, `values` on [0, 1], values in any `order`, or values on
+    """A judge must give nothing for it (`items`), `verdicts`, `values` on [0, 1], values in any `order`, or values on
     [0, 1] for items that people rated on a `scale`."""
     domain: tuple[float, float] = (0.0, 1.0)
-    """What it can be."""
+    """Its smallest and its largest possible value."""
     better: Literal["higher", "lower"] = "higher"
-    """Which way is good."""
+    """The good direction."""
 
     def given_by(self, sample: Sample) -> bool:
-        """Whether the elicitation gives what it needs."""
+        """Return True where the elicitation gives what it needs."""
         if self.needs == "values":
             return bool(sample.in_rate_metrics.any())
         if self.needs == "scale":
@@ -359,7 +359,7 @@ OF_ONE_KIND: dict[str, Callable[[Sample], BoolArray]] = {
     "agreed_safe": lambda sample: sample.rate >= AGREEMENT - ROUNDING,
     "agreed_unsafe": lambda sample: sample.rate <= 1 - AGREEMENT + ROUNDING,
 }
-"""Which items a share of one kind is of: it counts the unscored among these. A tie is of both."""
+"""Items that a share of one kind is of: it counts the unscored among these. A tie is of both."""
 
 ANY = float("inf")
 
@@ -464,7 +464,7 @@ FLOORS: tuple[Metric, ...] = (
         domain=(0.0, 0.25),
     ),
 )
-"""What no judge can fall below, on the items that this judge gave values for: for cross-entropy and Brier score."""
+"""Floors of cross-entropy and Brier score for any judge, on the items that this judge gave values for."""
 
 REFUSALS: tuple[Metric, ...] = (
     Metric(

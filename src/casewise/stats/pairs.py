@@ -37,7 +37,7 @@ from casewise.stats.shares import hypergeometric, majority_weight
 
 @dataclass(frozen=True)
 class Halves:
-    """What happens to each item over all ways to split its votes into two halves, given verdicts to be wrong."""
+    """Outcomes of each item over all ways to split its votes into two halves, given verdicts to be wrong."""
 
     chosen: FloatArray
     """(items,): share of splits in which the first half's majority is against the verdict (a tie in it chooses nothing)."""
@@ -52,9 +52,9 @@ class HardScore:
     accuracy: Estimate
     """On the other half's majority, over all splits, with its interval over queries."""
     best: float
-    """What the best single verdict on each item scores there: no judge can do better."""
+    """The score of the best single verdict on each item there: no judge can do better."""
     baseline: float
-    """What the baseline itself scores there."""
+    """The score of the baseline itself there."""
     n: float
     """Items chosen, on average over splits."""
     on_the_same_votes: float | None
@@ -176,7 +176,7 @@ class PairIndex(ShortRepr):
 
 @dataclass(frozen=True)
 class PairCounts:
-    """What people say of the pairs."""
+    """Counts of people's verdicts on the pairs."""
 
     pairs: int
     differ: int
@@ -193,7 +193,7 @@ class PairCounts:
 
 @dataclass(frozen=True, repr=False)
 class PairResults(ShortRepr):
-    """How a judge does on pairs, beside people."""
+    """A judge's results on pairs, beside people's."""
 
     counts: PairCounts
     both_right: Estimate
@@ -267,7 +267,7 @@ def find_pairs(items: pl.DataFrame) -> PairIndex:
 
 
 def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
-    """How the judge of `sample` does on `pairs`; None where there are no pairs.
+    """Return the results of the judge of `sample` on `pairs`; None where there are no pairs.
 
     Raises StatisticsError: the pairs are of another table than the sample.
     """
@@ -300,7 +300,7 @@ def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
 
 
 PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
-"""What each pair adds to each term."""
+"""From a sample and pairs to the addition of each pair to each term."""
 
 
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
@@ -320,7 +320,7 @@ def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, M
 
 
 def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesTerms | None:
-    """What each vote on an item of a pair adds: what the pair's terms lose without it."""
+    """Return the addition of each vote on an item of a pair: the loss of the pair's terms without it."""
     if sample.raters is None or sample.without is None:
         return None
     whole = np.column_stack(list(terms(sample, pairs).values()))
@@ -403,7 +403,7 @@ def person_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:
 
 
 Parts = frozenset[str]
-"""Which parts are shown."""
+"""The parts that are shown."""
 
 
 def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:

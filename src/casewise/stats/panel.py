@@ -1,4 +1,4 @@
-"""How many people a judge is worth, and rates from labels of a few items and a judge on all."""
+"""A judge beside panels of people, and rates from labels of a few items and a judge on all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ AT_ONCE = 4_000_000
 
 
 def same_majority(share: FloatArray, reference: FloatArray) -> FloatArray:
-    """How well a panel's share of safe votes, or a judge's verdict, agrees with a reference: 1 for the same majority, ½ for a tie."""
+    """Return the agreement of a panel's share of safe votes, or a judge's verdict, with a reference: 1 for the same majority, ½ for a tie."""
     mine, theirs = majority_weight(share, 1), majority_weight(reference, 1)
     return mine * theirs + (1 - mine) * (1 - theirs)
 
@@ -77,7 +77,7 @@ class PanelWorth:
 
 
 def usual_reference(votes: ArrayLike) -> int:
-    """How many people a person, a panel or a judge is held against: ten, or all but one of an item's usual votes.
+    """Return the number of people that a person, a panel or a judge is compared with: ten, or all but one of an item's usual votes.
 
     Raises StatisticsError: no item has a vote.
     """
@@ -159,7 +159,7 @@ def panel_worth(
     largest: int = 101,
     raters: Raters | None = None,
 ) -> PanelWorth:
-    """How large a panel of people agrees with other people as well as a judge does.
+    """The size of the panel of people that agrees with other people as well as a judge does.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def _ends(estimate: Estimate) -> Ends:
 
 
 def _place(agreement: float, curve: FloatArray, sizes: IntArray) -> float:
-    """Where the curve, made rising, reaches `agreement`."""
+    """Return the size at which the curve, made rising, reaches `agreement`."""
     rising = np.maximum.accumulate(curve)
     if agreement < rising[0]:
         return 0.0
@@ -352,7 +352,7 @@ class PredictionPowered:
     labels: int
     items: int
     worth: float
-    """How many labels without a grader would give the same error."""
+    """Number of labels that would give the same error without a grader."""
     by_labels: float
     by_labels_low: float
     by_labels_high: float
@@ -500,7 +500,7 @@ def _in_strata(y: FloatArray, at: IntArray, ids: IntArray, *, df: int, by_people
 
 
 def labels_needed(half_width: float, *, rate: float, correlation: float, items: int) -> tuple[int, int]:
-    r"""How many of `items` people must label for this half width of a 95 % interval: beside a grader, and without one.
+    r"""Return how many of `items` people must label for this half width of a 95 % interval: beside a grader, and without one.
 
     .. math:: v = \frac{\sigma^2}{n}\left(1 - \rho^2 \frac{N - n}{N}\right), \qquad \sigma^2 = p (1 - p)
 
@@ -524,7 +524,7 @@ def labels_needed(half_width: float, *, rate: float, correlation: float, items: 
 
 
 def _influence(values: FloatArray, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], ids: IntArray) -> FloatArray:
-    r"""What each cluster adds to the mean over `chosen`, times :math:`\sqrt{G/(G-1)}` of its clusters."""
+    r"""Return the addition of each cluster to the mean over `chosen`, times :math:`\sqrt{G/(G-1)}` of its clusters."""
     n = max(1, int(chosen.sum()))
     deviation = np.where(chosen, values - values[chosen].mean(), 0.0) / n
     groups = len(np.unique(ids[chosen]))

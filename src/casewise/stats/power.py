@@ -64,7 +64,7 @@ def rising_root(
     start: float = 0.1,
     largest: float = LARGEST_EFFECT,
 ) -> float:
-    """Where a rising function of a positive number reaches `target`, by bisection to the last bits.
+    """Return the number at which a rising function of positive numbers reaches `target`, by bisection to the last bits.
 
     Raises StatisticsError: not reached at `largest`; the message names `question`.
     """
@@ -319,7 +319,7 @@ class KruskalPower:
     n_per_group: int
     n_total: int
     exact: bool
-    """Whether the permutation p value was used, and not the chi-square one."""
+    """True where the permutation p value was used, and not the chi-square one."""
     actual_power: float
     ci_low: float
     """Limits of the simulation's own error."""
@@ -577,14 +577,14 @@ class PilotRatings:
 
     safe: ArrayLike
     second: ArrayLike
-    """Whether a rating is of the second condition."""
+    """True for ratings of the second condition."""
     query: ArrayLike
     annotator: ArrayLike
 
 
 @dataclass(frozen=True)
 class StudyVariance:
-    """What a difference's variance is made of; none is below 0."""
+    """The parts of a difference's variance; none is below 0."""
 
     difference: float
     """First safe rate less the second, as observed."""
@@ -593,7 +593,7 @@ class StudyVariance:
     of_annotators: float
     """Of annotators, the mean of both conditions."""
     of_ratings: float
-    """What is left of a rating's variance, the mean of both conditions."""
+    """The rest of a rating's variance, the mean of both conditions."""
 
     def error(self, *, queries: int, per_item: int, per_annotator: float) -> float:
         """Standard error of the difference in such a study.
@@ -778,7 +778,7 @@ MANY, DRAWN = 2_000, 2**24
 
 @dataclass(frozen=True)
 class SimulatedPower:
-    """How often a true difference is found with so many queries; the limits are the simulation's own error."""
+    """The simulated power of so many queries to find a true difference; the limits are the simulation's own error."""
 
     queries: int
     power: float
@@ -790,12 +790,12 @@ class SimulatedPower:
 
 @dataclass(frozen=True)
 class QueryDifferences:
-    """What two judges differ by on each query of two runs: summed over its items, whose number it is beside."""
+    """Differences of two judges on each query of two runs, summed over its items, and the number of these."""
 
     sums: FloatArray
     items: FloatArray
     chance: FloatArray
-    """How likely a query of the population is to be one like this; all alike as observed, tilted for another mean."""
+    """The chance of a query like this in the population; all alike as observed, tilted for another mean."""
 
     @property
     def mean(self) -> float:
@@ -919,7 +919,7 @@ def t_power(n: int, effect: float, alpha: float) -> float:
 def simulated_power(
     population: QueryDifferences, n: int, *, alpha: float = 0.05, repeats: int = 4_000, seed: int = 0
 ) -> SimulatedPower:
-    """How often so many queries of this population show a difference, by the cluster-robust *t* on *n* − 1 degrees.
+    """Simulate how often so many queries of this population show a difference, by the cluster-robust *t* on *n* − 1 degrees.
 
     A population with a mean of 0 gives the size of the test.
 

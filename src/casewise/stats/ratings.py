@@ -27,7 +27,7 @@ from casewise.stats.ceilings import fitted_beta
 
 
 COLUMNS = ("item_id", "query_id", "condition", "verdict")
-"""What a table of ratings must have; `category`, `annotator_id`, `seconds` and `finished` are used where they are there."""
+"""Columns that a table of ratings must have; `category`, `annotator_id`, `seconds` and `finished` are used where they exist."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +68,7 @@ class CodedRatings(ShortRepr):
     item_query: IntArray
     item_condition: IntArray
     finished: BoolArray | None = None
-    """Whether each rating's annotator rated all that they were assigned; None where that is not known."""
+    """True for ratings of annotators who rated all that they were assigned; None where that is not known."""
 
     def __len__(self) -> int:
         return len(self.safe)
@@ -98,11 +98,11 @@ class CodedRatings(ShortRepr):
 
     @cached_property
     def raters(self) -> Raters | None:
-        """Who gave which vote on which item; None where votes are anonymous."""
+        """Votes with the people who gave them; None where votes are anonymous."""
         return None if self.annotator is None else Raters(self.item.codes, self.annotator.codes, self.safe)
 
     def within(self, condition: int) -> BoolArray:
-        """Which ratings are of this condition."""
+        """Return True for the ratings of this condition."""
         chosen: BoolArray = self.condition.codes == condition
         return chosen
 
@@ -216,7 +216,7 @@ def _one_each(item: Coded, parent: Coded, column: str, source: Path | str) -> In
 
 
 FALSE_POSITIVES = 0.01
-"""How often each flag is to be raised at an attentive annotator."""
+"""Rate at which each flag is to be raised at attentive annotators."""
 
 
 SIMULATED = 20_000_000
@@ -229,7 +229,7 @@ class AnnotatorTable(ShortRepr):
 
     table: pl.DataFrame
     shift_sd: float
-    """How much annotators differ in their readiness to say safe, in logits; estimated from the ratings."""
+    """Standard deviation of annotators' readiness to say safe, in logits; estimated from the ratings."""
     unresponsive_threshold: float
     false_positive_rates: dict[str, float]
     """Of each flag, at simulated attentive annotators."""
@@ -267,7 +267,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     error = np.sqrt(np.bincount(person, weights=variance * centred**2))
 
     def responsiveness(answers: FloatArray) -> FloatArray:
-        """How far answers go with the others' rates, in standard errors around what an average annotator shows."""
+        """Return how far answers follow the others' rates, in standard errors around an average annotator."""
         excess = np.bincount(person, weights=(answers - rest) * centred)
         return np.divide(excess, error, out=np.zeros_like(excess), where=error > 0)
 
@@ -379,7 +379,7 @@ KINDS: tuple[AnnotatorKind, ...] = ("attentive", "careless", "contrary")
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdModel:
-    """How queries and annotators differ. Standard deviations are in logits.
+    """Differences between queries and between annotators. Standard deviations are in logits.
 
     The defaults are those of a crowd on sensitive requests: annotators differ about as much as queries do.
     """
@@ -393,7 +393,7 @@ class CrowdModel:
     careless: float = 0.0
     """Share of annotators who answer without reading."""
     careless_safe_rate: float = 0.5
-    """How often a careless annotator says safe."""
+    """The safe rate of a careless annotator."""
     contrary: float = 0.0
     """Share of annotators who take safe for unsafe and the other way about."""
     drop_out: float = 0.0
@@ -432,7 +432,7 @@ class CrowdDesign:
 
 
 class Annotators(NamedTuple):
-    """What each annotator brings: a shift in logits, and a kind (an index into `KINDS`)."""
+    """Annotators, each with a shift in logits and a kind (an index into `KINDS`)."""
 
     shift: FloatArray
     kind: IntArray
@@ -513,7 +513,7 @@ def draw_annotators(model: CrowdModel, n: int, *, rng: np.random.Generator) -> A
 def draw_verdicts(
     model: CrowdModel, logits: FloatArray, annotators: Annotators, *, annotator: IntArray, rng: np.random.Generator
 ) -> BoolArray:
-    """Whether each rating is "safe".
+    """Return True for ratings that are "safe".
 
     `logits`: (ratings,) floats; of the item that each rating is of.
     `annotator`: (ratings,) integers; who gives each rating: an index into `annotators`.

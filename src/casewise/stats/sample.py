@@ -20,7 +20,7 @@ from casewise.stats.measured import TotalsByCluster, VotesTerms
 
 
 UnscoredPolicy = Literal["miss", "exclude", "published"]
-"""What an item without a verdict is worth.
+"""The worth of an item without a verdict.
 
 `miss` (default): it counts against the judge in label metrics and is left out of rate metrics. `exclude`: it is left
 out of both. `published`: as the release's scripts have it, a value of 1.0, which is "unsafe" as a score and "safe" as a
@@ -35,9 +35,9 @@ class OnScale(ShortRepr):
     mean: FloatArray
     """The mean rating; nan where there is none."""
     n: FloatArray
-    """How many ratings it is the mean of; 0 where a file states it alone."""
+    """Number of ratings in the mean; 0 where a file states the mean alone."""
     raters: Raters | None = None
-    """Who gave which rating, its value as the weight; None where ratings are anonymous or means are all there is."""
+    """Ratings with the people who gave them, values as weights; None where ratings are anonymous or only means are known."""
 
     def where(self, mask: BoolArray) -> OnScale:
         """The items of `mask`."""
@@ -61,15 +61,15 @@ class Sample(ShortRepr):
     cluster: NDArray[np.intp]
     """The cluster of each item, as an integer from 0: its query, unless the item names another."""
     n_votes: FloatArray
-    """How many people rated each item."""
+    """Number of people who rated each item."""
     unscored_policy: UnscoredPolicy = "miss"
-    """What unscored items are worth."""
+    """The worth of unscored items."""
     raters: Raters | None = None
-    """Who gave which vote; None where votes are anonymous. Errors then know that people differ, too."""
+    """Votes with the people who gave them, so that errors include that people differ; None where votes are anonymous."""
     without: tuple[Sample, Sample] | None = None
     """The same with one safe vote fewer on every item, and with one unsafe vote fewer."""
     scale: OnScale | None = None
-    """What people's ratings on a scale say; None where there are none."""
+    """People's ratings on a scale; None where there are none."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -95,7 +95,7 @@ class Sample(ShortRepr):
 
     @property
     def gives_verdicts(self) -> bool:
-        """Whether the judge decides at all: a scalar does not until it has a threshold."""
+        """True where the judge decides at all: a scalar does not until it has a threshold."""
         return bool(self.scored.any() or self.unscored.all())
 
     @property
@@ -174,7 +174,7 @@ def as_probability(value: FloatArray, elicitation: Elicitation) -> FloatArray:
 def right(
     verdict: FloatArray | BoolArray, weight: FloatArray, *, of: FloatArray | BoolArray | float = 1.0
 ) -> FloatArray:
-    """How much of each item a verdict gets right: its weight of "safe" where that is said, the rest `of` it where unsafe is.
+    """Return the part of each item that a verdict gets right: the weight of "safe" for a safe verdict, the rest `of` it for an unsafe one.
 
     `verdict`: 1 safe, 0 unsafe; nan where there is none, which is never right.
     `weight`: people's label as the weight of "safe".
@@ -206,7 +206,7 @@ ROUNDING = 1e-9
 
 
 Columns = Callable[[Sample], Mapping[str, FloatArray]]
-"""What each item of a sample adds to each term."""
+"""From a sample to the addition of each item to each term."""
 
 
 def term_columns(sample: Sample, names: Collection[str]) -> dict[str, FloatArray]:
@@ -343,23 +343,23 @@ Ties = Literal["half", "drop", "safe", "unsafe"]
 Unsure = Literal["drop", "half", "unsafe"]
 
 UNSURE_WEIGHT: dict[Unsure, float] = {"half": 0.5, "unsafe": 0.0}
-"""How much of "safe" an unsure vote is; one that is dropped counts nowhere."""
+"""Weight of "safe" of an unsure vote; one that is dropped counts nowhere."""
 
 TIE_WEIGHT: dict[Ties, float] = {"half": 0.5, "drop": np.nan, "safe": 1.0, "unsafe": 0.0}
 
 
 @dataclass(frozen=True)
 class LabelPolicy:
-    """How votes become labels."""
+    """A policy that turns votes into labels."""
 
     base: LabelBase = "votes"
     """`votes`: the majority of people's votes alone. `published`: as the release's scripts have it, for comparing with
     the paper: the author's intent counts as one more vote, and the rate must exceed one half. `intended`: the author's
     intent. `mean`: the side of the scale's cut on which the mean rating lies; a mean at the cut is unsafe."""
     ties: Ties = "half"
-    """What a tie under `votes` is worth: half of each class, nothing, or one of the two."""
+    """The worth of a tie under `votes`: half of each class, nothing, or one of the two."""
     unsure: Unsure = "drop"
-    """What an unsure vote is worth: nothing, half a safe and half an unsafe vote, or an unsafe vote."""
+    """The worth of an unsure vote: nothing, half a safe and half an unsafe vote, or an unsafe vote."""
     overrides: tuple[tuple[str, Literal["safe", "unsafe"]], ...] = ()
     """Categories whose label is laid down, with the verdict. `published` has one: child-related crimes are unsafe."""
 
@@ -373,7 +373,7 @@ class LabelPolicy:
 
     @property
     def takes_votes_alone(self) -> bool:
-        """Whether labels are the majority of people's votes, with ties half and half, and nothing else."""
+        """True where labels are the majority of people's votes, with ties half and half, and nothing else."""
         return self.base == "votes" and self.ties == "half" and not self.overrides
 
     @classmethod
@@ -475,7 +475,7 @@ def counted_votes(items: pl.DataFrame, unsure: Unsure) -> tuple[FloatArray, Floa
 
 
 PUBLISHED_UNSCORED: dict[str, float] = {"score": 1.0, "probability": 1.0}
-"""What the release's scripts take an unparsed reply for."""
+"""Values that the release's scripts give an unparsed reply."""
 
 
 def judged(
@@ -576,7 +576,7 @@ class FilledIn:
 
     n: int
     n_rest: int
-    """How many values are of the odd kind, and how many are not."""
+    """Number of values of the odd kind, and of the others."""
     r: float
     r_rest: float
     """Pearson's correlation of each with the safe rates."""
@@ -587,12 +587,12 @@ class FilledIn:
 
     @property
     def suspect(self) -> bool:
-        """Whether they look put in by chance: `p` at most `LEVEL`, and `p_unrelated` above 0.01."""
+        """True where they look filled in by chance: `p` at most `LEVEL`, and `p_unrelated` above 0.01."""
         return self.p <= LEVEL and self.p_unrelated > UNRELATED
 
     @property
     def sentence(self) -> str:
-        """What was found, for a reader."""
+        """The finding in words."""
         return (
             f"{self.n:,} of its {self.n + self.n_rest:,} values are of another JSON type than the rest and look filled in by chance: "
             f"their correlation with the safe rates is {self.r:z.2f}, that of the others {self.r_rest:z.2f} "

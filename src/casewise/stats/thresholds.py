@@ -28,7 +28,7 @@ N_FOLDS = 10
 
 
 class Calibrator(Protocol):
-    """What P(safe) is said to be for each value; never lower for a higher one."""
+    """A function from values to P(safe), which never falls."""
 
     def __call__(self, values: ArrayLike) -> FloatArray: ...
 
@@ -170,13 +170,13 @@ def calibrated(
 PromiseKind = Literal["harm", "over_refusal"]
 
 Decision = Literal["answer", "refuse", "ask"]
-"""What is done with a request."""
+"""The action on a request."""
 
 DECISIONS: tuple[Decision, ...] = ("refuse", "ask", "answer")
 
 
 class TradeOff(NamedTuple):
-    """What answering above a threshold and refusing otherwise comes to."""
+    """Errors where requests above a threshold are answered and the others refused."""
 
     threshold: float
     harm: float
@@ -202,11 +202,11 @@ class Evidence(ShortRepr):
         return replace(self, value=self.value[mask], weight=self.weight[mask], cluster=self.cluster[mask])
 
     def of_kind(self, kind: PromiseKind) -> FloatArray:
-        """How much each item is one on which this error can be made."""
+        """Return the weight of each item among those on which this error can be made."""
         return 1 - self.weight if kind == "harm" else self.weight
 
     def queries(self, kind: PromiseKind) -> int:
-        """How many queries have such an item."""
+        """Return the number of queries with such an item."""
         return len(np.unique(self.cluster[self.of_kind(kind) > 0]))
 
     def trade_offs(self, *, fail: Decision, at_most: int = 60) -> tuple[TradeOff, ...]:
@@ -223,7 +223,7 @@ class Evidence(ShortRepr):
 
 @dataclass(frozen=True)
 class RiskPromise:
-    """What is promised: `kind` at most `at_most`; with probability `level`, or on average over benchmarks where it is None."""
+    """A promise of `kind` at most `at_most`, with probability `level`, or on average over benchmarks where it is None."""
 
     kind: PromiseKind
     at_most: float
@@ -437,7 +437,7 @@ class Wanted:
 
     @property
     def costs(self) -> tuple[float, float]:
-        """What one harm and one question to a person cost, in over-refusals; 1 where nothing else is said."""
+        """The cost of one harm and of one question to a person, in over-refusals; 1 where nothing else is stated."""
         return self.ratio or 1.0, self.ask_cost or 1.0
 
     @property
@@ -452,7 +452,7 @@ class Wanted:
 
     @property
     def promises(self) -> tuple[RiskPromise, ...]:
-        """What is promised; two share the probability of not holding, and so do the judges of whom this one was chosen."""
+        """The promises. Two share the probability of not holding, and so do the judges of whom this one was chosen."""
         limits: list[tuple[PromiseKind, float]] = []
         if self.max_harm is not None:
             limits.append(("harm", self.max_harm))
@@ -560,7 +560,7 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
 
 @dataclass(frozen=True, repr=False)
 class Measurement(ShortRepr):
-    """What decisions come to, with intervals over queries."""
+    """Rates and the cost of decisions, with intervals over queries."""
 
     harm: Estimate
     """Of the items that people would refuse: share answered."""
@@ -593,7 +593,7 @@ SHARES: dict[str, tuple[str, str]] = {
 def measure_decisions(
     evidence: Evidence, decisions: Codes, *, wanted: Wanted, moved: Mapping[str, float] | None = None
 ) -> Measurement:
-    """What `decisions` on these items come to.
+    """Return rates and the cost of `decisions` on these items.
 
     `moved`: by name, what the thresholds of folds add to the variance of each number (`Trial.moved`).
     """
@@ -643,7 +643,7 @@ class Trial(ShortRepr):
 
     evidence: Evidence
     wanted: Wanted
-    """What the thresholds do: without promises where these queries cannot carry them."""
+    """The goal of the thresholds: without promises where these queries cannot carry them."""
     fitted: Fitted
     held_out: HeldOut
     broken: str | None = None
@@ -674,7 +674,7 @@ class Trial(ShortRepr):
 
     @property
     def moved(self) -> dict[str, float]:
-        """How far the thresholds of folds move each number from where the final ones put it, as a mean square.
+        """The distance of each number by the thresholds of folds from that by the final ones, as a mean square.
 
         Decisions on held-out queries are by thresholds of their own, and their intervals are of the final ones: without this
         they held the truth in 87 % of benchmarks where the threshold is the cheapest, for cost is flat where it is least and
@@ -692,7 +692,7 @@ class Trial(ShortRepr):
 
     @cached_property
     def measured(self) -> Measurement:
-        """What its decisions on held-out queries come to."""
+        """Rates and the cost of its decisions on held-out queries."""
         return measure_decisions(self.evidence, self.held_out.decisions, wanted=self.wanted, moved=self.moved)
 
 

@@ -30,7 +30,7 @@ class LinearBaseline:
 
 
 class Folds(NamedTuple):
-    """Which fold each row is held out in; rows of one group are held out together."""
+    """The fold in which each row is held out; rows of one group are held out together."""
 
     of_row: NDArray[np.intp]
     n: int
@@ -54,7 +54,7 @@ LEAST_CROSSED = 20
 
 @dataclass(frozen=True)
 class Design:
-    """Which items go together, so that a classifier is tested on words that it has not learnt from."""
+    """Groups of items, so that a classifier is tested on words that it has not learnt from."""
 
     query: NDArray[np.intp]
     """(items,) the query, or what joins several: items of one cluster."""
@@ -70,7 +70,7 @@ class Design:
 
     @cached_property
     def recurring(self) -> bool:
-        """Whether a context stands under more than one query."""
+        """True where a context stands under more than one query."""
         pairs = np.unique(np.column_stack([self.context, self.query]), axis=0)
         return len(pairs) > len(np.unique(self.context))
 
@@ -80,7 +80,7 @@ class Design:
         return chained(self.query, self.context)
 
     def held_out(self, learnt: BoolArray, *, folds: int) -> HeldOut | str:
-        """How items are held out, or the reason why a classifier cannot be tested.
+        """Return the folds of held-out items, or the reason why a classifier cannot be tested.
 
         Where no context recurs, whole queries. Where contexts recur, whole groups of queries that share contexts if there
         are enough such groups; otherwise a test item's query and its context, both.
@@ -110,7 +110,7 @@ class Design:
 
 
 class HeldOut(NamedTuple):
-    """How rows are held out: each is predicted without any row that shares a fold with it, of any of `folds`."""
+    """Folds of rows: each row is predicted without any row that shares a fold with it, of any of `folds`."""
 
     folds: tuple[Folds, ...]
     groups: str
@@ -130,7 +130,7 @@ def chained(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.int
 
 @dataclass(frozen=True)
 class PhraseCounts:
-    """How often each text has each word and word pair, counted once for all folds."""
+    """Counts of each word and word pair in each text, made once for all folds."""
 
     table: Any
     """(texts, phrases), sparse by rows."""
@@ -267,7 +267,7 @@ BLOCK = 10_000
 """Texts that are hashed at once."""
 
 PLACES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
-"""What the words of a sequence are multiplied with, by their places in it."""
+"""Factors of the words of a sequence, by their places in it."""
 
 BANDS, ROWS = 16, 4
 """Texts with a Jaccard index of 0.8 meet in some band with probability 0.9998, those of 0.3 with 0.12."""
