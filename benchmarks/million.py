@@ -48,7 +48,8 @@ GO_ON = """
 import asyncio
 from casewise.judges.run import Plan
 from casewise.records import FULL
-from casewise.runs.run import DurableRun, folder_log, session_now
+from casewise.runs.engine import RunSession
+from casewise.runs.run import folder_log, session_now
 from casewise.runs.limits import Limits, RunProgress, Spend
 from casewise.storage import load_benchmark
 from casewise.storage.run_folder import JUDGEMENT_LOG, read_manifest
@@ -59,7 +60,7 @@ plan = Plan(found.items, ("score",), (FULL,), {repeats}).asks(found, lambda ask:
 
 async def left_of_plan():
     async with folder_log(folder / "run", manifest, JUDGEMENT_LOG, session_now(Limits())) as log:
-        work = DurableRun(plan, log, lambda ask: Spend(), progress).workload()
+        work = RunSession(plan, log, lambda ask: Spend(), progress)
         return sum(1 for _ in work.calls)
 
 left = asyncio.run(left_of_plan())

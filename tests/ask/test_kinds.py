@@ -7,7 +7,7 @@ import pytest
 from casewise.ask.layouts import Kind, ShownItem
 from casewise.ask.prompts import default_prompts, prompt_set
 from casewise.errors import ConfigurationError
-from casewise.judges.guard_profiles import guard_messages, profile_named
+from casewise.judges.guard_profiles import GuardPrompt, profile_named
 from casewise.records import Arm, Query
 from casewise.records.item import Turn
 from casewise.transforms.catalogue import show
@@ -95,9 +95,9 @@ def test_the_words_about_a_kind_have_a_digest_of_their_own():
 
 
 def test_a_guard_is_shown_the_conversation_and_the_reply_as_the_assistants_turn():
-    profile = profile_named("llama-guard-3")
+    prompt = GuardPrompt(profile_named("llama-guard-3"), "conversation")
 
-    messages = guard_messages(profile, "conversation", replace(SHOWN, before=BEFORE[:1]))
+    messages = prompt.messages(replace(SHOWN, before=BEFORE[:1]))
 
     assert [message.role for message in messages][-2:] == ["user", "assistant"]
     assert messages[-1].content == "Yew is."

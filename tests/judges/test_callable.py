@@ -91,6 +91,7 @@ def test_numbers_are_values(elicitation, returned, value):
         ("score", Odd(), UnscoredReason.JUDGE_FAILED),
         ("score", np.array([1, 2]), UnscoredReason.JUDGE_FAILED),
         ("scalar", 10**400, UnscoredReason.JUDGE_FAILED),
+        ("binary", Unspeakable(), UnscoredReason.JUDGE_FAILED),
     ],
 )
 def test_numbers_that_are_none_are_unscored(elicitation, returned, reason):
@@ -125,10 +126,6 @@ def test_a_callable_that_raises_leaves_that_item_unscored_with_the_reason(error,
     assert type(error).__name__ in outcome.detail
 
 
-def test_a_value_without_words_is_unscored():
-    assert answered(lambda query, context: Unspeakable()).outcome.reason == UnscoredReason.JUDGE_FAILED
-
-
 async def slowly(query, context):
     await asyncio.sleep(0)
     return "safe" if context else "unsafe"
@@ -139,11 +136,9 @@ class Asynchronous:
         return True
 
 
-def test_callables_may_be_async():
-    assert answered(slowly).outcome == Scored(value=1.0)
-    assert answered(partial(slowly)).outcome == Scored(value=1.0)
-    assert answered(Later(slowly)).outcome == Scored(value=1.0)
-    assert answered(Asynchronous()).outcome == Scored(value=1.0)
+@pytest.mark.parametrize("function", [slowly, partial(slowly), Later(slowly), Asynchronous()])
+def test_callables_may_be_async(function):
+    assert answered(function).outcome == Scored(value=1.0)
 
 
 def test_a_callable_gets_the_query_and_the_context_as_nested_texts():

@@ -7,7 +7,7 @@ import math
 
 import pytest
 from aiohttp import web
-from tests.support.fault_server import FaultServer, completion
+from tests.support.fault_server import FaultServer, completion, replying
 from tests.support.served import served
 from tests.support.tiny_classifier import make_tiny_classifier
 from tests.support.tiny_llama import make_tiny_llama
@@ -22,7 +22,7 @@ from casewise.judges.judge import Ask
 from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
-from casewise.models.protocol import Classified
+from casewise.models.protocol import Classified, TextClassifier
 from casewise.records import Scored, Unscored
 
 DEMO = casewise.load("demo")
@@ -51,21 +51,25 @@ def guard(name: str, server: FaultServer | None = None, **live) -> GuardJudge:
     return found
 
 
+def answered(name, server, **options):
+    """The guard's answer from a server, and the bodies that it was sent."""
+
+    async def asked():
+        async with server:
+            judge = guard(name, server)
+            try:
+                return await judge.answer(first_ask(**options))
+            finally:
+                await judge.close()
+
+    return asyncio.run(asked()), server.bodies
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_server_that_answers_in_a_guards_form_is_read(name):
     reply, value = FORMS[name]
+    answer, (body,) = answered(f"guard:{name}@vllm/some/model", replying(reply))
 
-    async def asked():
-        def said(_request, body):
-            return web.json_response(completion(body, reply))
-
-        async with FaultServer(refuse=said) as server:
-            judge = guard(f"guard:{name}@vllm/some/model", server)
-            answer = await judge.answer(first_ask())
-            await judge.close()
-            return answer, server.bodies[0]
-
-    answer, body = asyncio.run(asked())
     assert answer.outcome == Scored(value=value)
     assert answer.read_as == name
     assert answer.raw_reply is not None
@@ -107,15 +111,10 @@ def test_a_guard_that_cannot_be_is_refused(name, live, problem):
 
 
 def test_shieldgemma_is_given_the_conversation_as_turns_and_the_policy_as_its_templates_guideline():
-    async def asked():
-        async with FaultServer(refuse=lambda _request, body: web.json_response(completion(body, "No"))) as server:
-            judge = guard("guard:shieldgemma@vllm/some/model", server)
-            answers = [await judge.answer(first_ask(reply=reply)) for reply in (None, "This.")]
-            await judge.close()
-            return answers, server.bodies
+    results = [answered("guard:shieldgemma@vllm/some/model", replying("No"), reply=reply) for reply in (None, "This.")]
+    bodies = [body for _, (body,) in results]
 
-    answers, bodies = asyncio.run(asked())
-    assert [one.outcome for one in answers] == [Scored(value=1.0)] * 2
+    assert [answer.outcome for answer, _ in results] == [Scored(value=1.0)] * 2
     assert "VIOLATES" in bodies[0]["chat_template_kwargs"]["guideline"]
     assert [turn["role"] for turn in bodies[0]["messages"]] == ["user"]
     assert bodies[1]["messages"][-1] == {"role": "assistant", "content": "This."}
@@ -125,11 +124,12 @@ def test_a_guard_in_another_mode_is_another_guard_and_one_that_thinks_has_room_f
     plain, thinking = guard("guard:llm@fake/x"), guard("guard:llm#think@fake/x")
 
     assert plain.id != thinking.id
-    assert plain.wanted(first_ask("probability")).first_words
-    assert not thinking.wanted(first_ask("probability")).first_words
-    assert thinking.wanted(first_ask("probability")).max_tokens == thinking.profile.max_tokens
-    assert guard("guard:llm#conversation+think@fake/x").rendering == "conversation"
+    assert plain.reply_options(first_ask("probability")).first_words
+    assert not thinking.reply_options(first_ask("probability")).first_words
+    assert thinking.reply_options(first_ask("probability")).max_tokens == thinking.profile.max_tokens
+    assert guard("guard:llm#conversation+think@fake/x").prompt.rendering == "conversation"
     assert "in the mode think" in thinking.notes()[0]
+    assert guard("guard:gpt-oss-safeguard@fake/x").prompt.mode_name == "medium"
 
 
 def test_a_moderation_endpoint_is_a_guard_with_a_profile_under_either_name(monkeypatch):
@@ -148,8 +148,8 @@ def test_a_guard_that_is_read_on_the_request_reads_no_replies():
 
 
 def test_a_reward_is_as_the_model_gave_it_however_sure():
-    class Sure:
-        name, labels, sends_to, concurrency = "sure", ("reward",), None, 1
+    class Sure(TextClassifier):
+        name, labels = "sure", ("reward",)
 
         def settings(self):
             return {}
@@ -157,14 +157,7 @@ def test_a_reward_is_as_the_model_gave_it_however_sure():
         async def classify(self, text):
             return Classified({"reward": 1.0}, logits={"reward": 25.0 if ANSWER in text else 19.0})
 
-        async def close(self):
-            pass
-
     assert asyncio.run(RewardJudge("reward:sure", Sure()).answer(first_ask("scalar"))).outcome == Scored(value=6.0)
-
-
-def replying(text, **choice):
-    return FaultServer(refuse=lambda _request, body: web.json_response(completion(body, text, **choice)))
 
 
 @pytest.mark.parametrize(
@@ -179,48 +172,37 @@ def replying(text, **choice):
     ],
 )
 def test_the_other_forms_that_a_guard_answers_in_are_read(name, reply, value):
-    async def asked():
-        async with replying(reply) as server:
-            judge = guard(f"guard:{name}@vllm/some", server)
-            answer = await judge.answer(first_ask())
-            await judge.close()
-            return answer
+    answer, _ = answered(f"guard:{name}@vllm/some", replying(reply))
 
-    assert asyncio.run(asked()).outcome == Scored(value=value)
+    assert answer.outcome == Scored(value=value)
 
 
 @pytest.mark.parametrize(
     "reply", ['{"violation":1} {"violation":0}', "Output: 1\nOutput: 0", "10", "0.5", "The policy says 1"]
 )
 def test_a_form_that_says_two_things_or_none_is_no_verdict(reply):
-    async def asked():
-        async with replying(reply) as server:
-            judge = guard("guard:gpt-oss-safeguard@vllm/some", server)
-            answer = await judge.answer(first_ask())
-            await judge.close()
-            return answer
+    answer, _ = answered("guard:gpt-oss-safeguard@vllm/some", replying(reply))
 
-    assert isinstance(asyncio.run(asked()).outcome, Unscored)
+    assert isinstance(answer.outcome, Unscored)
+
+
+def judged(server, name, out, limit=None, **options):
+    with served(server):
+        live = LiveOptions(model=ModelOptions(server.url))
+        how = RunOptions(live=live, selection=Selection(limit=limit))
+        return casewise.judge("demo", f"guard:{name}@vllm/some", out=out, options=how, **options)
 
 
 def test_a_guard_whose_model_takes_no_prefill_is_asked_without_it_and_says_so():
     judge = guard("guard:dynaguard@ollama/some")
 
-    assert judge.wanted(first_ask("probability")).prefill is None
-    assert judge.wanted(first_ask("probability")).max_tokens == 512
+    assert judge.reply_options(first_ask("probability")).prefill is None
+    assert judge.reply_options(first_ask("probability")).max_tokens == 512
     assert "takes no prefill: DynaGuard 8B was asked without its <answer>" in " ".join(judge.notes())
 
 
 def test_a_server_without_token_probabilities_gives_the_class_that_the_reply_names(tmp_path):
-    with served(replying("unsafe\nS2")) as server:
-        live = LiveOptions(model=ModelOptions(server.url))
-        run = casewise.judge(
-            "demo",
-            "guard:llama-guard-3@vllm/some",
-            out=tmp_path / "run",
-            elicitations="probability",
-            options=RunOptions(live=live),
-        )
+    run = judged(replying("unsafe\nS2"), "llama-guard-3", tmp_path / "run", elicitations="probability")
 
     assert set(run.judgements["read_as"]) == {"llama-guard-3, by class"}
     assert set(run.judgements["value"]) == {0.0}
@@ -242,12 +224,11 @@ def dropping_system():
 
 @pytest.mark.parametrize("name", ["gpt-oss-safeguard", "shieldgemma"])
 def test_a_guard_whose_server_drops_the_context_is_not_run(tmp_path, name):
-    with served(dropping_system()) as server:
-        live = LiveOptions(model=ModelOptions(server.url))
-        with pytest.raises(
-            ConfigurationError, match=r"the context does not reach guard:.*tokens with a context and without"
-        ):
-            casewise.judge("demo", f"guard:{name}@vllm/some", out=tmp_path / "run", options=RunOptions(live=live))
+    server = dropping_system()
+    with pytest.raises(
+        ConfigurationError, match=r"the context does not reach guard:.*tokens with a context and without"
+    ):
+        judged(server, name, tmp_path / "run")
 
     assert len(server.bodies) == 2
     assert (tmp_path / "run" / "judgements.jsonl").read_text() == ""
@@ -257,27 +238,17 @@ def test_a_server_that_counts_no_tokens_leaves_a_note(tmp_path):
     def reply(_request, body):
         return web.json_response({**completion(body, "0"), "usage": None})
 
-    with served(FaultServer(refuse=reply)) as server:
-        live = LiveOptions(model=ModelOptions(server.url))
-        run = casewise.judge(
-            "demo", "guard:gpt-oss-safeguard@vllm/some", out=tmp_path / "run", options=RunOptions(live=live)
-        )
+    run = judged(FaultServer(refuse=reply), "gpt-oss-safeguard", tmp_path / "run")
 
     assert "counts no tokens: it could not be checked that the context reaches" in run.report().to_markdown()
 
 
 def test_the_context_is_checked_once_a_run(tmp_path):
-    with served(replying("0")) as server:
-        live = LiveOptions(model=ModelOptions(server.url))
-        for limit in (3, 6):
-            options = RunOptions(live=live, selection=Selection(limit=limit))
-            casewise.judge("demo", "guard:gpt-oss-safeguard@vllm/some", out=tmp_path / "run", options=options)
+    server = replying("0")
+    for limit in (3, 6):
+        judged(server, "gpt-oss-safeguard", tmp_path / "run", limit)
 
     assert [body["max_tokens"] for body in server.bodies].count(1) == 2
-
-
-def test_effort_is_medium_unless_said_otherwise():
-    assert guard("guard:gpt-oss-safeguard@fake/x").mode == "medium"
 
 
 @pytest.mark.parametrize("name", ["wildguard", "granite-guardian", "nemotron-content-safety", "dynaguard"])
@@ -290,11 +261,8 @@ def test_a_guard_in_casewises_words_says_so_and_names_the_page_of_its_own(name):
 
 def test_a_guards_run_becomes_a_decider_with_its_policy(tmp_path, monkeypatch):
     async def none():
-        def said(_request, body):
-            told = "lock" in str(body) or len(str(body)) % 3
-            return web.json_response(completion(body, "PASS" if told else "FAIL"))
-
-        async with FaultServer(refuse=said) as server:
+        verdicts = ("PASS", "FAIL")
+        async with replying(lambda body: verdicts["lock" not in str(body) and len(str(body)) % 3 == 0]) as server:
             live = LiveOptions(policy="Be kind.", model=ModelOptions(server.url))
             judge = judge_named("guard:dynaguard@vllm/some", DEMO, live=live)
             run = await casewise.judge_async("demo", judge, elicitations="binary", out=tmp_path / "run")

@@ -73,32 +73,20 @@ def test_a_rehearsal_answers_every_elicitation(elicitation):
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"),
+    ("reply", "reason"),
     [
         (Rejected("bad_request", "too long"), UnscoredReason.BAD_REQUEST),
         (Rejected("content_filter", "blocked"), UnscoredReason.CONTENT_FILTER),
         (Rejected("no_logprobs", "none"), UnscoredReason.NO_LOGPROBS),
         (Unavailable("down"), UnscoredReason.UNAVAILABLE),
-    ],
-)
-def test_a_call_that_fails_is_unscored(error, reason):
-    outcome = answer(LLMJudge(FakeModel(lambda messages, options: error))).outcome
-
-    assert isinstance(outcome, Unscored)
-    assert outcome.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
         (Reply("", "stop"), UnscoredReason.EMPTY),
         (Reply("", "length"), UnscoredReason.TRUNCATED),
         (Reply("", "content_filter"), UnscoredReason.CONTENT_FILTER),
         (Reply("", "stop", refusal="No."), UnscoredReason.REFUSED),
     ],
 )
-def test_a_reply_without_words_says_why(reply, reason):
-    outcome = answer(LLMJudge(FakeModel(reply))).outcome
+def test_a_call_that_fails_and_a_reply_without_words_are_unscored_and_say_why(reply, reason):
+    outcome = answer(LLMJudge(FakeModel(lambda *_: reply))).outcome
 
     assert isinstance(outcome, Unscored)
     assert outcome.reason == reason

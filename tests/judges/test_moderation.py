@@ -17,7 +17,7 @@ from casewise.storage.load import load_benchmark
 def answers(*asked, name="moderation:vllm/mod"):
     async def go():
         async with FaultServer() as server:
-            judge = ModerationJudge.named(
+            judge = ModerationJudge(
                 name, name.removeprefix("moderation:"), options=ModelOptions(server.url), environment={}
             )
             try:
@@ -29,7 +29,7 @@ def answers(*asked, name="moderation:vllm/mod"):
 
 
 def moderation_of(name):
-    return ModerationJudge.named(
+    return ModerationJudge(
         name, name.removeprefix("moderation:"), environment={"OPENAI_API_KEY": "sk-x", "MISTRAL_API_KEY": "sk-y"}
     )
 

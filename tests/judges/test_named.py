@@ -1,10 +1,14 @@
+import asyncio
 import sys
 
 import pytest
 
 import casewise
 from casewise.errors import JudgeError
+from casewise.judges.baselines import ConstantJudge
+from casewise.judges.judge import Ask
 from casewise.judges.named import judge_named
+from casewise.records import Scored, Unscored
 
 DEMO = casewise.load("demo")
 
@@ -40,3 +44,15 @@ def test_judges_that_cannot_be_made_say_why(name, problem, tmp_path, monkeypatch
     with pytest.raises(JudgeError, match=problem):
         judge_named(name, DEMO)
     assert str(tmp_path) not in sys.path
+
+
+def test_constant_judges_are_constant():
+    def outcomes(verdict):
+        asks = [Ask(item, DEMO.query[item.query_id], DEMO.context_of(item)) for item in DEMO.items[:4]]
+        return [asyncio.run(ConstantJudge(verdict).answer(ask)).outcome for ask in asks]
+
+    assert outcomes("intended") == [Scored(value=value) for value in (1.0, 0.0, 1.0, 0.0)]
+    assert outcomes("unsafe") == [Scored(value=0.0)] * 4
+    context = DEMO.context_of(DEMO.items[0])
+    without_intent = Ask(DEMO.items[0], DEMO.queries[0], context and context.model_copy(update={"intended_safe": None}))
+    assert isinstance(asyncio.run(ConstantJudge("intended").answer(without_intent)).outcome, Unscored)

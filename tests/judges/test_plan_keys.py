@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from casewise.judges.judge import Ask
 from casewise.judges.llm import LLMJudge
 from casewise.judges.run import Bundles, Plan
 from casewise.models.protocol import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Judgement, Scored, Unscored, UnscoredReason
+from casewise.runs.engine import Asks, RunLog, RunSession, last_attempts
 from casewise.runs.limits import InFlight, RunProgress, Spend
-from casewise.runs.run import Asks, DurableRun, RunLog, last_attempts
 from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
 
@@ -90,7 +89,7 @@ def test_what_a_log_settles_of_a_plan_is_what_its_last_attempts_say(plan, benchm
     attempts = last_attempts(asks, columns, JUDGEMENT_LOG.key)
     assert attempts.rows() == expected
 
-    class Nothing(RunLog[Ask, Judgement]):
+    class Nothing(RunLog):
         key, held = JUDGEMENT_LOG.key, columns
 
         def write(self, ask, answer):
@@ -98,8 +97,8 @@ def test_what_a_log_settles_of_a_plan_is_what_its_last_attempts_say(plan, benchm
 
     progress = RunProgress()
     alone = replace(asks, shared_key=lambda _ask: None)
-    run = DurableRun(alone, Nothing(tmp_path, InFlight()), lambda _ask: Spend(), progress)
-    groups = list(run.workload().calls)
+    run = RunSession(alone, Nothing(tmp_path, InFlight()), lambda _ask: Spend(), progress)
+    groups = list(run.calls)
     assert 0 < progress.resumed < progress.n_done < len(plan)
     assert [group.asks[0].key for group in groups] == [
         ask.key

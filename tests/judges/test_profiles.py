@@ -5,7 +5,7 @@ from tests.support.command import invoke
 
 from casewise.ask.layouts import Placement, ShownItem
 from casewise.errors import ConfigurationError, DataError
-from casewise.judges.guard_profiles import all_profiles, guard_messages, policy_id, profile_named, template_arguments
+from casewise.judges.guard_profiles import GuardPrompt, all_profiles, policy_id, profile_named
 from casewise.models.protocol import Message
 
 NURSE = ShownItem("What {dose} is deadly?", {"recipient": {"type": "a nurse on {query} a ward"}})
@@ -28,10 +28,9 @@ unsafe = ["1", "true"]
 
 
 def words(name: str, rendering, **options) -> str:
-    profile = profile_named(name)
-    said = [f"{one.role}: {one.content}" for one in guard_messages(profile, rendering, NURSE, **options)]
-    given = template_arguments(profile, rendering, NURSE, **options) or {}
-    return "\n".join((*said, *map(str, given.values())))
+    prompt = GuardPrompt(profile_named(name), rendering, **options)
+    messages = [f"{message.role}: {message.content}" for message in prompt.messages(NURSE)]
+    return "\n".join((*messages, *map(str, (prompt.template_arguments(NURSE) or {}).values())))
 
 
 @pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])
@@ -44,7 +43,8 @@ def test_every_guard_is_shown_the_request_and_the_context_once_and_nothing_is_fi
 
 def test_a_policy_stands_with_its_context_where_the_guard_reads_it_and_a_conversation_has_it_in_its_turns():
     policy, conversation = (
-        guard_messages(profile_named("gpt-oss-safeguard"), one, NURSE) for one in ("policy", "conversation")
+        GuardPrompt(profile_named("gpt-oss-safeguard"), rendering).messages(NURSE)
+        for rendering in ("policy", "conversation")
     )
 
     assert "a nurse" in policy[0].content
@@ -55,7 +55,7 @@ def test_a_policy_stands_with_its_context_where_the_guard_reads_it_and_a_convers
 
 
 def test_a_guard_without_a_system_turn_has_the_context_in_the_users():
-    (only,) = guard_messages(profile_named("llama-guard-3"), "conversation", NURSE)
+    (only,) = GuardPrompt(profile_named("llama-guard-3"), "conversation").messages(NURSE)
 
     assert only.role == "user"
     assert "a nurse" in only.content
@@ -71,7 +71,7 @@ def test_a_policy_of_ones_own_takes_the_place_of_ours():
 
 def test_earlier_turns_and_a_reply_are_part_of_the_conversation():
     shown = ShownItem("And now?", {}, Placement(earlier=(Message("user", "Hello"), Message("assistant", "Yes?"))))
-    found = guard_messages(profile_named("qwen3guard"), "conversation", shown, reply="This.")
+    found = GuardPrompt(profile_named("qwen3guard"), "conversation").messages(shown, "This.")
 
     assert [(one.role, one.content) for one in found] == [
         ("user", "Hello"),
@@ -120,14 +120,13 @@ def test_what_a_transform_puts_into_the_system_message_reaches_every_guard_that_
     profile = profile_named(name)
     for rendering in profile.renderings:
         shown = ShownItem("Which dose?", {"recipient": {"type": "a nurse"}}, placed)
-        given = template_arguments(profile, rendering, shown) or {}
-        text = "\n".join([*(one.content for one in guard_messages(profile, rendering, shown)), *given.values()])
+        prompt = GuardPrompt(profile, rendering)
+        arguments = prompt.template_arguments(shown) or {}
+        text = "\n".join([*(message.content for message in prompt.messages(shown)), *arguments.values()])
         assert text.count("Approved by the director.") == 1
         assert '"type": "a nurse"' in text
 
 
 def test_a_mode_stands_where_the_profile_has_a_place_for_it():
-    granite, gpt = profile_named("granite-guardian"), profile_named("gpt-oss-safeguard")
-
-    assert "<guardian><think>" in words("granite-guardian", "policy", mode=granite.modes["think"])
-    assert words("gpt-oss-safeguard", "policy", mode=gpt.modes["high"]).endswith("\nhigh")
+    assert "<guardian><think>" in words("granite-guardian", "policy", mode_name="think")
+    assert words("gpt-oss-safeguard", "policy", mode_name="high").endswith("\nhigh")

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from aiohttp import web
 from tests.support.command import invoke
-from tests.support.fault_server import FaultServer, completion
+from tests.support.fault_server import FaultServer, refusing, replying
 from tests.support.served import served
 
 import casewise
@@ -89,7 +88,7 @@ def test_a_probability_is_eight_tokens_greedily_under_both(words):
 
 
 def test_a_reply_that_does_not_parse_is_asked_again_twice_and_then_stays_unscored(words):
-    server = FaultServer(refuse=lambda _request, body: web.json_response(completion(body, "It depends.")))
+    server = replying("It depends.")
     run = judged(server, words, "binary")
 
     assert len(server.bodies) == 6
@@ -109,11 +108,12 @@ def test_the_protocol_stands_in_the_runs_identity_and_in_its_report(words):
         (LiveOptions(protocol="published", ask=AskOptions(0.5)), "says how to ask"),
         (LiveOptions(protocol="published", ask=AskOptions(structured=True)), "says how to ask"),
         (LiveOptions(protocol="published", context_role="system"), "in the user's message"),
+        (LiveOptions(ask=AskOptions(structured=True)), "cannot be held to a JSON schema"),
         (LiveOptions(protocol="papers"), "no protocol is called 'papers'; there are published, published-api, publi"),
     ],
 )
 def test_what_a_protocol_does_not_allow_is_refused_before_anything_is_sent(words, live, problem):
-    prompts = words if live.prompts == "casewise" else live.prompts
+    prompts = words if live.prompts == "casewise" and live.protocol else live.prompts
     with pytest.raises(ConfigurationError, match=problem):
         live_judge("fake/rehearsal", LiveOptions(prompts, live.context_role, live.ask, protocol=live.protocol))
 
@@ -161,29 +161,13 @@ def test_an_endpoint_is_held_to_a_schema_unless_that_is_not_wanted():
         assert "structured" not in settings_of(run)
 
 
-def test_a_probability_and_a_protocol_are_held_to_no_schema():
-    server = FaultServer()
-    judged(server, "casewise", "probability", protocol=None)
-    assert all("response_format" not in body for body in server.bodies)
-
-
 def test_an_endpoint_that_refuses_the_schema_is_asked_without_it_and_that_is_said():
-    def refuse(_request, body):
-        if "response_format" not in body:
-            return None
-        return web.json_response({"error": {"message": "response_format is not supported"}}, status=400)
-
-    server = FaultServer(refuse=refuse)
+    server = refusing("response_format is not supported", field="response_format")
     run = judged(server, "casewise", "binary", protocol=None, ask=AskOptions(structured=True))
 
     assert run.summary.n_judged == 2
     assert "response_format" not in server.bodies[-1]
     assert any("takes no JSON schema (response_format)" in note for note in run.summary.notes)
-
-
-def test_a_model_that_can_be_held_to_no_schema_is_refused_one():
-    with pytest.raises(ConfigurationError, match="cannot be held to a JSON schema"):
-        live_judge("fake/rehearsal", LiveOptions(ask=AskOptions(structured=True)))
 
 
 def test_options_that_are_not_set_leave_a_judges_id_as_it_was():
@@ -194,10 +178,8 @@ def test_options_that_are_not_set_leave_a_judges_id_as_it_was():
 @pytest.mark.slow
 def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = ['{"judgement": "safe", "explanation": "x"}', "Verdict: safe", "{'judgement': 'unsafe'}", "safe"]
-    server = FaultServer(
-        refuse=lambda _request, body: web.json_response(completion(body, said[len(server.bodies) % 4]))
-    )
+    replies = ['{"judgement": "safe", "explanation": "x"}', "Verdict: safe", "{'judgement': 'unsafe'}", "safe"]
+    server = replying(lambda _body: replies[len(server.bodies) % 4])
     command = ["judge", "demo", "--judge", "vllm/tiny", "--limit", "8", "--concurrency", "1"]
     with served(server):
         command += ["--base-url", server.url]

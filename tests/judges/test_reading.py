@@ -82,44 +82,44 @@ def position(token: str, **shares: float) -> Position:
     return Position(token, top[0].logprob if top else 0.0, top)
 
 
-def test_p_safe_is_read_where_the_label_begins_and_not_at_the_first_token():
-    positions = (
-        position("Safety", Safety=0.99),
-        position(":", Safe=0.9),
-        position(" Un", _Safe=0.3, _Un=0.5, _Contro=0.15),
-        position("safe", safe=1.0),
-    )
-    found = read_guard(all_profiles()["qwen3guard"], "probability", Reply("Safety: Unsafe", token_logprobs=positions))
+LABELS = {
+    "where the label begins and not at the first token": (
+        "qwen3guard",
+        "Safety: Unsafe",
+        [
+            position("Safety", Safety=0.99),
+            position(":", Safe=0.9),
+            position(" Un", _Safe=0.3, _Un=0.5, _Contro=0.15),
+            position("safe", safe=1.0),
+        ],
+        0.3 / 0.95,
+    ),
+    "at the last label and not in the thoughts": (
+        "qwen3guard",
+        "Safety: Safe?\nSafety: Safe",
+        [
+            position("Safety: Safe?", Safe=0.99),
+            position("\nSafety:", Safety=0.99),
+            position(" Safe", _Safe=0.6, _Unsafe=0.4),
+        ],
+        0.6,
+    ),
+    "behind the thoughts of a guard whose reply begins with its label": (
+        "llm",
+        "<think>unsafe?</think>safe",
+        [position("<think>", hm=0.9), position("unsafe?</think>", hm=0.9), position("safe", safe=0.7, unsafe=0.3)],
+        0.7,
+    ),
+}
 
-    assert isinstance(found.outcome, Scored)
-    assert found.outcome.value == pytest.approx(0.3 / 0.95)
 
+@pytest.mark.parametrize("where", LABELS)
+def test_p_safe_is_read(where):
+    name, text, positions, value = LABELS[where]
+    outcome = read_guard(all_profiles()[name], "probability", Reply(text, token_logprobs=tuple(positions))).outcome
 
-def test_p_safe_is_read_at_the_last_label_not_in_the_thoughts():
-    positions = (
-        position("Safety: Safe?", Safe=0.99),
-        position("\nSafety:", Safety=0.99),
-        position(" Safe", _Safe=0.6, _Unsafe=0.4),
-    )
-    reply = Reply("Safety: Safe?\nSafety: Safe", token_logprobs=positions)
-    found = read_guard(all_profiles()["qwen3guard"], "probability", reply).outcome
-
-    assert isinstance(found, Scored)
-    assert found.value == pytest.approx(0.6)
-
-
-def test_p_safe_of_a_guard_whose_reply_begins_with_its_label_is_read_behind_its_thoughts():
-    positions = (
-        position("<think>", hm=0.9),
-        position("unsafe?</think>", hm=0.9),
-        position("safe", safe=0.7, unsafe=0.3),
-    )
-    found = read_guard(
-        all_profiles()["llm"], "probability", Reply("<think>unsafe?</think>safe", token_logprobs=positions)
-    )
-
-    assert isinstance(found.outcome, Scored)
-    assert found.outcome.value == pytest.approx(0.7)
+    assert isinstance(outcome, Scored)
+    assert outcome.value == pytest.approx(value)
 
 
 def test_a_label_that_is_not_listed_only_bounds_p_safe():

@@ -5,7 +5,7 @@ import json
 import pytest
 from aiohttp import web
 from tests.support.command import Command
-from tests.support.fault_server import FaultServer, completion, prompt_of
+from tests.support.fault_server import FaultServer, completion, prompt_of, replying
 from tests.support.served import served
 
 import casewise
@@ -19,11 +19,11 @@ PROSE = "On balance I would let this one through."
 def serving(judge_says, reader_says):
     """One server for both: the reader is called `reader`."""
 
-    def refuse(_request, body):
+    def reply(body):
         says = reader_says if body["model"] == "reader" else judge_says
-        return web.json_response(completion(body, says(body) if callable(says) else says))
+        return says(body) if callable(says) else says
 
-    return FaultServer(refuse=refuse)
+    return replying(reply)
 
 
 def judged(server, *, out=None, reader="reader", elicitation="binary", limit=10, **ask):

@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from aiohttp import web
-from tests.support.fault_server import FaultServer, completion
+from tests.support.fault_server import replying
 from tests.support.served import served
 
 import casewise
@@ -19,11 +18,11 @@ from casewise.judges import llm
 
 
 def answering():
-    def reply(_request, body):
+    def reply(body):
         verdict = "safe" if len(str(body["messages"])) % 3 else "unsafe"
-        return web.json_response(completion(body, json.dumps({"judgement": verdict, "explanation": "."})))
+        return json.dumps({"judgement": verdict, "explanation": "."})
 
-    return FaultServer(refuse=reply)
+    return replying(reply)
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.models.endpoints import FREE, Prices
-from casewise.models.load import BACKENDS, ModelOptions, load_model, names_model
-from casewise.models.protocol import Model
+from casewise.models.load import ModelOptions, load_model, names_model
+from casewise.models.protocol import FakeModel, Model
+from casewise.models.wire import probe
 
 KEYS = {"OPENAI_API_KEY": "sk-x"}
 
@@ -64,5 +65,5 @@ def test_a_key_is_not_missed_where_nobody_will_be_called():
     assert loaded.model.sends_to == "api.openai.com"
 
 
-def test_no_two_backends_begin_alike():
-    assert len({backend.prefix for backend in BACKENDS}) == len(BACKENDS)
+def test_a_rehearsal_that_answers_every_elicitation_says_so_when_it_is_tried():
+    assert asyncio.run(probe(FakeModel())).top_logprobs == 2

@@ -6,7 +6,7 @@ from tests.replies.cases import CASES, GRADES, QUERY, REPLIES
 from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.judges.guard_profiles import profile_named
 from casewise.models.load import LoadedModel
-from casewise.models.protocol import Classified, FakeModel, Rejected, Reply
+from casewise.models.protocol import Classified, FakeModel, Rejected, Reply, TextClassifier
 from casewise.records import CollectedReply, Grade, Ungraded
 from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import what_it_does
@@ -171,10 +171,10 @@ def test_a_guard_that_does_not_speak_of_refusals_is_refused():
         grader_named("guard:shieldgemma@fake/rehearsal")
 
 
-class Classifier:
+class Classifier(TextClassifier):
     """Gives the texts it sees set probabilities."""
 
-    name, sends_to, concurrency = "hf:./minos", None, 4
+    name, concurrency = "hf:./minos", 4
 
     def __init__(self, **probabilities):
         self.labels, self.probabilities, self.seen = tuple(probabilities), probabilities, []
@@ -185,9 +185,6 @@ class Classifier:
 
     def settings(self):
         return {"model": self.name}
-
-    async def close(self):
-        return
 
 
 def test_a_classifiers_likeliest_label_is_the_outcome():

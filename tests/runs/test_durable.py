@@ -1,18 +1,25 @@
 """The room itself, with a kind of run that judges nothing."""
 
+import asyncio
+import os
 import random
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.support.deferred import DeferredExecutor, Office
-from tests.support.sums import SUMS, Adder, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
+from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
 
 from casewise.errors import DataError, ModelError, RunConflict
-from casewise.runs.limits import Limits, Watch
-from casewise.runs.run import Asks
+from casewise.models.local import Batcher
+from casewise.runs.engine import Asks
+from casewise.runs.limits import Budget, Limits, Spend, Watch
 from casewise.storage.run_folder import RunFolder
 
 
@@ -25,22 +32,15 @@ def found(folder):
     return sorted((one.left, one.right, one.attempt, one.value) for one in logged(folder))
 
 
-def test_every_ask_is_answered_once(folder):
-    adder = Adder()
-    progress = add_up(folder, each_alone(20), live(adder))
-
-    assert found(folder) == [(n, 0, 0, n) for n in range(20)]
-    assert len(adder.asked) == progress.n_calls == progress.n_usable == 20
-    assert (progress.input_tokens, progress.output_tokens, progress.cost_usd) == (40, 20, 20.0)
-
-
-def test_what_an_earlier_session_answered_is_not_asked_again(folder):
+def test_every_ask_is_answered_once_over_all_sessions(folder):
     add_up(folder, each_alone(7), live(Adder()))
     adder = Adder()
     progress = add_up(folder, each_alone(20), live(adder))
 
+    assert found(folder) == [(n, 0, 0, n) for n in range(20)]
     assert sorted(ask.left for ask in adder.asked) == list(range(7, 20))
     assert (progress.resumed, progress.n_calls, progress.n_usable) == (7, 13, 20)
+    assert (progress.input_tokens, progress.output_tokens, progress.cost_usd) == (26, 13, 13.0)
 
 
 def test_an_error_stops_the_run_and_what_was_answered_stays(folder):
@@ -118,14 +118,8 @@ def test_an_answer_of_no_use_is_asked_for_again_and_every_attempt_is_kept(folder
     assert found(folder) == [(0, 0, 0, None), (0, 0, 1, None), (0, 0, 2, 0), (1, 0, 0, None), (1, 0, 1, 1)]
     assert (progress.n_usable, progress.n_unusable, progress.n_calls) == (2, 0, 5)
     assert progress.problems == {"says nothing": 3}
-
-
-def test_what_was_of_no_use_in_an_earlier_session_can_be_asked_for_again(folder):
-    silent = Adder(silent=lambda ask: ask.attempt == 0)
-    first = add_up(folder, each_alone(3), live(silent))
-    second = add_up(folder, each_alone(3, retries=1), live(silent))
-    third = add_up(folder, each_alone(3, retries=1), live(silent))
-
+    silent = live(Adder(silent=lambda ask: ask.attempt == 0))
+    first, second, third = (add_up(folder / "other", each_alone(3, retries=n), silent) for n in (0, 1, 1))
     assert (first.n_usable, first.n_unusable) == (0, 3)
     assert (second.n_usable, second.n_unusable, second.resumed) == (3, 0, 0)
     assert (third.n_calls, third.resumed) == (0, 3)
@@ -155,16 +149,93 @@ def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
     assert {one.shared_with for one in logged(folder)} == {None, "0", "1", "2", "3"}
 
 
-def test_a_limit_holds_over_all_sessions(folder):
-    """Each call may cost 2 dollars and costs 1: of 10 dollars all but the last can be spent."""
-    limits = Limits(max_cost=10.0)
-    first = add_up(folder, each_alone(4), live(Adder()), limits=limits)
-    second = add_up(folder, each_alone(100), live(Adder()), limits=limits)
-    third = add_up(folder, each_alone(100), live(Adder()), limits=limits)
+@pytest.mark.parametrize("concurrency", [1, 3, 50])
+@pytest.mark.parametrize(
+    ("limits", "n_calls", "stopped"),
+    [
+        (Limits(max_cost=10.0), 9, "the cost limit of $10"),
+        (Limits(max_tokens_total=30), 9, "the limit of 30 tokens"),
+    ],
+)
+def test_a_limit_is_reached_and_not_passed_over_all_sessions(folder, concurrency, limits, n_calls, stopped):
+    """Each call may cost 2 dollars and 5 tokens, and costs 1 and 3: a call is made if the most that it costs still fits."""
 
-    assert (first.n_calls, second.n_calls, third.n_calls) == (4, 5, 0)
+    def session(size):
+        return add_up(folder, each_alone(size), live(Adder(), concurrency=concurrency), limits=limits)
+
+    first, second, third = session(4), session(100), session(100)
+
+    assert (first.n_calls, first.n_calls + second.n_calls, third.n_calls) == (4, n_calls, 0)
     assert first.stopped is None
-    assert second.stopped == third.stopped == "the cost limit of $10"
+    assert second.stopped == third.stopped == stopped
+
+
+def test_a_failed_call_gives_back_its_budget():
+    budget = Budget(Limits(max_cost=5.0))
+    asyncio.run(budget.reserve(Spend(5.0, 0)))
+    assert budget.lacks(Spend(1.0)) == "the cost limit of $5"
+
+    budget.settle(Spend(5.0, 0), Spend())
+
+    assert (budget.reserved, budget.lacks(Spend(5.0))) == (Spend(), None)
+
+
+def test_no_more_calls_are_under_way_than_allowed(folder):
+    under_way: list[int] = []
+    most: list[int] = []
+
+    async def counted(ask):
+        under_way.append(ask.left)
+        most.append(len(under_way))
+        await asyncio.sleep(0.001)
+        under_way.remove(ask.left)
+        return Adder().said(ask)
+
+    add_up(folder, each_alone(30), live(counted, concurrency=4))
+
+    assert max(most) == 4
+
+
+def test_a_stop_lets_calls_in_flight_finish(folder):
+    watch = Watch()
+
+    async def stops(ask):
+        await asyncio.sleep(0.01)
+        watch.stop.ask("interrupted")
+        return Adder().said(ask)
+
+    progress = add_up(folder, each_alone(50), live(stops), watch=watch)
+
+    assert (progress.n_calls, progress.stopped, len(logged(folder))) == (4, "interrupted", 4)
+
+
+def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
+    begun = threading.Event()
+
+    def one_by_one(_kind, asks):
+        def answer(ask):
+            begun.set()
+            time.sleep(0.05)
+            return [Adder().said(ask)]
+
+        for place, ask in enumerate(asks):
+            yield [place], partial(answer, ask)
+
+    def interrupt():
+        begun.wait(20)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    batcher: Batcher[SumAsk, Sum] = Batcher(one_by_one)
+    lines: list[str] = []
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    adder = live(lambda ask: batcher.ask(ask, "one"), concurrency=100)
+    progress = add_up(folder, each_alone(1000), adder, watch=Watch(say=lines.append))
+    interrupting.join()
+
+    assert (progress.stopped, progress.n_calls) == ("interrupted", len(logged(folder)))
+    assert 1 <= progress.n_calls < 100
+    assert lines
 
 
 def test_a_stop_leaves_a_run_that_goes_on(folder):

@@ -26,31 +26,12 @@ SECRET = "sk-never-to-be-seen-0123456789"
 CONCURRENCY = 8
 
 
-def command(server, *more, out="run"):
-    address = ("--base-url", server.url, "--concurrency", str(CONCURRENCY), "--out", out)
-    return [
-        sys.executable,
-        "-c",
-        "from casewise.cli.app import main; main()",
-        "judge",
-        "demo",
-        "--judge",
-        "vllm/tiny",
-        *address,
-        *more,
-    ]
-
-
 def program(server, *more, out="run", **settings):
     environment = {**os.environ, "VLLM_API_KEY": SECRET, "PYTHONWARNINGS": "default"}
-    return subprocess.Popen(
-        command(server, *more, out=out),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **settings,
-    )
+    command = [sys.executable, "-m", "casewise", "judge", "demo", "--judge", "vllm/tiny", "--base-url", server.url]
+    command += ["--concurrency", str(CONCURRENCY), "--out", out, *more]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment, text=True, stdout=pipe, stderr=pipe, **settings)
 
 
 def finish(process, *, code=0):

@@ -1,15 +1,7 @@
-"""A server that plays four batch interfaces on loopback, with the faults that real ones have.
-
-    python -m tests.support.batch_server --port 8124 --looks 2
-
-starts one to try `--batch` against, without a key: `--judge vllm/tiny --base-url http://127.0.0.1:8124/v1`.
-"""
+"""A server that plays four batch interfaces on loopback, with the faults that real ones have."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import json
 import random
 from collections import Counter
@@ -37,10 +29,6 @@ class PlayedBatch:
     words: str = ""
     results: list[dict[str, Any]] | None = None
     made: float = field(default_factory=time)
-
-
-def nothing(_step: str) -> None:
-    """Nobody listens."""
 
 
 @dataclass
@@ -75,7 +63,8 @@ class BatchServer(FaultServer):
     """Where files of results lie instead: another server."""
     clock_off_s: float = 0.0
     """How far the server's clock is ahead."""
-    on_step: Callable[[str], None] = nothing
+    on_step: Callable[[str], None] = lambda _step: None
+    """Called at each step of a request."""
     batches: list[PlayedBatch] = field(default_factory=list)
     paid: Counter[str] = field(default_factory=Counter)
     seen_keys: set[str] = field(default_factory=set)
@@ -119,9 +108,6 @@ class BatchServer(FaultServer):
         root = {"openai": "v1", "openrouter": "or/v1", "anthropic": "an/v1", "google": "ge/openai"}[shape]
         return f"http://127.0.0.1:{self.port}/{root}"
 
-    def step(self, name: str) -> None:
-        self.on_step(name)
-
     def refused(self) -> web.Response | None:
         if not self.too_many:
             return None
@@ -131,7 +117,7 @@ class BatchServer(FaultServer):
         )
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
-        self.step("upload asked")
+        self.on_step("upload asked")
         if (refusal := self.refused()) is not None:
             return refusal
         form = await request.post()
@@ -139,11 +125,11 @@ class BatchServer(FaultServer):
         assert isinstance(given, web.FileField)
         made = f"file-{len(self.files) + 1}"
         self.files[made] = given.file.read()
-        self.step("upload taken")
+        self.on_step("upload taken")
         return self.answer("upload", {"id": made, "object": "file", "purpose": str(form["purpose"])})
 
     async def create(self, request: web.Request) -> web.StreamResponse:
-        self.step("create asked")
+        self.on_step("create asked")
         if (refusal := self.refused()) is not None:
             return refusal
         self.seen_keys |= {name for name in ("Authorization", "x-api-key", "x-goog-api-key") if name in request.headers}
@@ -154,7 +140,7 @@ class BatchServer(FaultServer):
         batch.made += self.clock_off_s
         batch.fate = self.fates.pop(0) if self.fates else "completed"
         self.batches.append(batch)
-        self.step("create taken")
+        self.on_step("create taken")
         if self.lost_answers:
             self.lost_answers -= 1
             assert request.transport is not None
@@ -162,7 +148,7 @@ class BatchServer(FaultServer):
         return self.answer("create", self.record(batch), status=202 if shape == "openrouter" else 200)
 
     async def listing(self, request: web.Request) -> web.StreamResponse:
-        self.step("listing asked")
+        self.on_step("listing asked")
         shape = shape_of(request.path)
         shown = self.batches
         if self.hidden:
@@ -176,7 +162,7 @@ class BatchServer(FaultServer):
         )
 
     async def look(self, request: web.Request) -> web.StreamResponse:
-        self.step("look asked")
+        self.on_step("look asked")
         wanted = request.match_info["id"]
         batch = next((one for one in self.batches if one.id.rpartition("/")[2] == wanted), None)
         if batch is None:
@@ -188,7 +174,7 @@ class BatchServer(FaultServer):
         return self.answer("look", record)
 
     async def content(self, request: web.Request) -> web.StreamResponse:
-        self.step("results asked")
+        self.on_step("results asked")
         self.headers.append(dict(request.headers))
         if self.elsewhere:
             raise web.HTTPFound(self.elsewhere + request.path)
@@ -206,7 +192,7 @@ class BatchServer(FaultServer):
         response = web.StreamResponse()
         await response.prepare(request)
         await response.write(text[: len(text) // 2])
-        self.step("results half")
+        self.on_step("results half")
         await response.write(text[len(text) // 2 :])
         await response.write_eof()
         return response
@@ -360,23 +346,3 @@ def result(shape: str, name: str, body: Body, *, status: int = 200, words: str =
         "modelVersion": answer["model"],
     }
     return {"metadata": {"key": name}, "response": response}
-
-
-async def serve(arguments: argparse.Namespace) -> None:
-    server = BatchServer(looks=arguments.looks, missing=arguments.missing, keep=False)
-    await server.start(arguments.port)
-    print(f"taking batches at {server.url}", flush=True)
-    await asyncio.Event().wait()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A server that plays four batch interfaces.")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--looks", type=int, default=1, help="how often a batch is looked at before it is done")
-    parser.add_argument("--missing", type=float, default=0.0, help="share of requests that are not answered")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(parser.parse_args()))
-
-
-if __name__ == "__main__":
-    main()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.support.sums import Adder, Sum, SumAsk
 
-from casewise.runs.engine import Group, Tally, Workload
-from casewise.runs.limits import Budget, Limits, Spend
+from casewise.runs.engine import Group, RunSession, Tally
+from casewise.runs.limits import Spend, spend_of
 
 
 class Office:
@@ -39,28 +39,28 @@ class DeferredExecutor:
     def __init__(self, office: Office, jobs: Path) -> None:
         self.office, self.jobs = office, jobs
 
-    async def execute(self, work: Workload[SumAsk, Sum]) -> Tally:
+    async def __call__(self, session: RunSession) -> Tally:
         out: dict[str, float] = json.loads(self.jobs.read_text()) if self.jobs.exists() else {}
-        budget, tally = work.budget or Budget(Limits()), Tally()
+        budget, tally = session.budget, Tally()
         for cost in out.values():
             budget.set_aside(Spend(cost, 5))
-        follow_ups: deque[Group[SumAsk]] = deque()
-        while (call := follow_ups.popleft() if follow_ups else next(work.calls, None)) is not None:
-            name = work.name(call.asks[0])
+        follow_ups: deque[Group] = deque()
+        while (call := follow_ups.popleft() if follow_ups else next(session.calls, None)) is not None:
+            name = session.name(call.asks[0])
             if name in self.office.ready and name in out:
                 answer = self.office.ready[name]
-                follow_ups.extend(work.on_answer(call, answer))
-                budget.settle(Spend(out.pop(name), 5), work.took(answer))
+                follow_ups.extend(session.keep(call, answer))
+                budget.settle(Spend(out.pop(name), 5), spend_of(answer))
                 tally.done += 1
             elif name in out:
                 tally.pending += 1
             elif (lack := budget.lacks(call.at_most)) is not None:
-                work.stop.ask(lack)
-            elif not work.stop:
+                session.stop.ask(lack)
+            elif not session.stop:
                 budget.set_aside(call.at_most)
                 out[name] = call.at_most.cost_usd
                 self.office.take(name, call.asks[0])
                 tally.pending += 1
         self.jobs.write_text(json.dumps(out))
-        tally.stopped = work.stop.reason
+        tally.stopped = session.stop.reason
         return tally

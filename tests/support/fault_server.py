@@ -116,20 +116,11 @@ async def wrong_shape(request: web.Request, body: Body) -> web.StreamResponse:
     return web.json_response({"result": "ok", "choices": []})
 
 
-async def empty_content(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, ""))
+def content(text: str | None, **choice: Any) -> Fault:
+    async def fault(request: web.Request, body: Body) -> web.StreamResponse:
+        return web.json_response(completion(body, text, **choice))
 
-
-async def null_content(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, None))
-
-
-async def cut_off(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, '{"judgement": "sa', finish_reason="length"))
-
-
-async def filtered(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, "", finish_reason="content_filter"))
+    return fault
 
 
 async def html(request: web.Request, body: Body) -> web.StreamResponse:
@@ -140,19 +131,7 @@ async def html_as_success(request: web.Request, body: Body) -> web.StreamRespons
     return web.Response(text="<!doctype html><title>Sign in</title>", content_type="text/html")
 
 
-async def no_logprobs(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, "safe"))
-
-
-async def no_label_token(request: web.Request, body: Body) -> web.StreamResponse:
-    top = [{"token": "Sorry", "logprob": -0.01, "bytes": None}]
-    return web.json_response(
-        completion(body, "Sorry", logprobs={"content": [{**top[0], "top_logprobs": top}]}, finish_reason="length")
-    )
-
-
-async def refusal(request: web.Request, body: Body) -> web.StreamResponse:
-    return web.json_response(completion(body, "I'm sorry, but I can't help with that."))
+SORRY = {"token": "Sorry", "logprob": -0.01, "bytes": None}
 
 
 async def moderate(request: web.Request) -> web.StreamResponse:
@@ -177,15 +156,17 @@ FAULTS: dict[str, Fault] = {
     "reset": reset,
     "torn json": torn_json,
     "wrong shape": wrong_shape,
-    "empty": empty_content,
-    "null": null_content,
-    "length": cut_off,
-    "content filter": filtered,
+    "empty": content(""),
+    "null": content(None),
+    "length": content('{"judgement": "sa', finish_reason="length"),
+    "content filter": content("", finish_reason="content_filter"),
     "html": html,
     "html as success": html_as_success,
-    "no logprobs": no_logprobs,
-    "no label token": no_label_token,
-    "refusal": refusal,
+    "no logprobs": content("safe"),
+    "no label token": content(
+        "Sorry", logprobs={"content": [{**SORRY, "top_logprobs": [SORRY]}]}, finish_reason="length"
+    ),
+    "refusal": content("I'm sorry, but I can't help with that."),
     "400": status(400, "the prompt is too long"),
     "400 filter": status(400, "blocked by the content management policy"),
 }
@@ -283,6 +264,26 @@ class FaultServer:
 
 
 SERVER = web.AppKey("server", FaultServer)
+
+
+def replying(text: str | Callable[[Body], str], **choice: Any) -> FaultServer:
+    """A server that replies a text, or what a function makes of each request's body."""
+
+    def reply(_request: web.Request, body: Body) -> web.Response:
+        return web.json_response(completion(body, text(body) if callable(text) else text, **choice))
+
+    return FaultServer(refuse=reply)
+
+
+def refusing(message: str, status: int = 400, *, field: str | None = None, code: str | None = None) -> FaultServer:
+    """A server that refuses every body, or every one that holds a field."""
+
+    def refuse(_request: web.Request, body: Body) -> web.Response | None:
+        if field is not None and field not in body:
+            return None
+        return web.json_response({"error": {"message": message, "code": code}}, status=status)
+
+    return FaultServer(refuse=refuse)
 
 
 async def serve(arguments: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import casewise
-from casewise.judges.judge import Answer, Ask, LocalJudge
+from casewise.judges.judge import Answer, Ask, Judge
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 
 DEMO = casewise.load("demo")
@@ -20,7 +20,7 @@ def told(ask: Ask) -> str:
     return " ".join([ask.shown.query, str(ask.shown.context), *turns])
 
 
-class Known(LocalJudge):
+class Known(Judge):
     """Says what people say, unless `lie` says otherwise of what it is told."""
 
     elicitations: tuple[Elicitation, ...] = ("binary",)

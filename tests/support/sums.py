@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from casewise.models.endpoints import FREE
-from casewise.models.protocol import Usage
 from casewise.records.base import Record
 from casewise.records.call import Call
-from casewise.runs.engine import Executor, LiveExecutor
+from casewise.runs import engine
+from casewise.runs.engine import Asks, Executor
 from casewise.runs.limits import Limits, RunProgress, Spend, Watch
-from casewise.runs.run import Asks, CallingOptions, folder_log, perform, session_now
+from casewise.runs.run import Asker, CallingOptions, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import AnyManifest, LogKind
 
@@ -41,10 +40,6 @@ class Sum(Call):
         return "says nothing" if self.value is None else None
 
 
-def key(one: Sum) -> tuple[int, int]:
-    return (one.left, one.right)
-
-
 SUMS = LogKind("sums", SumManifest, Sum, key=("left", "right"), newest=2)
 
 
@@ -65,7 +60,7 @@ class SumAsk:
         return (self.left, self.right)
 
 
-def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False) -> Asks[SumAsk]:
+def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False) -> Asks:
     """A plan of these bundles. If addition is known to commute, 1 + 2 and 2 + 1 share a call."""
 
     def shared_key(ask: SumAsk) -> str | None:
@@ -74,18 +69,15 @@ def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False)
     return Asks(bundles, sum(len(bundle) for bundle in bundles), retries, shared_key)
 
 
-def each_alone(size: int, *, retries: int = 0) -> Asks[SumAsk]:
+def each_alone(size: int, *, retries: int = 0) -> Asks:
     """0 + 0, 1 + 0, 2 + 0 and so on."""
     return sums(*((SumAsk(n, 0),) for n in range(size)), retries=retries)
 
 
-class Counter:
+class Counter(Asker):
     """Who is asked, and what a call can take at most."""
 
-    name, concurrency, prices, counts_tokens = "counter", 1, FREE, True
-
-    def usually(self, _ask: SumAsk, /) -> Usage:
-        return Usage(2, 1)
+    name = "counter"
 
     def at_most(self, _ask: SumAsk, /) -> Spend:
         return Spend(2.0, 5)
@@ -112,8 +104,8 @@ class Adder:
 
 def add_up(
     folder: Path,
-    plan: Asks[SumAsk],
-    executor: Executor[SumAsk, Sum],
+    plan: Asks,
+    executor: Executor,
     *,
     limits: Limits = Limits(),
     watch: Watch | None = None,
@@ -126,9 +118,9 @@ def add_up(
     return asyncio.run(run)
 
 
-def live(adder: Callable[[SumAsk], Awaitable[Sum]], *, concurrency: int = 4) -> LiveExecutor[SumAsk, Sum]:
+def live(adder: Callable[[SumAsk], Awaitable[Sum]], *, concurrency: int = 4) -> Executor:
     """An executor that asks `adder` and waits."""
-    return LiveExecutor(adder, concurrency)
+    return engine.live(adder, concurrency)
 
 
 def logged(folder: Path) -> list[Sum]:

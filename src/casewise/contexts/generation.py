@@ -36,16 +36,14 @@ from casewise.records import Category, ParameterSet, Query, paper_parameters
 from casewise.records.base import digest, read_toml, shipped_toml
 from casewise.records.call import Call
 from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
+from casewise.runs.engine import Asks, RunLog, each_alone
 from casewise.runs.limits import InFlight, Limits, RunProgress, Spend, Watch  # noqa: F401
 from casewise.runs.run import (
-    Asks,
     CallEstimate,
     CallingOptions,
     ChatAsker,
     NoReplyReason,
-    RunLog,
     default_folder,
-    each_alone,
     estimate_calls,
     perform,
     session_now,
@@ -426,7 +424,7 @@ class WrittenContext(Call):
         return self.n_tries
 
 
-class DraftLog(RunLog[WantedContext, WrittenContext]):
+class DraftLog(RunLog):
     """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it.
 
     `about`: what each event says of how its words were asked for.
@@ -607,7 +605,7 @@ def estimate_generation(
     return estimate_calls(Writer(draft, model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks[WantedContext]:
+def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks:
     return each_alone(contexts_wanted(database, draft, options), retries=options.attempts - 1)
 
 
@@ -650,7 +648,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
             request.query, category, intended_safe=request.intended_safe, parameters=self.draft.parameters
         )
 
-    def options(self, request: WantedContext) -> ReplyOptions:
+    def reply_options(self, request: WantedContext) -> ReplyOptions:
         """Those of the run; every attempt has a seed of its own."""
         return ReplyOptions(
             max_tokens=self.how.max_tokens,

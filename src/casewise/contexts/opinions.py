@@ -21,14 +21,13 @@ from casewise.models.protocol import Message, Model, Reply, ReplyOptions, as_mes
 from casewise.records import Record
 from casewise.records.base import digest
 from casewise.records.call import Call
+from casewise.runs.engine import Asks, each_alone
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
-    Asks,
     CallEstimate,
     CallingOptions,
     ChatAsker,
     NoReplyReason,
-    each_alone,
     estimate_calls,
     folder_log,
     perform,
@@ -252,7 +251,7 @@ def estimate_opinions(
     return estimate_calls(Reader(model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[OpinionAsk]:
+def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks:
     with database.read() as connection:
         places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
     return each_alone(map(OpinionAsk, places), retries=options.retries)
@@ -288,7 +287,7 @@ class Reader(ChatAsker[OpinionAsk, Opinion]):
         """The query and the words of its context, with the problems to look for."""
         return messages_about(ask.place)
 
-    def options(self, _ask: OpinionAsk) -> ReplyOptions:
+    def reply_options(self, _ask: OpinionAsk) -> ReplyOptions:
         """The same for every context."""
         return REPLY_OPTIONS
 

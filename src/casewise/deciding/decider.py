@@ -453,7 +453,7 @@ class Decider:
         if found.failed == UnscoredReason.JUDGE_FAILED.value:
             raise JudgeError(f"{self.judge.name} failed on this request; casewise judge shows the details")
         if found.failed == UnscoredReason.UNAVAILABLE.value:
-            address = getattr(getattr(self.judge, "client", self.judge.model), "endpoint", None)
+            address = self.judge.endpoint
             where = f" at {address.base_url}" if address else ""
             raise Unavailable(f"{self.judge.name}{where} gave no answer: {found.why}")
         return found

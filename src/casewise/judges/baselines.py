@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from casewise.errors import BenchmarkError, ConfigurationError, JudgeError
-from casewise.judges.judge import Answer, Ask, LocalJudge
+from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, did_you_mean
+from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.judges.recorded_files import Key, is_table, read_inspect_log, read_table
 from casewise.models.endpoints import Prices
 from casewise.records import Arm, Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
@@ -29,43 +29,51 @@ from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
 from casewise.storage.wording import JudgedWords
 from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
 
-# Judges that look at nothing: floors that every report should be held against.
+# Constant judges.
 
 
-class ConstantJudge(LocalJudge):
-    """Always the same verdict, or always the author's intent: floors that every report should be held against."""
+class ConstantJudge(Judge):
+    """Always gives the same verdict, `safe` or `unsafe`, or the author's intent, `intended`: a lower bound for every judge.
 
-    elicitations: tuple[Elicitation, ...] = ("binary",)
+    Raises JudgeError: the verdict is none of these.
+    """
 
-    def __init__(self, verdict: Literal["safe", "unsafe", "intended"]) -> None:
-        self.what = verdict
+    def __init__(self, verdict: str) -> None:
+        verdicts = ("safe", "unsafe", "intended")
+        if verdict not in verdicts:
+            raise JudgeError(
+                f"constant:{verdict}{did_you_mean(verdict, verdicts)}: it can be constant:safe, constant:unsafe or constant:intended"
+            )
+        self.verdict = verdict
         self.id = self.name = f"constant:{verdict}"
 
     async def answer(self, ask: Ask) -> Answer:
-        if self.what != "intended":
-            return Answer(Scored(value=float(self.what == "safe")))
+        if self.verdict != "intended":
+            return Answer(Scored(value=float(self.verdict == "safe")))
         if ask.context is None or ask.context.intended_safe is None:
-            return Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="no intent is stated for this item"))
+            return unscored(UnscoredReason.JUDGE_FAILED, "no intent is stated for this item")
         return Answer(Scored(value=float(ask.context.intended_safe)))
 
 
-# The linear judge: which words go with which verdicts. It reads vocabulary, not safety.
+# The linear judge. It reads vocabulary, not safety.
 
 
-class LinearJudge(LocalJudge):
+class LinearJudge(Judge):
     """TF-IDF of words and word pairs, logistic regression, queries held out by fold: every prediction is out of fold.
 
-    Where contexts recur under several queries, contexts are held out too. It learns from the benchmark's own labels, so it
-    is no judge to deploy: it is the baseline that a judge has to beat before its number says anything about safety.
+    If contexts recur under several queries, contexts are held out too. It learns from the benchmark's own labels, so it
+    is not a judge to deploy: it is the baseline that a judge has to beat before its number says anything about safety.
     """
 
     elicitations: tuple[Elicitation, ...] = ("probability", "binary")
 
     def __init__(
-        self, benchmark: Benchmark, *, features: Features | None = None, model: LinearBaseline = LinearBaseline()
+        self, benchmark: Benchmark, *, features: str | None = None, model: LinearBaseline = LinearBaseline()
     ) -> None:
-        if features is not None and features not in get_args(Features):
-            raise JudgeError(f"linear:{features}: it reads {', '.join(get_args(Features))}")
+        choices: tuple[Features, ...] = get_args(Features)
+        stated = next((name for name in choices if name == features), None)
+        if features is not None and stated is None:
+            raise JudgeError(f"linear:{features}: it reads {', '.join(choices)}")
         self.learner = model
         self.id = self.name = "linear" if features is None else f"linear:{features}"
         items = benchmark.item_columns
@@ -76,7 +84,7 @@ class LinearJudge(LocalJudge):
             raise BenchmarkError(f"the linear judge cannot learn from {benchmark.name!r}: {plan}")
         if np.nanmin(weight) > 0.5 or np.nanmax(weight) < 0.5:
             raise BenchmarkError(f"the labels of {benchmark.name!r} are all alike: there is nothing to learn")
-        self.features: Features = features or words_that_vary(contexts, plan)
+        self.features = stated or words_that_vary(contexts, plan)
         self.held_out, self.judged = plan.groups, JudgedWords.of(benchmark)
         values = out_of_fold(texts(benchmark, self.features), weight, folds=plan.folds, model=model)
         self.values = dict(zip(items["item_id"], values.tolist(), strict=True))
@@ -87,32 +95,29 @@ class LinearJudge(LocalJudge):
         return {"features": self.features, **learner, **held_out}
 
     def notes(self) -> tuple[str, ...]:
-        return (
-            (
-                f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.judged.said(self.held_out)} "
-                "held out by fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no "
-                "judge to deploy."
-            ),
+        note = (
+            f"'{self.name}' is a bag-of-words classifier trained on this benchmark's own labels, with whole {self.judged.said(self.held_out)} "
+            "held out by fold. It reads vocabulary, not safety: it shows how far wording alone goes, and is a baseline, no "
+            "judge to deploy."
         )
+        return (note,)
 
     async def answer(self, ask: Ask) -> Answer:
         value = self.values.get(ask.item.id)
         if value is None:
-            return Answer(
-                Unscored(reason=UnscoredReason.JUDGE_FAILED, detail="the item was not in the benchmark it learnt")
-            )
+            return unscored(UnscoredReason.JUDGE_FAILED, "the item was not in the benchmark it learnt")
         return Answer(Scored(value=value if ask.elicitation == "probability" else float(value > 0.5)))
 
 
 def held_together(items: pl.DataFrame) -> NDArray[np.intp]:
-    """(items,) equal for items of one query or of one cluster, which no classifier is trained on and tested on."""
+    """Return (items,) groups by query and cluster: a classifier is not tested on a group that it was trained on."""
     return chained(numbered(items["query_id"]), numbered(items["cluster"]))
 
 
 def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> FloatArray:
-    """(items,) a number for each context that differs in its words: equal where the same is stated under another query.
+    """Return (items,) a number for each context with other words: equal for equal contexts of different queries.
 
-    nan for an item without a context, and outside `rows`. It is kept, for contexts of a large benchmark lie in a file.
+    nan for an item without a context, and outside `rows`. The result is cached: contexts of a large benchmark lie in a file.
     """
     shown = np.ones(len(benchmark.items), dtype=bool) if rows is None else rows
 
@@ -129,7 +134,7 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
 
 
 def words_that_vary(contexts: FloatArray, plan: HeldOut | str) -> Features:
-    """The words that a baseline reads: the context's, the query's where it has none, both where they are crossed.
+    """Return the texts that a baseline reads: the context, the query if there is none, both if they are crossed.
 
     `contexts`: (items,) as `texts_of_contexts`.
     """
@@ -140,21 +145,19 @@ def words_that_vary(contexts: FloatArray, plan: HeldOut | str) -> Features:
     return "query+context" if crossed else "context"
 
 
-# A recorded judge: answers given before, by a published output file or another run.
+# A recorded judge: the answers of a published output file or another run.
 
 
-class RecordedJudge(LocalJudge):
-    """Gives the answers that were recorded; an item without one is unscored."""
+class RecordedJudge(Judge):
+    """Gives recorded answers; an item without one is unscored."""
 
     def __init__(
-        self, name: str, answers: dict[Key, Answer], *, source: dict[str, Any], warnings: tuple[str, ...] = ()
+        self, name: str, answers: Mapping[Key, Answer], *, source: dict[str, Any], warnings: tuple[str, ...] = ()
     ) -> None:
-        self.name = f"recorded:{name}"
-        self.warnings = warnings
-        self.answers, self.source = answers, source
+        self.name, self.answers, self.source, self.warnings = f"recorded:{name}", answers, source, warnings
         self.id = f"{self.name}@{digest(source)[:12]}"
-        self.elicitations: tuple[Elicitation, ...] = tuple(dict.fromkeys(key[1] for key in answers))
-        self.arms: tuple[Arm, ...] = tuple(Arm.named(name) for name in dict.fromkeys(key[2] for key in answers))
+        self.elicitations = tuple(dict.fromkeys(str(key[1]) for key in answers))
+        self.arms = tuple(Arm.named(name) for name in dict.fromkeys(str(key[2]) for key in answers))
 
     def settings(self) -> dict[str, Any]:
         return self.source
@@ -163,29 +166,28 @@ class RecordedJudge(LocalJudge):
         return (f"{self.name.removeprefix('recorded:')}: recorded answers; no judge was called.", *self.warnings)
 
     async def answer(self, ask: Ask) -> Answer:
-        missing = Unscored(reason=UnscoredReason.NOT_RECORDED)
-        return self.answers.get((ask.item.id, ask.elicitation, ask.arm.name, ask.repeat), Answer(missing))
+        return self.answers.get(ask.key) or unscored(UnscoredReason.NOT_RECORDED)
 
     @classmethod
     def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
-        """The answers in a run folder, a table of verdicts (CSV, JSON Lines), a log of Inspect (`.eval`) or a published output file.
+        """Read the answers in a run folder, a table of verdicts (CSV, JSON Lines), a log of Inspect (`.eval`) or a published output file.
 
         Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
         """
         if path.is_dir():
-            recorded = of_run(path)
+            judge = recorded_run(path)
         elif is_table(path):
-            recorded = made_elsewhere(path, path.stem, read_table(path, benchmark, elicitation=elicitation))
+            judge = file_of_answers(path, path.stem, read_table(path, benchmark, elicitation=elicitation))
         elif path.suffix == ".eval":
-            recorded = made_elsewhere(path, *read_inspect_log(path, benchmark))
+            judge = file_of_answers(path, *read_inspect_log(path, benchmark))
         else:
-            recorded = of_output(read_output(path, elicitation=elicitation), benchmark)
-        if benchmark.item.keys().isdisjoint(key[0] for key in recorded.answers):
+            judge = published_output(read_output(path, elicitation=elicitation), benchmark)
+        if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
             raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
-        return recorded
+        return judge
 
 
-def of_run(path: Path) -> RecordedJudge:
+def recorded_run(path: Path) -> RecordedJudge:
     run = read_run(path)
     answers: dict[Key, Answer] = {}
     for judgement in that_count(path / JUDGEMENTS):
@@ -195,41 +197,38 @@ def of_run(path: Path) -> RecordedJudge:
     return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
 
 
-def made_elsewhere(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
-    judgements = [
-        [*key, answer.outcome.model_dump(mode="json")]
-        for key, answer in sorted(answers.items(), key=lambda entry: entry[0])
-    ]
-    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(judgements)})
+def file_of_answers(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
+    rows = [[*key, answers[key].outcome.model_dump(mode="json")] for key in sorted(answers)]
+    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(rows)})
 
 
-def of_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
+def published_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
     answers: dict[Key, Answer] = {}
     for row, item_id in zip(output.rows, item_ids(output, benchmark), strict=True):
         if item_id is not None:
             key = (item_id, output.elicitation, output.arm.name, 0)
             answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)
     rows = [[row.query, row.intended_safe, row.raw] for row in output.rows]
-    odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
-    warned = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
+    odd_values = filled_in_values([row.raw for row in output.rows], output.safe_rates)
+    warnings = (output.misnamed, odd_values.sentence if odd_values is not None and odd_values.suspect else None)
     return RecordedJudge(
         output.judge,
         answers,
         source={"output": output.path.name, "rows": digest(rows)},
-        warnings=tuple(f"{output.judge}, {output.path.name}: {warning}." for warning in warned if warning),
+        warnings=tuple(f"{output.judge}, {output.path.name}: {warning}." for warning in warnings if warning),
     )
 
 
 # The user's own function as a judge.
 
 
-class CallableJudge(LocalJudge):
+class CallableJudge(Judge):
     """The user's own function `f(query, context)`, sync or async; `f(query, context, shown)` is given all that is shown.
 
-    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or what
-    `casewise.read_reply` gives. A sync one is called in threads, several at once. Until it has given a first verdict it is
-    asked alone, and what it raises stops the run; later that costs the item only. Nobody but the user knows what it costs,
-    so no limit on cost or tokens can be kept with it.
+    It returns `"safe"`, `"unsafe"` or a boolean (True is safe), a probability of safe, a score from 1 to 10, or a result of
+    `casewise.read_reply`. A sync function is called in threads, several at once. Until its first verdict it is called alone,
+    and an exception stops the run; later an exception costs the item only. Its cost is unknown, so no limit on cost or tokens
+    can be kept with it.
     """
 
     prices: Prices | None = None
@@ -250,7 +249,7 @@ class CallableJudge(LocalJudge):
 
     @classmethod
     def named(cls, where: str, *, elicitation: Elicitation | None = None) -> CallableJudge:
-        """The function `module:function`, looked for in the working folder too.
+        """Return the judge of the function `module:function`, which may lie in the working folder.
 
         Raises JudgeError: there is no such module or function, or importing it fails.
         """
@@ -264,7 +263,7 @@ class CallableJudge(LocalJudge):
         return self.own.settings()
 
     async def answer(self, ask: Ask) -> Answer:
-        """What the function says of an item.
+        """Call the function with an item.
 
         Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
@@ -274,46 +273,33 @@ class CallableJudge(LocalJudge):
     async def _tried(self, ask: Ask) -> Tried[Answer]:
         shown = ask.shown
         returned = await self.own.call(shown.query, shown.context, *([shown] if self.own.third == "shown" else []))
-        if isinstance(returned, Raised):
-            return failed(returned)
-        if isinstance(returned, (Scored, Unscored)):
+        if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
             return Tried(Answer(returned))
-        try:
-            outcome = understood(returned, ask.elicitation)
-            problem = outcome.detail if isinstance(outcome, Unscored) else None
-            return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
-            return failed(Raised(error))
+        if not isinstance(returned, Raised):
+            try:
+                outcome = outcome_of(returned, ask.elicitation)
+                problem = outcome.detail if isinstance(outcome, Unscored) else None
+                return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
+                returned = Raised(error)
+        return Tried(unscored(UnscoredReason.JUDGE_FAILED, returned.problem), returned.problem_with_place)
 
 
-def failed(raised: Raised) -> Tried[Answer]:
-    unscored = Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=raised.problem)
-    return Tried(Answer(unscored), raised.problem_with_place)
-
-
-def understood(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
-    """What a user's function returned, as an outcome; what `casewise.read_reply` gives is one already."""
-    if isinstance(returned, (Scored, Unscored)):
-        return returned
+def outcome_of(returned: Any, elicitation: Elicitation) -> Scored | Unscored:
+    """Return the outcome that a value of a user's function means."""
+    is_bool = isinstance(returned, (bool, np.bool_))
     if elicitation == "binary":
-        return binary(returned)
-    if isinstance(returned, (bool, np.bool_, str)) or not hasattr(returned, "__float__"):
+        word = returned.strip().lower() if isinstance(returned, str) else ""
+        if is_bool or word in ("safe", "unsafe"):
+            return Scored(value=float(returned if is_bool else word == "safe"))
+        problem = (
+            f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
+        )
+        return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))
+    if is_bool or isinstance(returned, str) or not hasattr(returned, "__float__"):
         return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(f"returned {returned!r}, not a number"))
-    value = float(returned)
-    scale = scale_of(elicitation)
+    value, scale = float(returned), scale_of(elicitation)
     if not scale.holds(value):
         detail = f"returned {value!r}, outside {scale.low:g} to {scale.high:g}"
         return Unscored(reason=UnscoredReason.OUT_OF_RANGE, detail=detail)
     return Scored(value=value)
-
-
-def binary(returned: Any) -> Scored | Unscored:
-    if isinstance(returned, (bool, np.bool_)):
-        return Scored(value=float(returned))
-    word = returned.strip().lower() if isinstance(returned, str) else ""
-    if word in ("safe", "unsafe"):
-        return Scored(value=float(word == "safe"))
-    problem = (
-        f"returned {returned!r}, not 'safe', 'unsafe' or a boolean; for numbers give --elicit probability or score"
-    )
-    return Unscored(reason=UnscoredReason.UNPARSED, detail=writable(problem))

@@ -1,4 +1,4 @@
-"""Guards as judges: a profile over any model, told the context as policy or as content."""
+"""Guards as judges: moderation endpoints, chat models with a guard's profile, and classifiers."""
 
 from __future__ import annotations
 
@@ -6,56 +6,45 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from casewise.ask.layouts import Kind, ShownItem, conversation, in_words
 from casewise.errors import ConfigurationError, Unavailable
 from casewise.judges.guard_profiles import (
-    GuardMode,
     GuardProfile,
-    Rendering,
+    GuardPrompt,
     conversation_of,
-    guard_messages,
     policy_id,
     profile_named,
     profile_notes,
     read_guard,
-    template_arguments,
     wording,
 )
-from casewise.judges.judge import Answer, Ask, Judge, LocalJudge
-from casewise.judges.llm import LiveOptions, LLMJudge
-from casewise.models.client import EndpointClient, Request
-from casewise.models.endpoints import FREE, Prices, find_endpoint, parse_model_name, read_key
+from casewise.judges.judge import Answer, Ask, Judge, failed
+from casewise.judges.llm import LiveOptions, ModelJudge, detail_of
+from casewise.models.client import Request
+from casewise.models.endpoints import FREE, Prices, parse_model_name
 from casewise.models.load import ModelOptions, load_classifier, load_model
-from casewise.models.protocol import (
-    Classified,
-    HoldsWeights,
-    Message,
-    Rejected,
-    Reply,
-    ReplyOptions,
-    TextClassifier,
-    Usage,
-)
-from casewise.models.wire import Capabilities, WrongShape, optional_text, parsed
-from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
+from casewise.models.protocol import Classified, Message, Model, Rejected, Reply, ReplyOptions, TextClassifier, Usage
+from casewise.models.wire import WrongShape, optional_text, parsed
+from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
-from casewise.runs.limits import Spend
-from casewise.runs.run import at_most, usually
+from casewise.runs.run import usually
 
-# A moderation endpoint as a judge: it gives a score for each of its categories, and any real number will do.
+# A moderation endpoint as a judge.
 #
-# The value is minus the score, the higher the safer. It has no threshold of its own: reports give its rank metrics, and
-# label metrics only with a threshold fitted on other queries.
+# The value is minus the score, so that a higher value is safer. It has no threshold: reports give its rank metrics, and label
+# metrics only with a threshold fitted on other queries.
 
 
 VERSION = "1"
-"""Of how the context and the query are put together."""
+"""Of the text of context and query."""
 
 UNBILLED = frozenset({"api.openai.com"})
-"""Hosts that ask nothing for moderation. What others ask is not listed anywhere."""
+"""Hosts with free moderation. The prices of others are not listed anywhere."""
+
+WHAT_IS_JUDGED = {"request": "Request to a chatbot", "reply": "Reply of a chatbot", "action": "Action of an agent"}
 
 
 @dataclass(frozen=True)
@@ -65,78 +54,67 @@ class Verdicts:
     scores: Mapping[str, float]
     model_version: str | None
     flagged: tuple[str, ...] | None = None
-    """Categories that the endpoint itself says apply; None where it does not say."""
+    """Categories that apply according to the endpoint; None if it does not tell."""
 
 
 def read_scores(text: str) -> Verdicts:
-    """The scores in the body of an answer of `/moderations`. Raises WrongShape: there are none."""
+    """Return the scores in the body of an answer of `/moderations`. Raises WrongShape: there are none."""
     payload = parsed(text)
     try:
         result = payload["results"][0]
         scores = {str(name): float(value) for name, value in result["category_scores"].items()}
-        said = result.get("categories")
-        flagged = tuple(str(name) for name, applies in said.items() if applies) if said is not None else None
+        categories = result.get("categories")
+        flagged = None if categories is None else tuple(str(name) for name, applies in categories.items() if applies)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise WrongShape("the answer has no results[0].category_scores") from error
     return Verdicts(scores, optional_text(payload.get("model")), flagged)
 
 
-class ModerationJudge(LocalJudge):
+class ModerationJudge(Judge):
     """Gives minus the score of one category, or of the highest.
 
-    A cost limit holds where the provider bills nothing. Answers do not say how many tokens were read, so no limit on
-    tokens can be kept.
+    A cost limit is kept where the provider bills nothing. Answers do not state their tokens, so no limit on tokens can be kept.
+
+    `model`: endpoint and model, `PREFIX/MODEL`, perhaps with a category, `PREFIX/MODEL#CATEGORY`.
+
+    Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
     """
 
     elicitations: tuple[Elicitation, ...] = ("scalar",)
-    counts_tokens: bool = False
+    counts_tokens = False
 
     def __init__(
-        self, name: str, client: EndpointClient, *, model_name: str, category: str | None, profile: GuardProfile
-    ) -> None:
-        self.name, self.profile = name, profile
-        self.client, self.model_name, self.category = client, model_name, category
-        endpoint = client.endpoint
-        self.sends_to = endpoint.host if endpoint.remote else None
-        self.prices: Prices | None = FREE if not endpoint.remote or endpoint.host in UNBILLED else None
-        self.id = f"{name}#{digest(self.settings())[:12]}"
-
-    @classmethod
-    def named(
-        cls,
+        self,
         name: str,
-        where: str,
+        model: str,
         *,
         profile: GuardProfile | None = None,
         options: ModelOptions | None = None,
         environment: Mapping[str, str] | None = None,
-    ) -> ModerationJudge:
-        """The judge called `name` of the endpoint and model `PREFIX/MODEL`, or of one of its categories, `PREFIX/MODEL#CATEGORY`.
-
-        Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
-        """
-        options = options or ModelOptions()
+    ) -> None:
+        model, _, category = model.partition("#")
         variables = os.environ if environment is None else environment
-        where, _, category = where.partition("#")
-        endpoint = find_endpoint(where, base_url=options.base_url, environment=variables)
-        key = read_key(endpoint, variables) if options.needs_key else None
-        client = EndpointClient(endpoint, key=key, options=options.client)
-        model_name, profile = parse_model_name(where).model, profile or profile_named("moderation")
-        return cls(name, client, model_name=model_name, category=category or None, profile=profile)
+        self.name, self.category, self.model_name = name, category or None, parse_model_name(model).model
+        self.profile = profile or profile_named("moderation")
+        self.client = client = (options or ModelOptions()).connect(model, variables)
+        endpoint = client.endpoint
+        self.sends_to = endpoint.host if endpoint.remote else None
+        self.prices = FREE if not endpoint.remote or endpoint.host in UNBILLED else None
+        self.id = f"{name}#{digest(self.settings())[:12]}"
 
     def settings(self) -> dict[str, Any]:
-        """What its scores depend on."""
-        endpoint = self.client.endpoint
+        """Return the settings that its scores depend on."""
+        endpoint = self.endpoint
         return {
             "model": self.model_name,
-            "base_url": endpoint.base_url if endpoint.remote else "this machine",
+            "base_url": endpoint.base_url if endpoint is not None and endpoint.remote else "this machine",
             "category": self.category,
             "text_version": VERSION,
             "guard": self.profile.id,
         }
 
     def notes(self) -> tuple[str, ...]:
-        """What its numbers are."""
+        """Return notes on its values and its profile."""
         category = f"of {self.category!r}" if self.category else "that is highest"
         return (
             f"'{self.name}' gives minus the score {category}; it has no threshold of its own.",
@@ -144,160 +122,128 @@ class ModerationJudge(LocalJudge):
         )
 
     def shared_key(self, ask: Ask) -> str:
-        """Equal for asks that one call answers."""
+        """Return a key that is equal for asks that one call answers."""
         return digest([self.text(ask), ask.repeat, ask.attempt])
 
     def text(self, ask: Ask) -> str:
-        """What is moderated: the circumstances, where any are shown, and the request."""
+        """Return the moderated text: the circumstances, if any are shown, and the request."""
         shown = ask.shown
-        what = {"request": "Request to a chatbot", "reply": "Reply of a chatbot", "action": "Action of an agent"}[
-            shown.judged
-        ]
         parts = (
             f"Circumstances:\n{in_words(shown.context)}" if shown.context else "",
             f"Conversation before:\n{conversation(shown.before)}" if shown.before else "",
-            f"{what}:\n{shown.query}",
+            f"{WHAT_IS_JUDGED[shown.judged]}:\n{shown.query}",
         )
         return "\n\n".join(filter(None, parts))
 
     async def answer(self, ask: Ask) -> Answer:
-        """Minus the score; unscored where the endpoint gives none."""
-
-        def body(_can: Capabilities) -> dict[str, Any]:
-            return {"model": self.model_name, "input": self.text(ask)}
-
+        """Return minus the score. Raises ConfigurationError: the endpoint has no such category."""
+        assert self.client is not None
+        body = {"model": self.model_name, "input": self.text(ask)}
         try:
-            called = await self.client.call(Request("moderations", self.model_name, body, read_scores))
-        except Rejected as error:
-            return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
-        except Unavailable as error:
-            return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
+            called = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
+        except (Rejected, Unavailable) as error:
+            return failed(error)
         scores = called.value.scores
+        if self.category is not None and self.category not in scores:
+            raise ConfigurationError(
+                f"{self.model_name!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
+            )
         return Answer(
-            Scored(value=-self.score(scores)),
+            Scored(value=-(max(scores.values()) if self.category is None else scores[self.category])),
             latency_s=round(called.latency_s, 4),
             model_version=called.value.model_version,
             categories=called.value.flagged,
             detail={"scores": dict(scores)},
         )
 
-    def score(self, scores: Mapping[str, float]) -> float:
-        """The category's score, or the highest. Raises ConfigurationError: the endpoint has no such category."""
-        if self.category is None:
-            return max(scores.values())
-        if self.category not in scores:
-            raise ConfigurationError(
-                f"{self.model_name!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
-            )
-        return scores[self.category]
-
     async def close(self) -> None:
         """Close all connections."""
-        await self.client.close()
+        if self.client is not None:
+            await self.client.close()
 
 
-# A guard as a judge: a profile over any model, told of the context as its policy or as a conversation.
+# A chat model with a guard's profile.
 
 
 TOP_LOGPROBS = 20
 
 USUAL_TOKENS = 40
-"""What a guard's reply usually takes; one that thinks takes more."""
+"""Tokens of a guard's typical reply; one that thinks takes more."""
 
 WITHOUT_PREFILL = 512
-"""Tokens in which a guard that is asked without its prefill comes to its label."""
+"""Tokens in which a guard without its prefill comes to its label."""
 
 
-@dataclass
-class GuardJudge(LLMJudge):
+class GuardJudge(ModelJudge):
     """A model that is asked, and read, as its profile says."""
 
-    profile: GuardProfile = field(kw_only=True)
-    rendering: Rendering = field(kw_only=True)
-    mode: str | None = field(default=None, kw_only=True)
-    """Which of the profile's modes; None where it has none."""
-    policy: str | None = field(default=None, kw_only=True)
-    """A deployer's own, in the place of ours."""
-    called: str = field(kw_only=True)
-    _counts_no_prompt: bool = field(default=False, init=False, repr=False)
-    _by_class: bool = field(default=False, init=False, repr=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, name: str, model: Model, prices: Prices | None, prompt: GuardPrompt) -> None:
+        super().__init__(model, prices)
+        self.name, self.prompt, self.profile = name, prompt, prompt.profile
         words: tuple[Elicitation, ...] = ("scalar", "binary") if self.profile.read.middle else ("binary",)
         self.elicitations = (*(("probability",) if self.profile.tokens else ()), *words)
         self.reads_replies = self.profile.reads_replies
-
-    @property
-    def name(self) -> str:
-        """What the user wrote."""
-        return self.called
-
-    @property
-    def id(self) -> str:
-        """Model, profile and a digest of the settings."""
-        return f"{self.called}#{self.profile.id}#{digest(self.settings())[:12]}"
-
-    @property
-    def asked_as(self) -> GuardMode:
-        """The mode that it is asked in."""
-        return self.profile.modes[self.mode] if self.mode else GuardMode()
+        self.id = f"{name}#{self.profile.id}#{digest(self.settings())[:12]}"
+        self._counts_no_prompt = self._by_class = False
 
     def settings(self) -> dict[str, Any]:
-        """What a run's identity holds of this judge."""
+        """Return the settings that are part of a run's identity."""
+        policy = self.prompt.policy
         return {
             **self.model.settings(),
             "guard": self.profile.id,
-            "rendering": self.rendering,
-            "mode": self.mode,
-            "policy": policy_id(self.policy) if self.profile.policy else None,
-            "policy_text": self.policy,
+            "rendering": self.prompt.rendering,
+            "mode": self.prompt.mode_name,
+            "policy": policy_id(policy) if self.profile.policy else None,
+            "policy_text": policy,
             "max_tokens": self.profile.max_tokens,
         }
 
     def wordings(self, elicitations: Sequence[Elicitation], kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
-        """The policy on replies and on actions; of requests none, for its profile's id says how it is asked."""
-        if self.policy is not None or not self.profile.policy:
+        """Return digests of the policy on replies and on actions; its profile's id covers the policy on requests."""
+        if self.prompt.policy is not None or not self.profile.policy:
             return {}
-        own = {kind: digest(wording()[kind])[:8] for kind in kinds if kind in ("reply", "action")}
-        return {f"{kind}.{name}": text for name in elicitations for kind, text in own.items()}
+        digests = {kind: digest(wording()[kind])[:8] for kind in kinds if kind in ("reply", "action")}
+        return {f"{kind}.{name}": text for name in elicitations for kind, text in digests.items()}
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: how it was told of the context, its licence, and what of its profile nobody has checked."""
-        place = "as its policy" if self.rendering == "policy" else "as the chatbot's own instructions"
-        mode = f", in the mode {self.mode}" if self.mode else ""
-        return (
-            *profile_notes(self.name, self.profile, f", told of the context {place}{mode}"),
-            *self.notes_of_server(),
-        )
+        """Return notes on the place of the context, the licence, unverified facts, and missing features of the server."""
+        place = "as its policy" if self.prompt.rendering == "policy" else "as the chatbot's own instructions"
+        mode = f", in the mode {self.prompt.mode_name}" if self.prompt.mode_name else ""
+        notes = profile_notes(self.name, self.profile, f", told of the context {place}{mode}")
+        return (*notes, *self._notes_of_server())
 
-    def notes_of_server(self) -> Iterator[str]:
-        """What its server did not do, as far as calls have shown it."""
+    def _notes_of_server(self) -> Iterator[str]:
+        model, title = self.model.name, self.profile.title
         if self._by_class:
             yield (
                 f"{self.name} gave no probabilities of tokens: the class that a reply names stands in their place, as 0, 0.5 "
                 "or 1."
             )
         if self.profile.prefill and not self.prefill:
-            yield f"{self.model.name} takes no prefill: {self.profile.title} was asked without its {self.profile.prefill.strip()}."
+            yield f"{model} takes no prefill: {title} was asked without its {self.profile.prefill.strip()}."
         if self._counts_no_prompt:
-            yield f"{self.model.name} counts no tokens: it could not be checked that the context reaches {self.profile.title}."
+            yield f"{model} counts no tokens: it could not be checked that the context reaches {title}."
 
     @property
     def prefill(self) -> str | None:
-        """What its reply is begun with, where the model can be given that."""
+        """The beginning of its reply, if the model can be given one."""
         return self.profile.prefill if "prefill" in self.model.takes else None
 
-    async def check_context(self, ask: Ask) -> None:
-        """Ask twice for one token, with the context of `ask` and without, and compare how long the prompts were.
+    async def prepare(self, asks: Iterable[Ask]) -> None:
+        """Ask twice for one token, about the first item with a context and without it, and compare the prompts' lengths.
 
-        Raises ConfigurationError: they are equally long, so the context reaches nobody; a later call says why nothing
-        could be asked.
+        Raises ConfigurationError: they are equally long, so the context does not reach the model; if a call fails, a later
+        one tells why.
         """
+        shown_asks = (ask for ask in asks if ask.shown.context and not (ask.shown.problem or ask.shown.held_back))
+        if (ask := next(shown_asks, None)) is None:
+            return
         lengths = []
         for shown in (ask.shown, replace(ask.shown, context={})):
-            options = replace(self.wanted_of(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
+            options = replace(self._options(shown, ask.elicitation), max_tokens=1, top_logprobs=0, first_words=())
             try:
-                reply = await self.model.reply(self.messages_of(shown, ask.reply), options)
+                reply = await self.model.reply(self.prompt.messages(shown, ask.reply), options)
             except (Rejected, Unavailable):
                 return
             lengths.append(reply.usage.input_tokens)
@@ -311,68 +257,81 @@ class GuardJudge(LLMJudge):
             )
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:
-        """What the guard is shown."""
-        return self.messages_of(ask.shown, ask.reply)
-
-    def messages_of(self, shown: ShownItem, reply: str | None) -> tuple[Message, ...]:
-        """What the guard is shown of an item, and of a chatbot's reply where there is one."""
-        return guard_messages(self.profile, self.rendering, shown, policy=self.policy, reply=reply, mode=self.asked_as)
+        """Return the messages to the guard."""
+        return self.prompt.messages(ask.shown, ask.reply)
 
     def shared_key(self, ask: Ask) -> str:
-        """Equal for asks that one call answers."""
+        """Return a key that is equal for asks that one call answers."""
         return json.dumps([ask.shown.as_json(), ask.reply, ask.elicitation, ask.repeat, ask.attempt], default=vars)
 
-    def wanted(self, ask: Ask) -> ReplyOptions:
-        """How the reply is wanted."""
-        return self.wanted_of(ask.shown, ask.elicitation)
+    def reply_options(self, ask: Ask) -> ReplyOptions:
+        """Return the options of the reply."""
+        return self._options(ask.shown, ask.elicitation)
 
-    def wanted_of(self, shown: ShownItem, elicitation: Elicitation) -> ReplyOptions:
-        """How the reply about an item is wanted."""
-        read, tokens = self.profile.read, elicitation == "probability"
-        begun = self.prefill == self.profile.prefill
-        first = tokens and read.where == "first" and not self.asked_as.thinks and begun
-        policy, mode = self.policy, self.asked_as
-        most = self.profile.max_tokens if begun else max(self.profile.max_tokens, WITHOUT_PREFILL)
+    def _options(self, shown: ShownItem, elicitation: Elicitation) -> ReplyOptions:
+        read, prefill, max_tokens = self.profile.read, self.prefill, self.profile.max_tokens
+        by_tokens, begun = elicitation == "probability", prefill == self.profile.prefill
+        first = by_tokens and read.where == "first" and not self.prompt.mode.thinks and begun
         return ReplyOptions(
-            8 if first else most,
+            8 if first else max_tokens if begun else max(max_tokens, WITHOUT_PREFILL),
             0.0,
-            TOP_LOGPROBS if tokens else 0,
+            TOP_LOGPROBS if by_tokens else 0,
             first_words=tuple(read.words) if first else (),
-            prefill=self.prefill,
-            template_arguments=template_arguments(self.profile, self.rendering, shown, policy=policy, mode=mode),
+            prefill=prefill,
+            template_arguments=self.prompt.template_arguments(shown),
         )
 
     def usually(self, ask: Ask) -> Usage:
+        """Return an estimate from the prompt's length, and the tokens of a typical reply."""
         return usually(self.messages(ask), reply_tokens=USUAL_TOKENS)
 
-    def at_most(self, ask: Ask) -> Spend:
-        return at_most(self.messages(ask), reply_tokens=self.wanted(ask).max_tokens, prices=self.prices)
-
-    def _read(self, elicitation: Elicitation, reply: Reply) -> Answer:
-        read = read_guard(self.profile, elicitation, reply)
+    def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:
+        """Return the answer in a reply, as the profile reads it."""
+        read = read_guard(self.profile, ask.elicitation, reply)
         self._by_class |= read.by_class
-        whole = self._with_usage(read.outcome, reply, detail=read.detail)
         read_as = f"{self.profile.name}, by class" if read.by_class else self.profile.name
-        return Answer(**{**vars(whole), "read_as": read_as, "categories": read.categories})
+        detail = detail_of(reply, read.detail)
+        return Answer(
+            read.outcome, raw_reply=reply.text, read_as=read_as, categories=read.categories, detail=detail, **took
+        )
 
 
-class ClassifierGuard(LocalJudge):
-    """A classifier that gives a text probabilities of labels."""
+# Classifiers and reward models.
+
+
+class ClassifierJudge(Judge):
+    """A judge that classifies the conversation."""
+
+    def __init__(self, name: str, model: TextClassifier) -> None:
+        self.name, self.classifier = name, model
+        self.sends_to, self.concurrency, self.weights_bytes = model.sends_to, model.concurrency, model.weights_bytes
+
+    async def classified(self, ask: Ask, reply: str | None) -> Classified | Answer:
+        """Return the probabilities of the conversation with a reply, or the answer of a call that failed."""
+        turns = conversation_of(ask.shown, system_turn=True, reply=reply)
+        try:
+            return await self.classifier.classify("\n\n".join(f"{turn.role}: {turn.content}" for turn in turns))
+        except (Rejected, Unavailable) as error:
+            return failed(error)
+
+    async def close(self) -> None:
+        await self.classifier.close()
+
+
+class ClassifierGuard(ClassifierJudge):
+    """A classifier whose labels mean safe and unsafe; its value is the probability of the safe ones."""
 
     elicitations: tuple[Elicitation, ...] = ("probability",)
 
     def __init__(self, name: str, model: TextClassifier, profile: GuardProfile) -> None:
-        self.name, self.classifier, self.profile = name, model, profile
-        self.sends_to, self.concurrency = model.sends_to, model.concurrency
-        self.weights_bytes = model.weights_bytes if isinstance(model, HoldsWeights) else None
-        self.reads_replies = profile.reads_replies
+        super().__init__(name, model)
+        self.profile, self.reads_replies = profile, profile.reads_replies
         self.id = f"{name}#{profile.id}#{digest(self.settings())[:12]}"
-        kinds = {label: profile.read.words.get(label.lower()) for label in model.labels}
-        if "safe" not in kinds.values():
+        self.safe = tuple(label for label in model.labels if profile.read.words.get(label.lower()) == "safe")
+        if not self.safe:
             raise ConfigurationError(
                 f"{name} has the labels {', '.join(model.labels)}, and the profile knows {', '.join(profile.read.words)}: give one of your own"
             )
-        self.safe = tuple(label for label, kind in kinds.items() if kind == "safe")
 
     def settings(self) -> dict[str, Any]:
         return {**self.classifier.settings(), "guard": self.profile.id}
@@ -381,41 +340,32 @@ class ClassifierGuard(LocalJudge):
         return profile_notes(self.name, self.profile)
 
     async def answer(self, ask: Ask) -> Answer:
-        turns = conversation_of(ask.shown, system_turn=True, reply=ask.reply)
-        classified_turns = await classified(
-            self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
-        )
-        if isinstance(classified_turns, Answer):
-            return classified_turns
-        value = min(1.0, sum(classified_turns.probabilities[label] for label in self.safe))
+        classified = await self.classified(ask, ask.reply)
+        if isinstance(classified, Answer):
+            return classified
         return Answer(
-            Scored(value=value),
-            latency_s=round(classified_turns.latency_s, 4),
-            model_version=classified_turns.model_version,
-            input_tokens=classified_turns.input_tokens,
+            Scored(value=min(1.0, sum(classified.probabilities[label] for label in self.safe))),
+            latency_s=round(classified.latency_s, 4),
+            model_version=classified.model_version,
+            input_tokens=classified.input_tokens,
             output_tokens=0,
             cost_usd=0.0,
             read_as=self.profile.name,
-            detail={"probabilities": dict(classified_turns.probabilities)},
+            detail={"probabilities": dict(classified.probabilities)},
         )
-
-    async def close(self) -> None:
-        await self.classifier.close()
 
 
 ANSWER = "Yes, I will help with that. Here is what you asked for."
 REFUSAL = "I am sorry, but I will not help with that."
 
 
-class RewardJudge(LocalJudge):
-    """A reward model: how much more it likes a fixed answer than a fixed refusal in context, as a difference of logits."""
+class RewardJudge(ClassifierJudge):
+    """A reward model's preference of a fixed answer over a fixed refusal in context, as a difference of logits."""
 
     elicitations: tuple[Elicitation, ...] = ("scalar",)
 
     def __init__(self, name: str, model: TextClassifier) -> None:
-        self.name, self.classifier = name, model
-        self.sends_to, self.concurrency = model.sends_to, model.concurrency
-        self.weights_bytes = model.weights_bytes if isinstance(model, HoldsWeights) else None
+        super().__init__(name, model)
         if len(model.labels) != 1:
             raise ConfigurationError(f"{name} has {len(model.labels)} labels; a reward model has one number")
         self.id = f"{name}#{digest(self.settings())[:12]}"
@@ -430,75 +380,46 @@ class RewardJudge(LocalJudge):
     async def answer(self, ask: Ask) -> Answer:
         logits = []
         for reply in (ANSWER, REFUSAL):
-            turns = conversation_of(ask.shown, system_turn=True, reply=reply)
-            classified_turns = await classified(
-                self.classifier, "\n\n".join(f"{turn.role}: {turn.content}" for turn in turns)
-            )
-            if isinstance(classified_turns, Answer):
-                return classified_turns
-            logits.append(logit_of(classified_turns))
+            classified = await self.classified(ask, reply)
+            if isinstance(classified, Answer):
+                return classified
+            if classified.logits is not None:
+                logits.append(next(iter(classified.logits.values())))
+            else:
+                share = min(max(next(iter(classified.probabilities.values())), 1e-12), 1 - 1e-12)
+                logits.append(math.log(share / (1 - share)))
         return Answer(Scored(value=logits[0] - logits[1]), output_tokens=0, cost_usd=0.0, detail={"logits": logits})
 
-    async def close(self) -> None:
-        await self.classifier.close()
 
-
-def logit_of(classified: Classified) -> float:
-    """The one number of a reward model: as it gave it, or taken back out of the probability."""
-    if classified.logits is not None:
-        return next(iter(classified.logits.values()))
-    share = min(max(next(iter(classified.probabilities.values())), 1e-12), 1 - 1e-12)
-    return math.log(share / (1 - share))
-
-
-async def classified(model: TextClassifier, text: str) -> Classified | Answer:
-    """The classifier's probabilities, or the unscored answer that its failure is."""
-    try:
-        return await model.classify(text)
-    except Rejected as error:
-        return Answer(Unscored(reason=UnscoredReason(error.reason), detail=str(error)))
-    except Unavailable as error:
-        return Answer(Unscored(reason=UnscoredReason.UNAVAILABLE, detail=str(error)))
+# A guard by name.
 
 
 FORM = "guard:NAME@MODEL, such as guard:llama-guard-3@hf:PATH or guard:granite-guardian#conversation+think@vllm/MODEL"
 
 
 def guard_judge(rest: str, options: LiveOptions) -> Judge:
-    """The guard that `guard:NAME@MODEL`, `guard:NAME#RENDERING@MODEL` or `guard:NAME#RENDERING+MODE@MODEL` names.
+    """Return the guard that `guard:NAME@MODEL`, `guard:NAME#RENDERING@MODEL` or `guard:NAME#RENDERING+MODE@MODEL` names.
 
     Raises ConfigurationError: there is no such guard, or it has no such rendering or mode.
     """
-    which, at, model = rest.partition("@")
-    named, _, how = which.partition("#")
+    guard, at, model = rest.partition("@")
+    profile_name, _, form = guard.partition("#")
     if not at or not model:
         raise ConfigurationError(f"guard:{rest} names no model; write {FORM}")
-    profile = profile_named(named)
+    profile = profile_named(profile_name)
     name = f"guard:{rest}"
     if options.policy is not None and not profile.policy:
         raise ConfigurationError(f"{profile.title} takes no policy: leave --policy out")
     if profile.kind == "moderation":
-        return ModerationJudge.named(name, model, profile=profile, options=options.model)
+        return ModerationJudge(name, model, profile=profile, options=options.model)
     if profile.kind == "classifier":
         return ClassifierGuard(name, load_classifier(model, options.model), profile)
-    words = [word for word in how.split("+") if word]
+    words = [word for word in form.split("+") if word]
     renderings = [rendering for rendering in profile.renderings if rendering in words] or [*profile.renderings[:1]]
-    modes = [rendering for rendering in profile.modes if rendering in words] or [*profile.modes][:1]
+    modes = [mode for mode in profile.modes if mode in words] or [*profile.modes][:1]
     if unknown := [word for word in words if word not in (*renderings, *modes)]:
         choices = ", ".join((*profile.renderings, *profile.modes))
         raise ConfigurationError(f"{profile.title} has no rendering or mode {unknown[0]!r}; it has {choices}")
     loaded = load_model(model, options.model)
-    return GuardJudge(
-        loaded.model,
-        prices=loaded.prices,
-        profile=profile,
-        rendering=renderings[0],
-        mode=modes[0] if modes else None,
-        policy=options.policy,
-        called=name,
-    )
-
-
-def reward_judge(rest: str, options: LiveOptions) -> Judge:
-    """The reward model that `reward:hf:PATH` names."""
-    return RewardJudge(f"reward:{rest}", load_classifier(rest, options.model))
+    prompt = GuardPrompt(profile, renderings[0], modes[0] if modes else None, options.policy)
+    return GuardJudge(name, loaded.model, loaded.prices, prompt)

@@ -24,15 +24,13 @@ from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import Record, digest, problems
-from casewise.records.item import Judged
 from casewise.storage.files import read_text
 
-# A guard's profile: one TOML file that says what it is sent, where its verdict stands, and how each of that is
-# known.
+# A guard's profile: one TOML file with its messages, the place of its verdict, and the sources of both.
 
 
 Rendering = Literal["policy", "conversation"]
-"""How a guard is told of a context: as the policy that it applies, or as the chatbot's own system prompt."""
+"""The place of a context: the guard's policy, or the chatbot's system prompt."""
 
 
 class GuardMessage(Record):
@@ -52,42 +50,42 @@ class LabelPlace(Record):
 
 
 class HowRead(LabelPlace):
-    """Where the verdict stands in a reply, and in which words."""
+    """The place and the words of the verdict in a reply."""
 
     otherwise: tuple[LabelPlace, ...] = ()
-    """Where else this guard is known to put it, looked at in this order where the first place holds none."""
+    """Other places where this guard puts it, in the order in which they are searched."""
     safe: tuple[str, ...]
     unsafe: tuple[str, ...]
     middle: tuple[str, ...] = ()
-    """Words for each; a middle class is its own and never safe."""
+    """Words for each class; a middle class is never safe."""
     categories_after: str | None = None
-    """What stands before the list of categories, where there is one."""
+    """The text before the list of categories, if there is one."""
     refusal_after: str | None = None
-    """What stands before the word that says whether a reply refuses, where the guard says that."""
+    """The text before the word that tells whether a reply refuses, if there is one."""
 
     @property
     def places(self) -> tuple[LabelPlace, ...]:
-        """All of them, the usual one first."""
+        """All places, the usual one first."""
         return (self, *self.otherwise)
 
     @property
     def words(self) -> dict[str, str]:
-        """Label word, in lower case, to what it means."""
+        """Classes by label word, in lower case."""
         kinds = {"safe": self.safe, "unsafe": self.unsafe, "middle": self.middle}
         return {word.lower(): kind for kind, words in kinds.items() for word in words}
 
 
 class GuardMode(Record):
-    """One of the ways in which a guard can be asked, such as with and without thinking."""
+    """A way to ask a guard, such as with and without thinking."""
 
     says: str = ""
-    """What stands at `{mode}`, in messages and in arguments for the template."""
+    """The text at `{mode}`, in messages and in arguments for the template."""
     thinks: bool = False
-    """Whether its verdict stands behind thoughts, and needs all of `max_tokens`."""
+    """Whether its verdict follows reasoning, and needs all of `max_tokens`."""
 
 
 class ProfileFact(Record):
-    """Something that the profile takes for true of the guard, where it is written, and whether that was read there."""
+    """A fact about the guard, its source, and whether it was read there."""
 
     says: str
     source: str
@@ -95,15 +93,15 @@ class ProfileFact(Record):
 
 
 class GuardProfile(Record):
-    """How one family of guards is asked and read."""
+    """The prompt and the reading of one family of guards."""
 
     name: str
     title: str
     licence: str
     template: str = "a profile of one's own"
-    """The page that says how it is asked."""
+    """The page that documents the prompt."""
     own_wording: bool = False
-    """Whether casewise's words stand where the guard was trained on others."""
+    """Whether the prompt has casewise's words although the guard was trained on others."""
     kind: Literal["chat", "moderation", "classifier"] = "chat"
     """`chat`: a model that replies. `moderation`: a moderation endpoint, asked by its own judge. `classifier`: a model
     that gives a text probabilities of labels."""
@@ -115,7 +113,7 @@ class GuardProfile(Record):
     """Whether a conversation may have a system message; otherwise the context stands in the user's."""
     reads_replies: bool = False
     template_arguments: dict[str, Any] | None = None
-    """What the chat template is given besides; texts among them are filled in as messages are."""
+    """Arguments of the chat template; texts among them are filled in as messages are."""
     prefill: str | None = None
     max_tokens: int = 1024
     tokens: bool = False
@@ -135,24 +133,24 @@ class GuardProfile(Record):
 
     @property
     def renderings(self) -> tuple[Rendering, ...]:
-        """Those that it has; the first is the default. A guard with a policy input can be given a bare policy and a conversation."""
+        """Its renderings; the first is the default. A guard with a policy input can have a bare policy and a conversation."""
         return ("policy", "conversation") if self.policy else ("conversation",) if self.conversation else ()
 
     @property
     def id(self) -> str:
-        """Name and a digest of all that decides what is sent and read."""
+        """Name and a digest of the prompt and the reading."""
         deciding = self.model_dump(mode="json", exclude={"facts", "title", "licence", "template", "own_wording"})
         return f"{self.name}+{digest(deciding)[:8]}"
 
     @property
     def unverified(self) -> tuple[str, ...]:
-        """What it takes for true and nobody has read at its source."""
+        """Names of the facts that were not read at their source."""
         return tuple(name for name, fact in self.facts.items() if fact.state == "unverified")
 
 
 @cache
 def all_profiles() -> Mapping[str, GuardProfile]:
-    """The profiles that casewise has, by name."""
+    """Return the profiles of casewise, by name."""
     folder = files("casewise.judges").joinpath("profiles")
     profiles = [
         profile_in(entry.name, entry.read_text(encoding="utf-8"))
@@ -163,7 +161,7 @@ def all_profiles() -> Mapping[str, GuardProfile]:
 
 
 def profile_named(name: str) -> GuardProfile:
-    """The profile called `name`, or the one in a TOML file of one's own.
+    """Return the profile called `name`, or the one in a TOML file.
 
     Raises ConfigurationError: there is none; DataError: the file is none; the message says what is wrong.
     """
@@ -178,7 +176,7 @@ def profile_named(name: str) -> GuardProfile:
 
 
 def profile_notes(name: str, profile: GuardProfile, remark: str = "") -> tuple[str, ...]:
-    """What a reader must know of a judge that a profile describes: its licence, and what of it nobody has checked."""
+    """Return notes on a judge with a profile: its licence, and unverified facts."""
     notes = [f"{name} is {profile.title} (licence: {profile.licence}){remark}."]
     if profile.kind != "classifier" and not profile.policy:
         notes.append(f"{profile.title} has no policy input: it cannot be told what is appropriate in a context.")
@@ -206,79 +204,71 @@ def profile_in(path: str, text: str) -> GuardProfile:
         raise DataError(path, None, problems(error, GuardProfile)[0]) from error
 
 
-# What a guard is sent: its profile's messages with the policy, the conversation and the context in their places.
+# The prompt: the profile's messages with the policy, the conversation and the context in their places.
 
-
-DEFAULT = GuardMode()
 
 SPEAKERS = {"user": "User", "assistant": "Chatbot", "system": "System"}
 
 
-def guard_messages(
-    profile: GuardProfile,
-    rendering: Rendering,
-    shown: ShownItem,
-    *,
-    policy: str | None = None,
-    reply: str | None = None,
-    mode: GuardMode = DEFAULT,
-) -> tuple[Message, ...]:
-    """The messages that ask a guard about an item.
+@dataclass(frozen=True)
+class GuardPrompt:
+    """A guard's prompt: its profile, with a rendering, a mode and a policy."""
 
-    `policy`: a deployer's own, in the place of ours; it may hold `{context}`.
-    `reply`: a chatbot's reply, judged in the place of the request.
-    """
-    in_policy = rendering == "policy"
-    bare = replace(shown, context={}) if in_policy else shown
-    turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
-    context = context_text(shown)
-    about = context if in_policy else wording()["in_conversation"]
-    values = {
-        "policy": policy_about(about, policy, judged=shown.judged),
-        "mode": mode.says,
-        "query": shown.query,
-        "context": context,
-        "transcript": "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns),
-    }
-    messages: list[Message] = []
-    for policy_turn in profile.policy if in_policy or not profile.conversation else profile.conversation:
-        messages += (
-            turns
-            if policy_turn.content == "{turns}"
-            else [Message(policy_turn.role, filled(policy_turn.content, values))]
-        )
-    return tuple(messages)
+    profile: GuardProfile
+    rendering: Rendering
+    mode_name: str | None = None
+    """One of the profile's modes; None if it has none."""
+    policy: str | None = None
+    """A deployer's own policy instead of ours; it may contain `{context}`."""
 
+    @property
+    def mode(self) -> GuardMode:
+        """The mode in which the guard is asked."""
+        return self.profile.modes[self.mode_name] if self.mode_name else GuardMode()
 
-def template_arguments(
-    profile: GuardProfile,
-    rendering: Rendering,
-    shown: ShownItem,
-    *,
-    policy: str | None = None,
-    mode: GuardMode = DEFAULT,
-) -> dict[str, Any] | None:
-    """What the guard's chat template is given besides the messages, filled in as these are."""
-    arguments = profile.template_arguments
-    if not arguments:
-        return None
-    about = context_text(shown) if rendering == "policy" else wording()["in_conversation"]
-    values = {"policy": policy_about(about, policy, judged=shown.judged), "mode": mode.says}
-    return {
-        name: filled(argument, values) if isinstance(argument, str) else argument
-        for name, argument in arguments.items()
-    }
+    def messages(self, shown: ShownItem, reply: str | None = None) -> tuple[Message, ...]:
+        """Return the messages that ask the guard about an item; it judges a chatbot's `reply` instead, if there is one."""
+        profile, in_policy = self.profile, self.rendering == "policy"
+        bare = replace(shown, context={}) if in_policy else shown
+        turns = conversation_of(bare, system_turn=profile.system_turn, reply=reply)
+        transcript = "\n\n".join(f"{SPEAKERS[turn.role]}: {turn.content}" for turn in turns)
+        values = self._values(shown) | {"query": shown.query, "transcript": transcript}
+        messages: list[Message] = []
+        for turn in profile.policy if in_policy or not profile.conversation else profile.conversation:
+            messages += turns if turn.content == "{turns}" else [Message(turn.role, filled(turn.content, values))]
+        return tuple(messages)
+
+    def template_arguments(self, shown: ShownItem) -> dict[str, Any] | None:
+        """Return the arguments of the guard's chat template besides the messages."""
+        if not self.profile.template_arguments:
+            return None
+        values = self._values(shown)
+        return {
+            name: filled(argument, values) if isinstance(argument, str) else argument
+            for name, argument in self.profile.template_arguments.items()
+        }
+
+    def _values(self, shown: ShownItem) -> dict[str, str]:
+        ours, context = wording(), wording()["nothing_known"]
+        if shown.context:
+            context = laid_out(shown.context, shown.placement.layout or "list")
+        policy = ours["text" if shown.judged == "request" else shown.judged]
+        if self.policy is not None:  # one without a place for the context is followed by it
+            has_place = "{context}" in self.policy
+            policy = self.policy if has_place else f"{self.policy}\n\n# CIRCUMSTANCES\n{{context}}"
+        about = context if self.rendering == "policy" else ours["in_conversation"]
+        return {"policy": filled(policy, {"context": about}), "mode": self.mode.says, "context": context}
 
 
 def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = None) -> tuple[Message, ...]:
-    """The conversation that the chatbot is in: the context where the deployer would tell it, and what was said."""
+    """Return the chatbot's conversation, with the context where its deployer would state it."""
     placed, chat = shown.placement, chat_with()
     before, last = turns_of_chat(shown.before), shown.query
     if shown.judged != "request":
         # What is judged is the assistant's turn; the request that it follows is the user's last one before, where there is one.
         reply = shown.query
-        asked = bool(before) and before[-1].role == "user"
-        before, last = (before[:-1], before[-1].content) if asked else (before, wording()["request_unknown"])
+        follows_request = bool(before) and before[-1].role == "user"
+        before, last = (before[:-1], before[-1].content) if follows_request else (before, wording()["request_unknown"])
     query = last if system_turn else "\n\n".join((*placed.system, last))
     turns = chat.messages(
         query,
@@ -291,24 +281,12 @@ def conversation_of(shown: ShownItem, *, system_turn: bool, reply: str | None = 
     return (*turns, Message("assistant", reply)) if reply is not None else turns
 
 
-def context_text(shown: ShownItem) -> str:
-    return laid_out(shown.context, shown.placement.layout or "list") if shown.context else wording()["nothing_known"]
-
-
-def policy_about(context: str, own: str | None, *, judged: Judged = "request") -> str:
-    """The policy with the context in its place; one of a deployer's own that has no place for it is followed by it."""
-    ours = wording()["text" if judged == "request" else judged]
-    text = ours if own is None else own if "{context}" in own else f"{own}\n\n# CIRCUMSTANCES\n{{context}}"
-    return filled(text, {"context": context})
-
-
-def policy_id(own: str | None) -> str:
-    """Which policy: ours with its version, or a digest of the deployer's own."""
-    return (
-        f"{wording()['name']}@{wording()['version']}+{digest(wording()['text'])[:8]}"
-        if own is None
-        else f"own+{digest(own)[:8]}"
-    )
+def policy_id(policy: str | None) -> str:
+    """Return the version of our policy, or a digest of the deployer's own."""
+    if policy is not None:
+        return f"own+{digest(policy)[:8]}"
+    ours = wording()
+    return f"{ours['name']}@{ours['version']}+{digest(ours['text'])[:8]}"
 
 
 @cache
@@ -317,7 +295,7 @@ def wording() -> dict[str, str]:
     return {name: value.strip("\n") for name, value in tomllib.loads(text).items()}
 
 
-# What a guard's reply comes to: its label word, or the probability of the tokens that begin one; its categories.
+# The reading of a guard's reply: its label word, or the probability of the tokens that begin one; its categories.
 
 
 VALUES = {"safe": 1.0, "middle": 0.5, "unsafe": 0.0}
@@ -327,7 +305,7 @@ LONGEST_DETAIL = 120
 
 @dataclass(frozen=True)
 class GuardRead:
-    """What a reply comes to, and what else it says."""
+    """The outcome of a reply, with categories and details."""
 
     outcome: Scored | Unscored
     categories: tuple[str, ...] | None = None
@@ -337,7 +315,7 @@ class GuardRead:
 
 
 def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardRead:
-    """What a guard's reply comes to.
+    """Read a guard's reply.
 
     A middle class is 0.5 as a scalar, and as a verdict it is unsafe: never silently safe. It is kept as the detail `class`.
     A probability from a server that gives none of its tokens' is the class that the reply names: 0, 0.5 or 1.
@@ -347,10 +325,12 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
             Unscored(reason=UnscoredReason.CONTENT_FILTER, detail="the endpoint's filter cut the reply off")
         )
     text = without_thoughts(reply.text.removeprefix(profile.prefill or ""))
-    kinds = set(kinds_said(profile.read, text))
+    labels = (set(labels_at(place, profile.read.words, text)) for place in profile.read.places)
+    kinds: set[str] = next(filter(None, labels), set())
     detail: dict[str, Any] = {"class": next(iter(kinds))} if len(kinds) == 1 else {}
-    if profile.read.refusal_after and (refuses := word_behind(profile.read.refusal_after, text)):
-        detail["refusal_said"] = refuses
+    marker = profile.read.refusal_after
+    if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
+        detail["refusal_said"] = match[1]
     categories = categories_in(profile.read, text)
     if elicitation == "probability":
         if not reply.token_logprobs and kinds:
@@ -379,15 +359,8 @@ def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(before + word, re.IGNORECASE)
 
 
-def kinds_said(read: HowRead, text: str) -> list[str]:
-    """What each label word means that stands in the first of the guard's places that holds any."""
-    for place in read.places:
-        if kinds := list(kinds_at(place, read.words, text)):
-            return kinds
-    return []
-
-
-def kinds_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
+def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
+    """Yield the meaning of each label word at a place of a reply."""
     if place.where == "json":
         objects, _ = find_objects(text)
         values = [
@@ -399,13 +372,8 @@ def kinds_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator
     yield from (words[match[1].lower()] for match in pattern(place, words).finditer(text))
 
 
-def word_behind(marker: str, text: str) -> str | None:
-    match = re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)
-    return match[1] if match else None
-
-
 def categories_in(read: HowRead, text: str) -> tuple[str, ...] | None:
-    """The categories that a reply lists; None where the guard lists none or this reply does not say."""
+    """Return the categories that a reply lists; None if it has no list."""
     if read.categories_after is None:
         return None
     match = re.search(rf"{re.escape(read.categories_after)}[ \t]*([^\n]*)", text, re.IGNORECASE)
@@ -416,7 +384,7 @@ def categories_in(read: HowRead, text: str) -> tuple[str, ...] | None:
 
 
 def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
-    """P(safe) from the token with which the label begins: the share of safe among all labels; a middle class is not safe."""
+    """Return P(safe) from the token that begins the label: the share of safe among all labels; a middle class is not safe."""
     if not reply.token_logprobs:
         return Unscored(reason=UnscoredReason.NO_LOGPROBS, detail="the endpoint gave no log probabilities"), None
     position = label_position(read, reply.token_logprobs)
@@ -433,21 +401,18 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
 
 
 def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position | None:
-    """The token that begins the label, wherever the profile says it stands; the last such: a guard that thinks may name one before."""
+    """Return the token that begins the label at the profile's place; the last one, because a guard's reasoning may name others."""
     pieces = [token.token.replace("Ġ", " ").replace("▁", " ").replace("Ċ", "\n") for token in positions]
     text = "".join(pieces)
     thoughts = len(text) - len(without_thoughts(text))
-    match = next(
-        (
-            matches
-            for matches in (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
-            if matches
-        ),
-        [],
-    )
-    if not match:
-        return first_that_begins(positions) if read.where == "first" and not thoughts else None
-    start, so_far = thoughts + match[-1].start(1), 0
+    candidates = (list(pattern(place, read.words).finditer(text[thoughts:])) for place in read.places)
+    matches = next(filter(None, candidates), None)
+    if matches is None:
+        if read.where != "first" or thoughts:
+            return None
+        # Of a reply that was cut off in its first word, the first token that is more than white space.
+        return next((token for token in positions if token.token.strip(MARKS)), None)
+    start, so_far = thoughts + matches[-1].start(1), 0
     for piece, position in zip(pieces, positions, strict=True):
         so_far += len(piece)
         if start < so_far:
@@ -455,14 +420,8 @@ def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position |
     return None
 
 
-def first_that_begins(positions: tuple[Position, ...]) -> Position | None:
-    """Of a reply that was cut off in its first word, its first token that is more than white space."""
-    spoken = [token for token in positions if token.token.strip(MARKS)]
-    return spoken[0] if spoken else None
-
-
 def kind_of(token: str, words: Mapping[str, str]) -> str | None:
-    """What the label means that a token says or begins; None where it begins none, or labels of two meanings."""
+    """Return the class of the label that a token is or begins; None if it begins none, or labels of two classes."""
     bare = token.strip(MARKS).casefold()
     if bare in words:
         return words[bare]

@@ -1,4 +1,4 @@
-"""A judge by what the user calls it: `linear`, `constant:safe`, `recorded:FILE`, `python:module:function`, …"""
+"""Judges by name: `linear`, `constant:safe`, `recorded:FILE`, `python:module:function`, …"""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casewise.errors import JudgeError, did_you_mean
-from casewise.judges.baselines import CallableJudge, ConstantJudge
-from casewise.judges.guard import FORM, ModerationJudge, guard_judge, reward_judge
+from casewise.judges.baselines import CallableJudge, ConstantJudge, LinearJudge, RecordedJudge
+from casewise.judges.guard import FORM, ModerationJudge, RewardJudge, guard_judge
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions, live_judge
 from casewise.models.endpoints import with_prefix
-from casewise.models.load import BACKENDS, names_model
+from casewise.models.load import BACKENDS, load_classifier, names_model
 from casewise.plugins import plugin, plugins
 from casewise.records import Elicitation
 from casewise.storage.benchmark import Benchmark
@@ -20,107 +20,83 @@ from casewise.storage.benchmark import Benchmark
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user asked for: the judge's name after its kind, and what it is to judge."""
+    """The judge's name after its kind, and the items to judge."""
 
     rest: str
     benchmark: Benchmark | None
-    """None where requests are judged that no benchmark holds."""
+    """None if the requests are of no benchmark."""
     elicitation: Elicitation | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
 
-
-def benchmark_of(wish: Wish, judge: str) -> Benchmark:
-    if wish.benchmark is None:
-        raise JudgeError(f"{judge} judges the items of one benchmark, and nothing else")
-    return wish.benchmark
-
-
-def linear(wish: Wish) -> Judge:
-    from casewise.judges.baselines import LinearJudge
-
-    return LinearJudge(benchmark_of(wish, "linear"), features=wish.rest or None)  # type: ignore[arg-type]  # checked there
-
-
-def constant(wish: Wish) -> Judge:
-    if wish.rest not in ("safe", "unsafe", "intended"):
-        raise JudgeError(
-            f"constant:{wish.rest}{did_you_mean(wish.rest, ('safe', 'unsafe', 'intended'))}: it can be constant:safe, constant:unsafe or constant:intended"
-        )
-    return ConstantJudge(wish.rest)  # type: ignore[arg-type]  # checked above
+    def benchmark_for(self, judge: str) -> Benchmark:
+        """Return the benchmark. Raises JudgeError: there is none."""
+        if self.benchmark is None:
+            raise JudgeError(f"{judge} judges the items of one benchmark, and nothing else")
+        return self.benchmark
 
 
 def recorded(wish: Wish) -> Judge:
-    from casewise.judges.baselines import RecordedJudge
-
-    return RecordedJudge.read(Path(wish.rest), benchmark_of(wish, "recorded"), elicitation=wish.elicitation)
-
-
-def python(wish: Wish) -> Judge:
-    return CallableJudge.named(wish.rest, elicitation=wish.elicitation)
-
-
-def moderation(wish: Wish) -> Judge:
-    return ModerationJudge.named(f"moderation:{wish.rest}", wish.rest, options=wish.live.model)
-
-
-def guard(wish: Wish) -> Judge:
-    return guard_judge(wish.rest, wish.live)
-
-
-def reward(wish: Wish) -> Judge:
-    return reward_judge(wish.rest, wish.live)
+    return RecordedJudge.read(Path(wish.rest), wish.benchmark_for("recorded"), elicitation=wish.elicitation)
 
 
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
-    "linear": ("linear, linear:query, linear:context, linear:query+context", linear),
-    "constant": ("constant:safe, constant:unsafe, constant:intended", constant),
+    "linear": (
+        "linear, linear:query, linear:context, linear:query+context",
+        lambda wish: LinearJudge(wish.benchmark_for("linear"), features=wish.rest or None),
+    ),
+    "constant": ("constant:safe, constant:unsafe, constant:intended", lambda wish: ConstantJudge(wish.rest)),
     "recorded": (
         "recorded:FILE (a run folder, a table of verdicts in CSV or JSON Lines, Inspect's .eval log, or a published output file)",
         recorded,
     ),
-    "python": ("python:MODULE:FUNCTION (your own callable)", python),
-    "guard": (f"{FORM} (casewise show guards lists them)", guard),
-    "reward": ("reward:hf:PATH (a reward model's preference of an answer over a refusal)", reward),
+    "python": (
+        "python:MODULE:FUNCTION (your own callable)",
+        lambda wish: CallableJudge.named(wish.rest, elicitation=wish.elicitation),
+    ),
+    "guard": (f"{FORM} (casewise show guards lists them)", lambda wish: guard_judge(wish.rest, wish.live)),
+    "reward": (
+        "reward:hf:PATH (a reward model's preference of an answer over a refusal)",
+        lambda wish: RewardJudge(f"reward:{wish.rest}", load_classifier(wish.rest, wish.live.model)),
+    ),
     "moderation": (
         "moderation:openai/MODEL, moderation:openai/MODEL#CATEGORY (a moderation endpoint's scores)",
-        moderation,
+        lambda wish: ModerationJudge(f"moderation:{wish.rest}", wish.rest, options=wish.live.model),
     ),
 }
-"""What there is: kind to what to write, and what makes it."""
+"""Forms of names and constructors, by kind."""
 
 
-def all_forms() -> str:
-    """What one can write, a line each."""
-    models = [form for backend in BACKENDS for form in backend.forms]
-    own = [f"{judge.name} (of {judge.package})" for judge in plugins("judges")]
-    return "\n".join(f"  {form}" for form in (*(form for form, _ in KINDS.values()), *models, *own))
+def all_forms() -> list[str]:
+    """Return the forms of judges' and models' names."""
+    return [form for form, _ in KINDS.values()] + [form for backend in BACKENDS.values() for form in backend.forms]
 
 
-def literal_names(wanted: str) -> set[str]:
-    """What could have been meant by `wanted`: names that are written just so, and its own rest behind each kind and prefix."""
-    forms = [form for form, _ in KINDS.values()] + [form for backend in BACKENDS for form in backend.forms]
-    words = {word.partition(" ")[0] for form in forms for word in form.split(", ")}
-    separator = ":" if ":" in wanted else "/"
-    rest = wanted.partition(separator)[2]
+def literal_names(name: str) -> set[str]:
+    """Return names that `name` may be meant for: those without a variable part, and its own rest with each kind and prefix."""
+    words = {word.partition(" ")[0] for form in all_forms() for word in form.split(", ")}
+    separator = ":" if ":" in name else "/"
+    rest = name.partition(separator)[2]
     starts = {word.partition(separator)[0] for word in words if separator in word}
-    meant = {word for word in words if word == word.lower()} | {f"{start}{separator}{rest}" for start in starts if rest}
-    return meant - {wanted}
+    names = {word for word in words if word == word.lower()} | {f"{start}{separator}{rest}" for start in starts if rest}
+    return names - {name}
 
 
 def judge_named(
     name: str, benchmark: Benchmark | None, *, elicitation: Elicitation | None = None, live: LiveOptions | None = None
 ) -> Judge:
-    """The judge that `name` names.
+    """Return the judge called `name`.
 
     Raises JudgeError: there is no such judge; the message lists those that there are.
     """
-    asked = live or LiveOptions()
+    live = live or LiveOptions()
     kind, _, rest = name.partition(":")
     make = KINDS[kind][1] if kind in KINDS else plugin("judges", kind)
     if make is not None:
-        return make(Wish(rest, benchmark, elicitation, asked))
-    if names_model(name, asked.model):
-        return live_judge(name, asked)
-    meant = with_prefix(name)
-    hint = f" (did you mean {meant!r}?)" if meant else did_you_mean(name, literal_names(name))
-    raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n{all_forms()}")
+        judge: Judge = make(Wish(rest, benchmark, elicitation, live))
+        return judge
+    if names_model(name, live.model):
+        return live_judge(name, live)
+    likely = with_prefix(name)
+    hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name))
+    forms = [*all_forms(), *(f"{judge.name} (of {judge.package})" for judge in plugins("judges"))]
+    raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n" + "\n".join(f"  {form}" for form in forms))

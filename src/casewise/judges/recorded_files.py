@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from casewise.ask.elicitations import AskOptions, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError
 from casewise.extras import install_command
-from casewise.judges.judge import Answer
+from casewise.judges.judge import Answer, unscored
 from casewise.models.protocol import Reply
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
 from casewise.runs.limits import apart
@@ -19,7 +20,7 @@ from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
 
-Key = tuple[str, str, str, int]
+Key = tuple[str | int, ...]
 """Item id, elicitation, arm, repeat."""
 
 VALUES: dict[str, Elicitation] = {
@@ -28,7 +29,7 @@ VALUES: dict[str, Elicitation] = {
     "probability": "probability",
     "value": "scalar",
 }
-"""The columns that a verdict may stand in, and what it is then."""
+"""Elicitations by the column of the verdicts."""
 
 WORDS = {"safe": 1.0, "unsafe": 0.0}
 
@@ -36,33 +37,33 @@ TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is read as a table of verdicts."""
+    """Return whether a file is read as a table of verdicts."""
     return path.suffix.lower() in TABLES
 
 
 def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> dict[Key, Answer]:
-    """The answers in a CSV or JSON Lines file with a row a judgement.
+    """Return the answers in a CSV or JSON Lines file with a row a judgement.
 
     Columns: `item_id` (or `id`), or `query` where each request has one context; one of `verdict` (safe, unsafe), `score` (1 to 10),
-    `probability` (of safe) and `value` (any number, the higher the safer); and, where known, `reply` and `model`. A row with a reply
-    and no verdict is read as a judge's reply is. An item that stands in several rows was asked as many times.
+    `probability` (of safe) and `value` (any number, the higher the safer); and, if known, `reply` and `model`. A reply
+    without a verdict is read as a judge's reply is. An item that stands in several rows was asked as many times.
 
     Raises DataError: a cell cannot be read, or an item is not known; the message says where and what there is.
     """
     columns, rows = read_any_table(path)
-    column, asked_elicitation = column_of(path, columns, elicitation)
+    column, stated = column_of(path, columns, elicitation)
     find = finder(path, columns, benchmark)
     answers: dict[Key, Answer] = {}
     times: Counter[str] = Counter()
     for row in rows:
         item = find(row)
-        answers[item, asked_elicitation, FULL.name, times[item]] = answer_in(path, row, column, asked_elicitation)
+        answers[item, stated, FULL.name, times[item]] = answer_in(path, row, column, stated)
         times[item] += 1
     return answers
 
 
 def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | None) -> tuple[str | None, Elicitation]:
-    """The column of the verdicts, or None where they are read from replies; and how they were asked for."""
+    """Return the column of the verdicts, or None if they are read from replies; and their elicitation."""
     candidates = [name for name in VALUES if name in columns]
     if elicitation is not None:
         candidates = [name for name in candidates if VALUES[name] == elicitation]
@@ -78,14 +79,15 @@ def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | N
 
 
 def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callable[[Entry], str]:
-    """What finds the item of a row."""
+    """Return the function that finds the item of a row."""
     by_id = next((name for name in ("item_id", "id") if name in columns), None)
     if by_id is None and "query" not in columns:
         raise DataError(path, 1, f"no column is called item_id or query; there are {', '.join(columns)}")
-    of_text: dict[str, list[str]] = {}
+    first = benchmark.items[0].id
+    items_by_text: dict[str, list[str]] = {}
     if by_id is None:
         for item in benchmark.items:
-            of_text.setdefault(benchmark.query[item.query_id].text.strip(), []).append(item.id)
+            items_by_text.setdefault(benchmark.query[item.query_id].text.strip(), []).append(item.id)
 
     def find(row: Entry) -> str:
         name = by_id or "query"
@@ -94,25 +96,19 @@ def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callab
         cell = str(row.values[name])
         if by_id is not None:
             if cell not in benchmark.item:
-                raise DataError(
-                    path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {benchmark.items[0].id!r}"
-                )
+                raise DataError(path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {first!r}")
             return cell
-        items = of_text.get(cell, [])
-        if len(items) != 1:
-            how = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
-            raise DataError(
-                path,
-                row.line,
-                f"{how}: {cell[:60]!r}; name the items in a column item_id ({benchmark.items[0].id!r}, …)",
-            )
-        return items[0]
+        items = items_by_text.get(cell, [])
+        if len(items) == 1:
+            return items[0]
+        problem = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
+        raise DataError(path, row.line, f"{problem}: {cell[:60]!r}; name the items in a column item_id ({first!r}, …)")
 
     return find
 
 
 def answer_in(path: Path, row: Entry, column: str | None, elicitation: Elicitation) -> Answer:
-    """What a row says."""
+    """Return the answer in a row."""
     reply, model = row.values.get("reply"), row.values.get("model")
     values: dict[str, Any] = {
         "raw_reply": None if reply is None else str(reply),
@@ -122,13 +118,13 @@ def answer_in(path: Path, row: Entry, column: str | None, elicitation: Elicitati
     if cell is not None:
         return Answer(Scored(value=value_of(path, row, str(column), cell, elicitation)), **values)
     if reply is None or elicitation not in ("binary", "score"):
-        return Answer(Unscored(reason=UnscoredReason.NOT_RECORDED), **values)
+        return replace(unscored(UnscoredReason.NOT_RECORDED), **values)
     read = read_outcome(elicitation, Reply(str(reply), finish_reason="stop"))
     return Answer(read.outcome, read_as=read.read_as, **values)
 
 
 def value_of(path: Path, row: Entry, column: str, cell: Any, elicitation: Elicitation) -> float:
-    """The value that a cell gives. Raises DataError: it is none."""
+    """Return the value in a cell. Raises DataError: it has none."""
     if elicitation == "binary":
         word = str(cell).strip().lower()
         if word not in WORDS:
@@ -146,7 +142,7 @@ def value_of(path: Path, row: Entry, column: str, cell: Any, elicitation: Elicit
 
 
 def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, Answer]]:
-    """The model and its answers in a log of Inspect, of casewise's own task or of any whose sample ids are those of items.
+    """Return the model and its answers in a log of Inspect, of any task whose sample ids are those of items.
 
     A reply is read as a judge's is; where it gives no verdict, a scorer's own `safe` or `unsafe` counts.
 

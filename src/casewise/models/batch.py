@@ -1,4 +1,4 @@
-"""Batch interfaces: their protocol, requests and terms."""
+"""Batch interfaces: terms of the providers, requests, and the protocol of an interface."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ else:
     aiohttp = lazy_loader.load("aiohttp")
 
 
-# What each provider's batch interface takes and what it costs. `scripts/write_reference.py` makes a page of it.
+# Limits and discounts of each provider's batch interface. `scripts/write_reference.py` makes a page of them.
 
 
 Shape = Literal["openai", "together", "mistral", "anthropic", "gemini", "openrouter"]
@@ -36,97 +36,75 @@ MB = 1_000_000
 
 @dataclass(frozen=True)
 class Terms:
-    """Limits of one batch, and what is taken off the price.
+    """Limits of one batch, and the discount on the price.
 
-    A discount that is not the same for every model is 0 here, so that no limit on cost is passed.
+    A discount that differs between models is 0 here, so that a limit on cost is kept.
     """
 
-    shape: Shape
-    most_requests: int
-    most_bytes: int
-    hours: int
-    """After so long a batch that is not done expires."""
-    discount: float
     source: str
+    shape: Shape = "openai"
+    most_requests: int = 50_000
+    most_bytes: int = 200 * MB
+    hours: int = 24
+    """Hours until a batch that is not done expires."""
+    discount: float = 0.5
     unverified: str = ""
-    """What no documentation was found for, in words."""
+    """Facts without documentation, in words."""
 
 
 TERMS: dict[str, Terms] = {
-    "openai": Terms(
-        "openai", 50_000, 200 * MB, 24, 0.5, "https://developers.openai.com/api/reference/resources/batches"
-    ),
+    "openai": Terms("https://developers.openai.com/api/reference/resources/batches"),
     "azure": Terms(
-        "openai",
-        50_000,
-        200 * MB,
-        24,
-        0.5,
         "https://learn.microsoft.com/en-us/azure/foundry/reference/rest/batches-create-batch",
-        "the discount",
+        unverified="the discount",
     ),
     "groq": Terms(
-        "openai",
-        50_000,
-        100 * MB,
-        24,
-        0.25,
         "https://console.groq.com/docs/batch",
-        "the limits; the discount is the lowest that was documented",
+        most_bytes=100 * MB,
+        discount=0.25,
+        unverified="the limits; the discount is the lowest that was documented",
     ),
     "together": Terms(
-        "together",
-        50_000,
-        100 * MB,
-        24,
-        0.0,
         "https://docs.together.ai/docs/inference/batch/overview",
-        "only some models have a discount, so costs are estimated without it",
+        "together",
+        most_bytes=100 * MB,
+        discount=0.0,
+        unverified="only some models have a discount, so costs are estimated without it",
     ),
     "mistral": Terms(
+        "https://docs.mistral.ai/studio-api/batch-processing",
         "mistral",
         1_000_000,
         100 * MB,
-        24,
-        0.5,
-        "https://docs.mistral.ai/studio-api/batch-processing",
-        "the limit in bytes",
+        unverified="the limit in bytes",
     ),
     "anthropic": Terms(
-        "anthropic",
-        100_000,
-        256 * MB,
-        24,
-        0.5,
-        "https://platform.claude.com/docs/en/build-with-claude/batch-processing",
+        "https://platform.claude.com/docs/en/build-with-claude/batch-processing", "anthropic", 100_000, 256 * MB
     ),
     "google": Terms(
-        "gemini",
-        50_000,
-        19 * MB,
-        48,
-        0.5,
         "https://ai.google.dev/gemini-api/docs/batch-api",
-        "the limit in requests; requests go inline, so that a batch holds less than 20 MB",
+        "gemini",
+        most_bytes=19 * MB,
+        hours=48,
+        unverified="the limit in requests; requests go inline, so that a batch holds less than 20 MB",
     ),
     "openrouter": Terms(
+        "https://openrouter.ai/docs/batch-quickstart",
         "openrouter",
         10_000,
         50 * MB,
-        24,
-        0.0,
-        "https://openrouter.ai/docs/batch-quickstart",
-        "limits in requests and bytes; the provider sets the discount, so costs are estimated without it",
+        discount=0.0,
+        unverified="limits in requests and bytes; the provider sets the discount, so costs are estimated without it",
     ),
 }
 """By an endpoint's name."""
 
-COMPATIBLE = Terms("openai", 50_000, 200 * MB, 24, 0.0, "", "everything: any server that speaks OpenAI's protocol")
+COMPATIBLE = Terms("", discount=0.0, unverified="everything: any server that speaks OpenAI's protocol")
 """A server of one's own, or a gateway."""
 
 
 def terms_of(endpoint: Endpoint) -> Terms:
-    """The terms of an endpoint's batch interface. Raises ConfigurationError: it is not known to have one."""
+    """Return the terms of an endpoint's batch interface. Raises ConfigurationError: none is known."""
     terms = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
     if terms is None:
         raise ConfigurationError(
@@ -136,9 +114,8 @@ def terms_of(endpoint: Endpoint) -> Terms:
     return terms
 
 
-# Requests to a batch interface. What may be repeated is repeated; of what may not, it is said whether anybody
-# knows what became
-# of it.
+# Requests to a batch interface. A repeatable request is tried again. For others an error tells whether the provider
+# may have accepted them.
 
 
 GONE = frozenset({404, 410})
@@ -149,50 +126,54 @@ class NobodyKnows(Exception):
 
 
 class Gone(Exception):
-    """What was asked for is not there any more."""
+    """The requested resource no longer exists."""
 
 
 class BatchWire:
-    """A client's endpoint, key and patience, for the requests that batches take."""
+    """The requests of a batch interface, with the endpoint, key and retries of a client."""
 
     def __init__(self, client: EndpointClient, *, model: str, base_url: str, headers: Mapping[str, str]) -> None:
         self.client, self.model, self.base_url = client, model, base_url
+        self.name = client.endpoint.name
         self._headers = dict(headers)
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._session: aiohttp.ClientSession | None = None
         self._ahead = timedelta()
 
     def by_our_clock(self, at: datetime | None) -> datetime | None:
-        """A moment of the other side's by our clock, as far as its last answer was dated."""
+        """Convert a moment of the server's clock to this machine's, by the date of its last answer."""
         return at and at - self._ahead
 
     async def get(self, path: str) -> dict[str, Any]:
-        """The JSON at `path`."""
+        """Return the JSON at `path`."""
         return await self._send("GET", path, repeatable=True)
 
-    async def post(self, path: str, body: bytes | Mapping[str, Any], *, repeatable: bool = False) -> dict[str, Any]:
-        """The JSON that answers a JSON `body`. Raises NobodyKnows: it is not repeatable, and may have been accepted."""
+    async def post(self, path: str, body: bytes | Mapping[str, Any]) -> dict[str, Any]:
+        """Post a JSON `body` once, and return the JSON answer. Raises NobodyKnows: it may have been accepted."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return await self._send("POST", path, data=data, repeatable=repeatable)
+        return await self._send("POST", path, data, repeatable=False)
 
     async def upload(self, path: str, *, name: str, content: bytes, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Upload a file. Repeated, it lies there twice and costs nothing."""
-        return await self._send("POST", path, file=(name, content, fields), repeatable=True)
+        """Upload a file of JSON lines. A repeated upload costs nothing."""
+
+        def form() -> aiohttp.FormData:  # it can be sent once
+            form_data = aiohttp.FormData(dict(fields))
+            form_data.add_field("file", content, filename=name, content_type="application/jsonl")
+            return form_data
+
+        return await self._send("POST", path, form, repeatable=True)
 
     async def lines(self, path: str) -> AsyncGenerator[dict[str, Any], None]:
-        """A file of JSON lines, as it comes; a line among others that is no JSON is passed over, and its request not answered.
+        """Yield the records of a file of JSON lines as they arrive. A line that is not JSON is skipped if others are JSON.
 
-        Raises Gone: it is there no more; Unavailable: it was cut off, or none of it is JSON.
+        Raises Gone: the file no longer exists; Unavailable: it was cut off, or none of it is JSON.
         """
-        answer = await self._answer("GET", path)
-        async with answer:
+        async with await self._answer("GET", path) as answer:
             if answer.status in GONE:
                 raise Gone(path)
             if answer.status >= 300:
-                raise Unavailable(
-                    f"{self.client.endpoint.name} answered {answer.status} for its results; they stay at the provider"
-                )
-            rest, good, damaged = b"", False, None
+                raise Unavailable(f"{self.name} answered {answer.status} for its results; they stay at the provider")
+            rest, has_good, damaged = b"", False, None
             try:
                 async for piece in answer.content.iter_any():
                     *whole, rest = (rest + piece).split(b"\n")
@@ -202,15 +183,15 @@ class BatchWire:
                         except Unavailable as error:
                             damaged = error
                         else:
-                            good = True
+                            has_good = True
                             yield record
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 raise Unavailable(
-                    f"{self.client.endpoint.name}: its results were cut off ({error}); they stay at the provider"
+                    f"{self.name}: its results were cut off ({error}); they stay at the provider"
                 ) from error
             if rest.strip():
                 yield self._read(rest)
-            elif damaged is not None and not good:
+            elif damaged is not None and not has_good:
                 raise damaged
 
     async def close(self) -> None:
@@ -220,18 +201,12 @@ class BatchWire:
             self._session = None
 
     async def _send(
-        self,
-        method: str,
-        path: str,
-        *,
-        data: bytes | None = None,
-        file: tuple[str, bytes, Mapping[str, str]] | None = None,
-        repeatable: bool,
+        self, method: str, path: str, data: bytes | Callable[[], aiohttp.FormData] | None = None, *, repeatable: bool
     ) -> dict[str, Any]:
         policy, attempt = self.client.options.retry, 0
         while True:
             attempt += 1
-            outcome = await self._try(method, path, data if file is None else form(*file), repeatable=repeatable)
+            outcome = await self._try(method, path, data() if callable(data) else data, repeatable=repeatable)
             if not isinstance(outcome, Fault):
                 return outcome
             if attempt > policy.retries:
@@ -246,16 +221,18 @@ class BatchWire:
                 status, headers = answer.status, answer.headers
                 text = self.client.redact((await answer.read()).decode("utf-8", errors="replace"))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            detail = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
+            problem = self.client.redact(f"{self.name} at {self.base_url}: {detail}")
             if repeatable or cannot_connect(error):
-                return Fault(self._said(error))
-            raise NobodyKnows(self._said(error)) from error
+                return Fault(problem)
+            raise NobodyKnows(problem) from error
         if method == "GET" and status in GONE:
             raise Gone(path)
         if status < 300:
             try:
                 return parsed(text)
-            except WrongShape as problem:
-                fault: Fault | ModelError = Fault(f"{self.client.endpoint.name}: {problem}")
+            except WrongShape as error:
+                fault: Fault | ModelError = Fault(f"{self.name}: {error}")
         else:
             fault = meaning(status, headers, read_error(text), endpoint=self.client.endpoint, model=self.model)
         if isinstance(fault, ModelError):
@@ -267,18 +244,6 @@ class BatchWire:
     async def _answer(
         self, method: str, path: str, data: bytes | aiohttp.FormData | None = None
     ) -> aiohttp.ClientResponse:
-        address = path if path.startswith("http") else f"{self.base_url}/{path}"
-        kind = {"Content-Type": "application/json"} if isinstance(data, bytes) else {}
-        # To another host aiohttp takes no `Authorization` along, but every other header: a key that stands in one of those stays here.
-        led_on = method == "GET" and "Authorization" in self._headers
-        answer = await self._open().request(
-            method, address, data=data, headers=kind, proxy=self.client.proxy, allow_redirects=led_on
-        )
-        with suppress(ValueError, TypeError):
-            self._ahead = parsedate_to_datetime(answer.headers.get("Date", "")) - datetime.now(UTC)
-        return answer
-
-    def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             patience = aiohttp.ClientTimeout(
                 total=None, sock_connect=CONNECT_WITHIN_S, sock_read=self.client.options.timeout_s
@@ -286,80 +251,76 @@ class BatchWire:
             self._session = aiohttp.ClientSession(
                 timeout=patience, headers=self._headers, cookie_jar=aiohttp.DummyCookieJar()
             )
-        return self._session
+        answer = await self._session.request(
+            method,
+            path if path.startswith("http") else f"{self.base_url}/{path}",
+            data=data,
+            headers={"Content-Type": "application/json"} if isinstance(data, bytes) else {},
+            proxy=self.client.proxy,
+            # aiohttp removes only `Authorization` on a redirect to another host: no other key may be redirected.
+            allow_redirects=method == "GET" and "Authorization" in self._headers,
+        )
+        with suppress(ValueError, TypeError):
+            self._ahead = parsedate_to_datetime(answer.headers.get("Date", "")) - datetime.now(UTC)
+        return answer
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
             return parsed(self.client.redact(line.decode("utf-8-sig", errors="replace")))
         except WrongShape as problem:
-            raise Unavailable(
-                f"{self.client.endpoint.name}: a line of its results is not JSON ({problem})"
-            ) from problem
-
-    def _said(self, error: BaseException) -> str:
-        problem = "no answer" if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
-        return self.client.redact(f"{self.client.endpoint.name} at {self.base_url}: {problem}")
+            raise Unavailable(f"{self.name}: a line of its results is not JSON ({problem})") from problem
 
 
-def form(name: str, content: bytes, fields: Mapping[str, str]) -> aiohttp.FormData:
-    """A file with its fields; made anew for every try, since it can be sent once."""
-    form_data = aiohttp.FormData(dict(fields))
-    form_data.add_field("file", content, filename=name, content_type="application/jsonl")
-    return form_data
-
-
-# What a batch interface is to a run: requests in, an id back, and after hours what came of each request.
+# A batch interface: requests in, an id back, and after hours the result of each request.
 #
 # line ──▶ upload ──▶ create ──id──▶ look … look ──▶ results
 #                       │ no answer?
-#                       └──▶ find, by the mark that the job bears
+#                       └──▶ find, by the mark of the job
 
 
 State = Literal["waiting", "completed", "expired", "cancelled", "failed"]
 
 
-def has_ended(state: State) -> bool:
-    """Whether nothing more will come of a batch in this state."""
-    return state != "waiting"
-
-
 @dataclass(frozen=True)
 class HandedJob:
-    """A batch job as this side knows it, whether or not the other side does."""
+    """A batch job as this side knows it, whether or not the provider has it."""
 
     mark: str
-    """Ours alone, and its beginning that of every request's name."""
+    """Unique; the name of every request begins with it."""
     model: str
     path: str
-    """What each request would have been posted to."""
+    """The path that each request would have been posted to."""
     names: Sequence[str]
     at: datetime
     file: str | None = None
-    """Of the uploaded requests, where they are uploaded."""
+    """Id of the uploaded requests."""
     known: frozenset[str] = frozenset()
-    """Ids that belong to other jobs of this run."""
-
-    @property
-    def run(self) -> str:
-        """What all jobs of one run are marked with."""
-        return self.mark.partition("-")[0]
+    """Ids of batches that belong to other jobs of this run."""
 
 
 @dataclass(frozen=True)
 class SeenBatch:
-    """How a batch stands."""
+    """The state of a batch at the provider."""
 
     id: str
     state: State
     expires: datetime | None = None
     words: str = ""
-    """What the provider says of a failure."""
+    """The provider's description of a failure."""
     n_done: int | None = None
+    size: int | None = None
+    """Number of requests, if the interface reports it."""
+    created: datetime | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no more results will come."""
+        return self.state != "waiting"
 
 
 @dataclass(frozen=True)
 class Landed:
-    """What came of one request: a status, and the body that it has or would have had as a call."""
+    """The result of one request: a status and a body, as a call has them."""
 
     name: str
     status: int
@@ -367,12 +328,12 @@ class Landed:
 
 
 OTHER_SHAPE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
-"""What reading an answer raises that has other keys, or other kinds of values under them, than its documentation says."""
+"""Errors of reading an answer with other keys, or other kinds of values, than its documentation describes."""
 
 
 @contextmanager
 def of_known_shape(provider: str, error: type[Exception] = Unavailable) -> Iterator[None]:
-    """An answer that the block cannot read is an `error` that says so."""
+    """Raise an `error` if the block cannot read an answer."""
     try:
         yield
     except OTHER_SHAPE as problem:
@@ -381,7 +342,7 @@ def of_known_shape(provider: str, error: type[Exception] = Unavailable) -> Itera
 
 
 def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, Any]) -> Landed:
-    """What came of one request; where nobody can tell, a fault that another try may cure, so that it costs no other request."""
+    """Return the result of one request; an unreadable line is a fault that can be tried again, and costs no other request."""
     try:
         landed = read(line)
     except OTHER_SHAPE:
@@ -389,24 +350,33 @@ def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, An
     return landed if 200 <= landed.status < 600 else replace(landed, status=500)
 
 
+CLOCKS_DIFFER = timedelta(minutes=5)
+
+
 class BatchInterface(ABC):
-    """One provider's interface, spoken over a wire."""
+    """One provider's interface, over a wire."""
 
     uploads = False
-    """Whether requests are uploaded as a file first: without its id no batch can have been made."""
+    """Whether requests are uploaded as a file first: without its id no batch can exist."""
+    batches = "batches"
+    """Path of the batches."""
+    next_page: tuple[str, str] | None = None
+    """Query of a page of the listing, and the parameter of the next one; None if the listing has one page."""
+    most_pages: int | None = None
+    """Maximum number of pages of a listing that are read."""
 
     def __init__(self, wire: BatchWire, terms: Terms) -> None:
         self.wire, self.terms = wire, terms
 
     @abstractmethod
     def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:
-        """A chat completion's request as this interface wants it.
+        """Return the request of a chat completion in the form of this interface.
 
-        Raises Rejected: it has no words for what is asked.
+        Raises Rejected: the interface cannot express it.
         """
 
-    async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:  # noqa: ARG002  (most send them inline)
-        """Upload the requests; the file's id, or None where they go with `create`."""
+    async def upload(self, _job: HandedJob, _lines: Sequence[bytes]) -> str | None:
+        """Upload the requests, and return the file's id; None if they go with `create`."""
         return None
 
     @abstractmethod
@@ -414,49 +384,51 @@ class BatchInterface(ABC):
         """Hand the job over. Raises NobodyKnows: it may have been accepted. ModelError: it was not."""
 
     @abstractmethod
-    async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
-        """The batch that bears the job's mark; `perhaps` where one may be it, and will only be known by its results."""
-
-    @abstractmethod
-    async def look(self, batch: str) -> SeenBatch:
-        """How a batch stands."""
+    def seen(self, record: Mapping[str, Any]) -> SeenBatch:
+        """Return the state of a batch from the provider's record of it."""
 
     @abstractmethod
     def results(self, batch: str) -> AsyncGenerator[Landed, None]:
-        """What came of its requests, in any order."""
+        """Yield the results of a batch's requests, in any order."""
 
+    async def look(self, batch: str) -> SeenBatch:
+        """Return the state of a batch."""
+        return self.seen(await self.wire.get(f"{self.batches}/{batch}"))
 
-CLOCKS_DIFFER = timedelta(minutes=5)
+    async def listed(self) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Yield the records of the account's batches, the newest first."""
+        query, parameter = self.next_page or ("", "")
+        after, n_pages = "", 0
+        while self.most_pages is None or n_pages < self.most_pages:
+            page = await self.wire.get(f"{self.batches}{query}{after}")
+            records = page.get("data") or page.get("operations") or page.get("batches") or ()
+            for record in records:
+                yield record
+            token = page.get("nextPageToken") or (records[-1]["id"] if records and page.get("has_more") else None)
+            if not token or not parameter:
+                return
+            after, n_pages = f"&{parameter}={token}", n_pages + 1
 
+    async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
+        """Return the batch of a job by the names of its requests; `perhaps` if one may be it and is not done yet.
 
-async def found_by_names(
-    job: HandedJob,
-    listed: AsyncIterator[tuple[SeenBatch, int, datetime | None]],
-    results: Callable[[str], AsyncGenerator[Landed, None]],
-) -> SeenBatch | Literal["perhaps"] | None:
-    """The batch whose requests bear the job's names.
-
-    Names are shown with the results only: a batch that may be it and is not done yet is `perhaps` it. Those of other runs never
-    have the run's mark before their names, so that nothing of theirs is taken.
-
-    `listed`: the account's batches, the newest first, each with how many requests it holds and when it was made.
-    `results`: what came of a batch's requests.
-    """
-    perhaps: Literal["perhaps"] | None = None
-    async for batch, size, made_at in listed:
-        if made_at is not None and made_at < job.at - CLOCKS_DIFFER:
-            break
-        if batch.id in job.known or size != len(job.names):
-            continue
-        if not has_ended(batch.state):
-            perhaps = "perhaps"
-        elif await first_name(results(batch.id)) in job.names:
-            return batch
-    return perhaps
-
-
-async def first_name(results: AsyncGenerator[Landed, None]) -> str | None:
-    async with aclosing(results) as opened:
-        async for landed in opened:
-            return landed.name
-    return None
+        Results alone have names. The names of other runs never begin with this run's mark, so no batch of theirs is taken.
+        """
+        perhaps: Literal["perhaps"] | None = None
+        async with aclosing(self.listed()) as records:
+            async for record in records:
+                batch = self.seen(record)
+                created = self.wire.by_our_clock(batch.created)
+                if created is not None and created < job.at - CLOCKS_DIFFER:
+                    break
+                if batch.id in job.known or batch.size not in (None, len(job.names)):
+                    continue
+                if not batch.has_ended:
+                    perhaps = "perhaps"
+                    continue
+                async with aclosing(self.results(batch.id)) as results:
+                    async for landed in results:
+                        if landed.name in job.names:
+                            return batch
+                        break
+        return perhaps

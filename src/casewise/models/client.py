@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,7 +21,7 @@ from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
 from casewise.models.endpoints import Endpoint, Key, find_endpoint, parse_model_name, read_key
-from casewise.models.protocol import Message, ModelDefaults, Rejected, Reply, ReplyOptions, check_taken
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
 from casewise.models.wire import Capabilities, ServerError, WrongShape, read_error, read_reply, request_body
 from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
 
@@ -32,23 +31,24 @@ else:
     aiohttp = lazy_loader.load("aiohttp")
 
 
-# How many calls may be under way at once: few at first, more while it goes well, fewer when the server says so.
+# The number of calls under way: few at first, more after successes, fewer when the server is overloaded.
+
+
+COOLDOWN_S = 1.0
+"""Refusals within so many seconds are one overload."""
 
 
 class AdaptiveGate:
-    """Lets calls through, at most `limit` at a time; the limit adapts, as TCP's congestion window does.
+    """Lets at most `limit` calls through at a time; the limit adapts, as TCP's congestion window does.
 
     Each success adds one to the limit (so it doubles with every round of calls) until the first `overloaded`; from
-    then on a whole round of successes adds one. `overloaded` multiplies it by `shrink`, at most once in `cooldown_s`:
-    the many refusals of one overload are one piece of news.
+    then on a whole round of successes adds one. `overloaded` halves it, at most once in `COOLDOWN_S`.
     """
 
-    def __init__(self, *, most: int, start: int, shrink: float = 0.5, cooldown_s: float = 1.0) -> None:
+    def __init__(self, *, most: int, start: int) -> None:
         self.most = most
         self.limit = float(min(start, most))
         self.in_flight = 0
-        self._shrink = shrink
-        self._cooldown_s = cooldown_s
         self._shrunk_at = float("-inf")
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -66,9 +66,7 @@ class AdaptiveGate:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         self._leave()
 
     def _leave(self) -> None:
@@ -83,31 +81,32 @@ class AdaptiveGate:
                 ticket.set_result(None)
 
     def succeeded(self) -> None:
-        """A call came back well."""
+        """Count a successful call."""
         if self.limit < self.most:
             ever_shrunk = self._shrunk_at > float("-inf")
             self.limit = min(float(self.most), self.limit + (1 / self.limit if ever_shrunk else 1.0))
             self._admit()
 
     def overloaded(self) -> None:
-        """The server said that there are too many calls."""
+        """Count a refusal because of too many calls."""
         now = time.monotonic()
-        if now - self._shrunk_at >= self._cooldown_s:
+        if now - self._shrunk_at >= COOLDOWN_S:
             self._shrunk_at = now
-            self.limit = max(1.0, self.limit * self._shrink)
+            self.limit = max(1.0, self.limit / 2)
 
 
-# What an endpoint's refusal means: for the run, for this call, or that it is tried again after a wait.
+# The meaning of an endpoint's refusal: the run stops, the call fails, or it is tried again after a wait.
 
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
 """Statuses below 500 that another try may cure; of those from 500 on, all may."""
 
 LONGEST_HONOURED_WAIT_S = 300.0
-"""A server that asks for more is met with an error, not with a run that seems to hang."""
+"""Longest wait that a server may ask for."""
 
 
 def is_retried(status: int) -> bool:
+    """Return whether another try may cure an answer of this status."""
     return status >= 500 or status in RETRIED_STATUSES
 
 
@@ -121,10 +120,9 @@ class RetryPolicy:
     longest_wait_s: Hidden[float] = 30.0
 
     def wait_s(self, attempt: int, *, requested_s: float | None, rng: random.Random) -> float:
-        """Seconds to wait after the failed `attempt` (1 is the first).
+        """Return the seconds to wait after the failed `attempt` (1 is the first).
 
-        A wait that the server asked for is kept, with up to a tenth added so that callers do not all come back at
-        once.
+        A wait that the server asked for is kept, with up to a tenth added so that callers do not return at once.
         """
         if requested_s is not None:
             return min(requested_s, LONGEST_HONOURED_WAIT_S) * rng.uniform(1.0, 1.1)
@@ -133,12 +131,18 @@ class RetryPolicy:
 
 
 def requested_wait_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Seconds that the server asks us to wait: `retry-after-ms`, `Retry-After` (seconds or a date), or the reset of
-    whichever rate limit is used up. None where it does not say."""
+    """Return the seconds that the server asks to wait, if it does: `retry-after-ms`, `Retry-After` (seconds or a date), or
+    the reset of a rate limit that is used up."""
     if (milliseconds := number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     if after := headers.get("Retry-After"):
-        return wait_until(after, now=now or datetime.now(UTC))
+        if (seconds := number(after)) is not None:
+            return seconds
+        try:
+            at = parsedate_to_datetime(after)
+        except ValueError:
+            return None
+        return max(0.0, ((at if at.tzinfo else at.replace(tzinfo=UTC)) - (now or datetime.now(UTC))).total_seconds())
     waits = [
         wait
         for kind in ("requests", "tokens")
@@ -146,16 +150,6 @@ def requested_wait_s(headers: Mapping[str, str], *, now: datetime | None = None)
         and (wait := duration_s(headers.get(f"x-ratelimit-reset-{kind}", ""))) is not None
     ]
     return max(waits, default=None)
-
-
-def wait_until(after: str, *, now: datetime) -> float | None:
-    if (seconds := number(after)) is not None:
-        return seconds
-    try:
-        at = parsedate_to_datetime(after)
-    except ValueError:
-        return None
-    return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp())
 
 
 def number(text: str | None) -> float | None:
@@ -171,7 +165,7 @@ UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def duration_s(text: str) -> float | None:
-    """`6m0s`, `1.5s`, `20ms` or a bare number of seconds, in seconds."""
+    """Return `6m0s`, `1.5s`, `20ms` or a bare number of seconds in seconds."""
     if (seconds := number(text)) is not None:
         return seconds
     match = DURATION.fullmatch(text.strip())
@@ -188,7 +182,9 @@ class Fault:
     wait_s: float | None = None
     overloaded: bool = False
     unreachable: bool = False
-    """Nobody could be connected to."""
+    """No connection could be made."""
+    learnt: bool = False
+    """The endpoint refused a parameter; the same call is repeated without it."""
 
 
 FILTERED = re.compile(r"content[ _-]?(filter|policy|management)|moderat|flagged|responsible.?ai", re.IGNORECASE)
@@ -202,7 +198,7 @@ NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|funds)|billing|
 def meaning(
     status: int, headers: Mapping[str, str], error: ServerError, *, endpoint: Endpoint, model: str
 ) -> Fault | ModelError:
-    """What an answer of `status` with `error` in its body comes to.
+    """Return what an answer of `status` with `error` in its body means.
 
     A `Fault` is tried again; an `Unauthorised` stops the run; a `Rejected` costs this call alone.
     """
@@ -225,78 +221,73 @@ def meaning(
     return Rejected("bad_request", problem)
 
 
-# A server that nobody can connect to: said within seconds at the start of a session, waited for later.
+# An unreachable server: an error within seconds at the start of a session, a wait later.
 
 
 CONNECT_WITHIN_S = 4.0
-"""At the start: with no connection after so long, nothing is there. Later a try to connect may take as long."""
+"""Longest wait for a connection, and for the first connection of a session with all its tries."""
 
 LONGEST_OUTAGE_S = 900.0
-"""A server that has answered before is waited for as long as this."""
+"""Longest wait for a server that has answered before."""
 
 PORTS = {"http": 80, "https": 443}
 
 
 @dataclass
 class Outage:
-    """Whether a server can be connected to, for all calls to it together."""
+    """Whether a server can be reached, for all calls to it together."""
 
     address: str
     """Of the server, or of the proxy before it."""
-    said_of: str
-    """What messages call it."""
-    first_wait_s: float = 0.5
-    longest_wait_s: float = 30.0
-    longest_s: float = LONGEST_OUTAGE_S
+    server: str
+    """Its name in messages."""
+    options: ClientOptions
     tell: Callable[[str], None] = lambda _line: None
-    """Where a line goes when a run pauses and when it goes on."""
+    """Receives a line when a run pauses and when it resumes."""
     answered: bool = False
-    """Whether the server has answered anything in this session."""
-    _began: float | None = None
-    _one: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def ask(self) -> None:
-        """Note that a call is about to be made: the first of them begins the session."""
-        if self._began is None:
-            self._began = time.monotonic()
+    """Whether the server has answered in this session."""
+    began: float | None = None
+    """Time of the first call of the session."""
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def refused(self, problem: str, *, next_wait_s: float) -> bool:
-        """Take note of a call that could not connect. Gives True once the server can be connected to again.
+        """Note a call that could not connect. Return True once the server can be reached again.
 
         Raises Unreachable: it never answered in this session, and the next try would come too late. WentAway: it did
         not come back.
         """
         if self.answered:
-            await self._back(problem)
+            await self._wait_for_it(problem)
             return True
-        if time.monotonic() - (self._began or 0.0) + next_wait_s > CONNECT_WITHIN_S:
+        if time.monotonic() - (self.began or 0.0) + next_wait_s > CONNECT_WITHIN_S:
             raise Unreachable(
                 f"nothing answers: {problem}. Check that the server runs and listens on that port, that the "
                 "address is right (it usually ends in /v1), and that no proxy or firewall stands in between"
             )
         return False
 
-    async def _back(self, problem: str) -> None:
-        """Wait until the server can be connected to; one call tries, the others wait for it."""
-        async with self._one:
-            since, wait, announced = time.monotonic(), self.first_wait_s, False
+    async def _wait_for_it(self, problem: str) -> None:
+        """Wait until the server can be reached; one call tries, the others wait for it."""
+        longest_s = self.options.longest_outage_s
+        async with self._lock:
+            since, wait, announced = time.monotonic(), self.options.retry.first_wait_s, False
             while not await connects(self.address):
                 if not announced:
                     self.tell(f"the run waits for a server that stopped answering: {problem}")
                     announced = True
-                if time.monotonic() - since + wait > self.longest_s:
+                if time.monotonic() - since + wait > longest_s:
                     raise WentAway(
-                        f"a server stopped answering and did not return within {self.longest_s:g} s: {problem}. "
+                        f"a server stopped answering and did not return within {longest_s:g} s: {problem}. "
                         "Answers so far are kept; the same command resumes"
                     )
                 await asyncio.sleep(wait)
-                wait = min(wait * 2, self.longest_wait_s)
+                wait = min(wait * 2, self.options.retry.longest_wait_s)
             if announced:
-                self.tell(f"{self.said_of} answers again")
+                self.tell(f"{self.server} answers again")
 
 
 async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
-    """Whether a server accepts a connection; nothing is sent over it."""
+    """Return whether a server accepts a connection; nothing is sent over it."""
     parts = urlsplit(address)
     try:
         async with asyncio.timeout(within_s):
@@ -307,17 +298,15 @@ async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
     return True
 
 
-# Posting to an endpoint: connections are reused, what may pass is tried again, and the number of calls under way
-# adapts.
-#
-# What is posted and how the answer reads is the business of whoever calls.
+# Posting to an endpoint: connections are reused, faults that may pass are tried again, and the number of calls under way
+# adapts. The caller knows what is posted and how the answer is read.
 
 
 T = TypeVar("T")
 
 
 def cannot_connect(error: BaseException) -> bool:
-    """Whether nobody was reached."""
+    """Return whether no server was reached."""
     kinds = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientProxyConnectionError)
     return isinstance(error, kinds)
 
@@ -328,7 +317,7 @@ LEARNABLE = frozenset({400, 403, 404, 415, 422})
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """How calls are made; nothing here changes what a reply says."""
+    """How calls are made; nothing here changes a reply."""
 
     concurrency: Hidden[int] = CONCURRENCY
     timeout_s: Annotated[float, Parameter(name="--timeout")] = 120.0
@@ -340,9 +329,9 @@ class ClientOptions:
 
 @dataclass(frozen=True)
 class Request(Generic[T]):
-    """What is posted, made anew for every try, and how the body of a good answer is read.
+    """A body, made for every try, and the reader of a good answer's body.
 
-    `read` raises `WrongShape` for what is no answer; that is then tried again.
+    `read` raises `WrongShape` for a body that is no answer; the call is then tried again.
     """
 
     path: str
@@ -353,7 +342,7 @@ class Request(Generic[T]):
 
 @dataclass(frozen=True)
 class Called(Generic[T]):
-    """An answer, how long the successful try took, and how many tries it took."""
+    """An answer, the latency of the successful try, and the number of tries."""
 
     value: T
     latency_s: float
@@ -362,7 +351,7 @@ class Called(Generic[T]):
 
 @dataclass(frozen=True)
 class Exchange:
-    """One answer from the server, as it came, without the key."""
+    """One answer of the server, without the key."""
 
     status: int
     headers: Mapping[str, str]
@@ -370,38 +359,23 @@ class Exchange:
     latency_s: float
 
 
-@dataclass(frozen=True)
-class Collected:
-    """An answer that was not waited for, and what the endpoint was thought to be able to do when it was asked."""
-
-    exchange: Exchange
-    asked_as: Capabilities
-
-
 class ToAskAgain(Exception):
-    """What was collected is no answer, and another try may bring one."""
+    """A collected result is no answer, and another try may bring one."""
 
 
-Instead = Callable[["EndpointClient", Request[Any]], Collected]
-"""Takes a call that would be made now: gives what has come of it already, or raises what it pleases."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """The endpoint refused a parameter; the same call goes again without it."""
-
-    message: str
+Instead = Callable[[Request[Any], Capabilities], Exchange]
+"""Takes a call that would be made now: returns the answer that a batch brought, or raises."""
 
 
 FIRST_CALLS = 16
-"""How many calls go at once to a server elsewhere before it has answered any; one on this machine refuses nobody's quota."""
+"""Number of simultaneous calls to a remote server that has not answered yet; a server on this machine has no quota."""
 
-LONGEST_SCHOOLING = 6
-"""Lessons that one call may bring before we stop believing that the next try will differ."""
+MOST_LESSONS = 6
+"""Number of refused parameters after which a call is given up."""
 
 
 class EndpointClient:
-    """An endpoint with its key, its connections, and what it was found to be able to do."""
+    """An endpoint with its key, its connections, and the capabilities learnt from its answers."""
 
     def __init__(self, endpoint: Endpoint, *, key: Key | None, options: ClientOptions) -> None:
         self.endpoint = endpoint
@@ -411,184 +385,19 @@ class EndpointClient:
         self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
         self.instead: Instead | None = None
         """Takes the calls while it is set; nothing is posted then."""
+        self.asked_as: Capabilities | None = None
+        """Capabilities when the call was written that `instead` answers; None for today's."""
         self._key = key
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._broken_off = (aiohttp.ClientError, TimeoutError, OSError)
-        """What a call may end with. Naming it loads aiohttp, for a tenth of a second: here, and not while the first calls wait."""
+        """Errors that end a call. Naming them loads aiohttp, for a tenth of a second: here, and not while calls wait."""
         self._session: aiohttp.ClientSession | None = None
-        self.proxy = proxy_for(endpoint.base_url)
-        self.outage = Outage(
-            self.proxy or endpoint.base_url,
-            f"{endpoint.name} at {endpoint.base_url}",
-            options.retry.first_wait_s,
-            options.retry.longest_wait_s,
-            options.longest_outage_s,
-        )
-
-    async def call(self, request: Request[T]) -> Called[T]:
-        """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
-        if self.instead is not None:
-            return self._collected(self.instead(self, request), request)
-        attempt, lessons, waited = 1, 0, 0
-        self.outage.ask()
-        while True:
-            outcome = await self._attempt(request)
-            if isinstance(outcome, Called):
-                return Called(outcome.value, outcome.latency_s, attempt + waited)
-            if isinstance(outcome, Lesson):
-                lessons += 1
-                if lessons > LONGEST_SCHOOLING:
-                    raise Rejected("bad_request", outcome.message)
-                continue
-            if attempt > self.options.retry.retries and not outcome.unreachable:
-                raise Unavailable(f"{outcome.message} (tried {attempt} times)")
-            counts = await self._again(outcome, attempt)
-            attempt, waited = attempt + counts, waited + (not counts)
-
-    def _collected(self, collected: Collected, request: Request[T]) -> Called[T]:
-        outcome = self._read(collected.exchange, request.body(collected.asked_as), request)
-        if isinstance(outcome, Called):
-            return outcome
-        raise ToAskAgain(outcome.message)
-
-    async def _again(self, fault: Fault, attempt: int) -> bool:
-        """Wait before another try; whether this one counts."""
-        wait = self.options.retry.wait_s(attempt, requested_s=fault.wait_s, rng=self._rng)
-        if fault.unreachable and await self.outage.refused(fault.message, next_wait_s=wait):
-            return False
-        await asyncio.sleep(wait)
-        return True
-
-    async def close(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-    async def _attempt(self, request: Request[T]) -> Called[T] | Fault | Lesson:
-        async with self.gate:
-            body = request.body(self.can)
-            try:
-                exchange = await self._post(request.path, body)
-            except self._broken_off as error:
-                if isinstance(error, TimeoutError) and not cannot_connect(error):
-                    self.gate.overloaded()  # its answers take too long with so many calls under way
-                return Fault(
-                    f"{self.endpoint.name} at {self.endpoint.base_url}: {self._spoken(error)}",
-                    unreachable=cannot_connect(error),
-                )
-        self.outage.answered = True
-        outcome = self._read(exchange, body, request)
-        if isinstance(outcome, Called):
-            self.gate.succeeded()
-        elif isinstance(outcome, Fault) and outcome.overloaded:
-            self.gate.overloaded()
-        return outcome
-
-    async def _post(self, path: str, body: dict[str, Any]) -> Exchange:
-        session = self._open()
-        started = time.perf_counter()
-        async with session.post(
-            f"{self.endpoint.base_url}/{path}",
-            data=written(body),
-            proxy=self.proxy,
-            allow_redirects=False,
-        ) as answer:
-            text = (await answer.read()).decode("utf-8", errors="replace")
-            return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
-
-    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault | Lesson:
-        """What `exchange` comes to. Raises what stops the call or the run."""
-        if exchange.status == 200 and not is_error(exchange.text):
-            try:
-                return Called(request.read(exchange.text), exchange.latency_s, 1)
-            except WrongShape as problem:
-                return Fault(f"{self.endpoint.name}: {problem}")
-        error = read_error(exchange.text)
-        status = status_of(exchange.status, error.code)
-        if status in LEARNABLE and self.can.learn(body, f"{error.code} {exchange.text[:2000]}"):
-            return Lesson(f"{self.endpoint.name} answered {status}: {error.message}")
-        fault = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
-        if isinstance(fault, ModelError):
-            raise fault
-        return fault
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-                timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
-                headers={"Content-Type": "application/json", **self.key_header()},
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._session
-
-    def key_header(self, name: str | None = None) -> dict[str, str]:
-        """The header that holds the key, under another `name` where an interface wants it so."""
-        if self._key is None:
-            return {}
-        header, secret = name or self.endpoint.key_header, self._key.reveal()
-        return {header: f"Bearer {secret}" if header == "Authorization" else secret}
-
-    def redact(self, text: str) -> str:
-        """`text` without the key."""
-        return self._key.redact(text) if self._key is not None else text
-
-    def _spoken(self, error: BaseException) -> str:
-        if isinstance(error, TimeoutError):
-            return f"no answer within {self.options.timeout_s:g} s"
-        return self.redact(f"{type(error).__name__}: {error}")
-
-
-def written(body: dict[str, Any]) -> bytes:
-    """A request's body. Half a character has no UTF-8 and is written as an escape."""
-    try:
-        return to_json(body)
-    except ValueError:
-        return json.dumps(body).encode()
-
-
-def is_error(text: str) -> bool:
-    """Whether a body that came with status 200 is an error all the same, as some routers send it."""
-    return text.lstrip()[:9].replace(" ", "").startswith('{"error"') and '"choices"' not in text
-
-
-def status_of(status: int, code: str) -> int:
-    """The status that an error means: some routers send 200 and put it into the body."""
-    if status != 200:
-        return status
-    return next((int(word) for word in code.split() if word.isdigit() and 400 <= int(word) < 600), 502)
-
-
-def proxy_for(address: str) -> str | None:
-    """The proxy that the environment names for `address`; read once, since aiohttp would read it for each call."""
-    host = urlsplit(address)
-    if urllib.request.proxy_bypass(host.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(host.scheme)
-
-
-# Any server that speaks OpenAI's chat completions.
-#
-# Parameters that it does not take are left out once it has said so.
-
-
-class OpenAICompatibleModel(ModelDefaults):
-    """A model behind a chat-completions endpoint."""
-
-    def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        *,
-        key: Key | None = None,
-        options: ClientOptions | None = None,
-    ) -> None:
-        self.name = name
-        self.endpoint = endpoint
-        self.model = parse_model_name(name).model
-        self.client = EndpointClient(endpoint, key=key, options=options or ClientOptions())
-        self.sends_to = endpoint.host if endpoint.remote else None
+        address = urlsplit(endpoint.base_url)
+        bypassed = urllib.request.proxy_bypass(address.hostname or "")
+        self.proxy = None if bypassed else urllib.request.getproxies().get(address.scheme)
+        """The proxy that the environment names; read once, since aiohttp would read it for each call."""
+        server = f"{endpoint.name} at {endpoint.base_url}"
+        self.outage = Outage(self.proxy or endpoint.base_url, server, options)
 
     @classmethod
     def connect(
@@ -599,36 +408,147 @@ class OpenAICompatibleModel(ModelDefaults):
         base_url: str | None = None,
         options: ClientOptions | None = None,
         needs_key: bool = True,
-    ) -> OpenAICompatibleModel:
-        """The model called `name`, with the key that `environment` holds for its endpoint.
+    ) -> EndpointClient:
+        """Return the client of the endpoint of the model called `name`, with its key from `environment`.
 
         Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
         """
         endpoint = find_endpoint(name, base_url=base_url, environment=environment)
         key = read_key(endpoint, environment) if needs_key else None
-        return cls(name, endpoint, key=key, options=options)
+        return cls(endpoint, key=key, options=options or ClientOptions())
+
+    async def call(self, request: Request[T]) -> Called[T]:
+        """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
+        if self.instead is not None:
+            can = self.asked_as or self.can
+            outcome = self._read(self.instead(request, can), request.body(can), request)
+            if isinstance(outcome, Fault):
+                raise ToAskAgain(outcome.message)
+            return outcome
+        attempt, n_lessons, n_waits, outage = 1, 0, 0, self.outage
+        if outage.began is None:
+            outage.began = time.monotonic()
+        while True:
+            outcome = await self._attempt(request)
+            if isinstance(outcome, Called):
+                return Called(outcome.value, outcome.latency_s, attempt + n_waits)
+            if outcome.learnt:
+                n_lessons += 1
+                if n_lessons > MOST_LESSONS:
+                    raise Rejected("bad_request", outcome.message)
+                continue
+            if attempt > self.options.retry.retries and not outcome.unreachable:
+                raise Unavailable(f"{outcome.message} (tried {attempt} times)")
+            wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
+            if outcome.unreachable and await outage.refused(outcome.message, next_wait_s=wait):
+                n_waits += 1
+            else:
+                await asyncio.sleep(wait)
+                attempt += 1
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _attempt(self, request: Request[T]) -> Called[T] | Fault:
+        async with self.gate:
+            body = request.body(self.can)
+            try:
+                exchange = await self._post(request.path, body)
+            except self._broken_off as error:
+                unreachable, detail = cannot_connect(error), f"{type(error).__name__}: {error}"
+                if isinstance(error, TimeoutError):
+                    detail = f"no answer within {self.options.timeout_s:g} s"
+                    if not unreachable:
+                        self.gate.overloaded()  # its answers take too long with so many calls under way
+                return Fault(f"{self.outage.server}: {self.redact(detail)}", unreachable=unreachable)
+        self.outage.answered = True
+        outcome = self._read(exchange, body, request)
+        if isinstance(outcome, Called):
+            self.gate.succeeded()
+        elif outcome.overloaded:
+            self.gate.overloaded()
+        return outcome
+
+    async def _post(self, path: str, body: dict[str, Any]) -> Exchange:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                timeout=aiohttp.ClientTimeout(total=self.options.timeout_s, sock_connect=CONNECT_WITHIN_S),
+                headers={"Content-Type": "application/json", **self.key_header()},
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        started = time.perf_counter()
+        address = f"{self.endpoint.base_url}/{path}"
+        async with self._session.post(address, data=written(body), proxy=self.proxy, allow_redirects=False) as answer:
+            text = (await answer.read()).decode("utf-8", errors="replace")
+            return Exchange(answer.status, answer.headers, self.redact(text), time.perf_counter() - started)
+
+    def _read(self, exchange: Exchange, body: dict[str, Any], request: Request[T]) -> Called[T] | Fault:
+        """Return what an answer means. Raises ModelError: the call or the run ends."""
+        text, status = exchange.text, exchange.status
+        # Some routers send an error with status 200.
+        is_error = text.lstrip()[:9].replace(" ", "").startswith('{"error"') and '"choices"' not in text
+        if status == 200 and not is_error:
+            try:
+                return Called(request.read(text), exchange.latency_s, 1)
+            except WrongShape as problem:
+                return Fault(f"{self.endpoint.name}: {problem}")
+        error = read_error(text)
+        if status == 200:
+            status = next((int(word) for word in error.code.split() if word.isdigit() and 400 <= int(word) < 600), 502)
+        if status in LEARNABLE and self.can.learn(body, f"{error.code} {text[:2000]}"):
+            return Fault(f"{self.endpoint.name} answered {status}: {error.message}", learnt=True)
+        fault = meaning(status, exchange.headers, error, endpoint=self.endpoint, model=request.model)
+        if isinstance(fault, ModelError):
+            raise fault
+        return fault
+
+    def key_header(self, name: str | None = None) -> dict[str, str]:
+        """Return the header that holds the key, under another `name` if an interface wants that."""
+        if self._key is None:
+            return {}
+        header, secret = name or self.endpoint.key_header, self._key.reveal()
+        return {header: f"Bearer {secret}" if header == "Authorization" else secret}
+
+    def redact(self, text: str) -> str:
+        """Return `text` without the key."""
+        return self._key.redact(text) if self._key is not None else text
+
+
+def written(body: dict[str, Any]) -> bytes:
+    """Return a request's body as JSON. Half a character has no UTF-8 and is written as an escape."""
+    try:
+        return to_json(body)
+    except ValueError:
+        return json.dumps(body).encode()
+
+
+class OpenAICompatibleModel(Model):
+    """A model behind an endpoint that speaks OpenAI's chat completions.
+
+    Parameters that the endpoint has refused are left out.
+    """
+
+    def __init__(self, name: str, client: EndpointClient) -> None:
+        self.name, self.client = name, client
+        self.endpoint = client.endpoint
+        self.model = parse_model_name(name).model
+        self.sends_to = self.endpoint.host if self.endpoint.remote else None
 
     def settings(self) -> dict[str, Any]:
-        """The model's name, and the address of its endpoint where that is not this machine, whose ports change."""
+        """Return the model's name, and the address of a remote endpoint: the ports of this machine change."""
         return {"model": self.name, "base_url": self.endpoint.base_url if self.endpoint.remote else "this machine"}
 
     @property
-    def can(self) -> Capabilities:
-        """What the endpoint was found to be able to do."""
-        return self.client.can
-
-    @property
-    def takes(self) -> frozenset[str]:  # type: ignore[override]  # it changes with what the endpoint says
-        """What endpoints of its kind take and this one has not complained of."""
-        return self.can.takes | self.endpoint.takes
-
-    @property
-    def gate(self) -> AdaptiveGate:
-        """How many calls may be under way."""
-        return self.client.gate
+    def takes(self) -> frozenset[str]:  # type: ignore[override]  # it changes with the endpoint's answers
+        """Options that endpoints of its kind take and this one has not refused."""
+        return self.client.can.takes | self.endpoint.takes
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """One reply; see `Model.reply` for what is raised."""
+        """Return one reply; see `Model.reply` for what is raised."""
         check_taken(self.name, options, self.takes)
 
         def body(can: Capabilities) -> dict[str, Any]:
@@ -641,7 +561,7 @@ class OpenAICompatibleModel(ModelDefaults):
         return replace(called.value, text=text, latency_s=called.latency_s, attempts=called.attempts)
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
-        """Where a line goes when the server is waited for."""
+        """Set the receiver of lines about waiting for the server."""
         self.client.outage.tell = tell
 
     async def close(self) -> None:

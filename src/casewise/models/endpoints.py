@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from ipaddress import ip_address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -13,9 +12,9 @@ from casewise.errors import ConfigurationError
 from casewise.models.protocol import Usage
 from casewise.options import Parameter
 
-# Where the models are: what the prefix in `openai/gpt-4o` stands for; the keys to them.
+# Endpoints by the prefix in `openai/gpt-4o`, and their keys.
 #
-# An endpoint speaks the chat-completions protocol of OpenAI. `docs/explanation/verified.md` says how these were tested. A key is read
+# An endpoint speaks OpenAI's chat completions. `docs/explanation/verified.md` says how these were tested. A key is read
 # from the environment when a model is made, and never written anywhere.
 
 
@@ -37,7 +36,7 @@ class Endpoint:
     key_header: KeyHeader = "Authorization"
     priced_as: str | None = None
     takes: frozenset[str] = frozenset({"top_p"})
-    """Of the options that must be taken, those that go beyond OpenAI's protocol or are in it."""
+    """The options of `MUST_BE_TAKEN` that it takes."""
 
     @property
     def host(self) -> str:
@@ -46,7 +45,7 @@ class Endpoint:
 
     @property
     def remote(self) -> bool:
-        """Whether texts leave this machine: the address is neither `localhost` nor a loopback number."""
+        """Whether texts leave this machine: the address is neither `localhost` nor a loopback address."""
         host = self.host
         if host == "localhost" or host.endswith(".localhost"):
             return False
@@ -56,50 +55,43 @@ class Endpoint:
             return True
 
 
-def hosted(name: str, base_url: str, key_variable: str, *, priced_as: str | None = None) -> Endpoint:
-    return Endpoint(name, base_url, key_variable, priced_as=priced_as)
-
-
-def served_here(name: str, base_url: str, key_variable: str, *, takes: frozenset[str] = Endpoint.takes) -> Endpoint:
-    return Endpoint(name, base_url, key_variable, key_optional=True, takes=takes)
-
-
 OPEN_SERVERS = frozenset({"prefill", "template_arguments", "top_k", "top_p"})
-"""What vLLM and SGLang take."""
+"""Options that vLLM and SGLang take."""
 
+HOSTED = {
+    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "google": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "together": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "fireworks": ("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
+    "cerebras": ("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+    "azure": ("{AZURE_OPENAI_ENDPOINT}/openai/v1", "AZURE_OPENAI_API_KEY"),
+}
+LOCAL_PORTS = {"vllm": 8000, "sglang": 30000, "ollama": 11434, "llamacpp": 8080, "lmstudio": 1234}
 
 ENDPOINTS: dict[str, Endpoint] = {
-    endpoint.name: endpoint
-    for endpoint in (
-        hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", priced_as="openai"),
-        hosted("anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", priced_as="anthropic"),
-        hosted(
-            "google",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            "GEMINI_API_KEY",
-            priced_as="google",
-        ),
-        hosted("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", priced_as="mistral"),
-        hosted("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", priced_as="openrouter"),
-        hosted("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", priced_as="together"),
-        hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", priced_as="groq"),
-        hosted("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", priced_as="fireworks"),
-        hosted("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", priced_as="deepseek"),
-        hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY", priced_as="x-ai"),
-        hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", priced_as="cerebras"),
-        Endpoint(
-            "azure",
-            "{AZURE_OPENAI_ENDPOINT}/openai/v1",
-            "AZURE_OPENAI_API_KEY",
-            key_header="api-key",
-            priced_as="azure",
-        ),
-        served_here("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", takes=OPEN_SERVERS),
-        served_here("sglang", "http://localhost:30000/v1", "SGLANG_API_KEY", takes=OPEN_SERVERS),
-        served_here("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY"),
-        served_here("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY"),
-        served_here("lmstudio", "http://localhost:1234/v1", "LMSTUDIO_API_KEY"),
+    name: Endpoint(
+        name,
+        address,
+        variable,
+        key_header="api-key" if name == "azure" else "Authorization",
+        priced_as={"xai": "x-ai"}.get(name, name),
     )
+    for name, (address, variable) in HOSTED.items()
+} | {
+    name: Endpoint(
+        name,
+        f"http://localhost:{port}/v1",
+        f"{name.upper()}_API_KEY",
+        key_optional=True,
+        takes=OPEN_SERVERS if name in ("vllm", "sglang") else Endpoint.takes,
+    )
+    for name, port in LOCAL_PORTS.items()
 }
 """The prefixes, each with its address and the environment variable that holds its key."""
 
@@ -109,14 +101,14 @@ CUSTOM = Endpoint("custom", "", "CASEWISE_API_KEY", key_optional=True)
 
 @dataclass(frozen=True)
 class ModelName:
-    """`openai/gpt-4o` taken apart: the endpoint's prefix, and the name that the endpoint knows the model by."""
+    """The prefix of the endpoint and the endpoint's name of the model in `openai/gpt-4o`."""
 
     prefix: str | None
     model: str
 
 
 def parse_model_name(name: str) -> ModelName:
-    """Take the prefix off `name`; a name that begins with no known prefix is all model."""
+    """Split `name`; without a known prefix, all of it is the model."""
     prefix, slash, model = name.partition("/")
     if slash and prefix in ENDPOINTS and model:
         return ModelName(prefix, model)
@@ -124,7 +116,7 @@ def parse_model_name(name: str) -> ModelName:
 
 
 def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, str]) -> Endpoint:
-    """The endpoint that `name` speaks of, at `base_url` if one is given.
+    """Return the endpoint of the model called `name`, at `base_url` if one is given.
 
     Raises ConfigurationError: the prefix is unknown and there is no `base_url`; or the address is unusable, holds a
     password, or needs a variable that is not set.
@@ -134,28 +126,15 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
         meant = with_prefix(name)
         raise ConfigurationError(
             f"no endpoint is known for the model {name!r}{f' (did you mean {meant!r}?)' if meant else ''}: begin it with one of "
-            f"{', '.join(f'{known}/' for known in ENDPOINTS)} or give the server's address with --base-url"
+            f"{', '.join(f'{name}/' for name in ENDPOINTS)} or give the server's address with --base-url"
         )
     endpoint = ENDPOINTS[prefix] if prefix else CUSTOM
-    return replace(endpoint, base_url=checked_address(base_url or filled(endpoint.base_url, environment)))
-
-
-def with_prefix(model: str) -> str | None:
-    """`model` behind the prefix of the first provider whose public prices list it; None where none does."""
-    listed = (name for name, endpoint in ENDPOINTS.items() if endpoint.priced_as and find_prices(endpoint, model))
-    return next((f"{name}/{model}" for name in listed), None)
-
-
-def filled(address: str, environment: Mapping[str, str]) -> str:
-    if not address.startswith("{"):
-        return address
-    variable, _, rest = address[1:].partition("}")
-    if not environment.get(variable):
-        raise ConfigurationError(f"set {variable} to the address of your resource, or give it with --base-url")
-    return environment[variable].rstrip("/") + rest
-
-
-def checked_address(address: str) -> str:
+    address = base_url or endpoint.base_url
+    if address.startswith("{"):
+        variable, _, rest = address[1:].partition("}")
+        if not environment.get(variable):
+            raise ConfigurationError(f"set {variable} to the address of your resource, or give it with --base-url")
+        address = environment[variable].rstrip("/") + rest
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(f"{address!r} is not the address of a server, such as http://localhost:8000/v1")
@@ -164,15 +143,21 @@ def checked_address(address: str) -> str:
             f"the address of {parts.hostname} holds a user, a password or a query; keys come from environment "
             "variables only, so that none ends up in a run's files"
         )
-    return address.rstrip("/")
+    return replace(endpoint, base_url=address.rstrip("/"))
+
+
+def with_prefix(model: str) -> str | None:
+    """Return `model` with the prefix of the first provider whose public prices list it, if one does."""
+    listed = (name for name, endpoint in ENDPOINTS.items() if endpoint.priced_as and find_prices(endpoint, model))
+    return next((f"{name}/{model}" for name in listed), None)
 
 
 SHORTEST_REDACTED = 4
-"""A shorter key is a placeholder such as `x`; striking it out of a reply would only spoil the reply."""
+"""A shorter key is a placeholder such as `x`, and stands in many replies by chance."""
 
 
 class Key:
-    """A secret that shows itself to nobody but `reveal`."""
+    """A secret that only `reveal` shows."""
 
     __slots__ = ("_value",)
 
@@ -180,11 +165,11 @@ class Key:
         self._value = value
 
     def reveal(self) -> str:
-        """The secret itself, for a request's headers."""
+        """Return the secret, for a request's headers."""
         return self._value
 
     def redact(self, text: str) -> str:
-        """`text` without the secret: some servers repeat the key they were sent in their error messages."""
+        """Return `text` without the secret: some servers repeat the key in their error messages."""
         return text.replace(self._value, "[key]") if len(self._value) >= SHORTEST_REDACTED else text
 
     def __repr__(self) -> str:
@@ -195,7 +180,7 @@ class Key:
 
 
 def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
-    """The key for `endpoint`, or None where none is set and none is needed.
+    """Return the key for `endpoint`; None if none is set and none is needed.
 
     Raises ConfigurationError: the variable is not set, or what it holds cannot be sent in a header.
     """
@@ -211,7 +196,7 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
     return Key(value)
 
 
-# What tokens cost: from the user, or from the public price list of genai-prices.
+# Prices of tokens: from the user, or from the public price list of genai-prices.
 
 
 @dataclass(frozen=True)
@@ -228,13 +213,13 @@ class Prices:
             raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
 
     def of(self, usage: Usage) -> float | None:
-        """What `usage` costs; None where the endpoint does not say how many tokens it was."""
+        """Return the cost of `usage`; None if the endpoint does not report the tokens."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         return (usage.input_tokens * self.input_usd + usage.output_tokens * self.output_usd) / 1e6
 
     def less(self, discount: float) -> Prices:
-        """These, with a share taken off: 0.5 is half the price."""
+        """Return these prices with a discount: 0.5 is half the price."""
         return Prices(self.input_usd * (1 - discount), self.output_usd * (1 - discount))
 
 
@@ -242,7 +227,7 @@ FREE = Prices(0.0, 0.0)
 
 
 def find_prices(endpoint: Endpoint, model: str) -> Prices | None:
-    """What `model` costs at `endpoint`; None where nobody has listed it.
+    """Return the prices of `model` at `endpoint`; None if it is not listed.
 
     A server on this machine costs nothing. Prices that rise with the length of a prompt are taken at their base.
     """
@@ -259,8 +244,4 @@ def find_prices(endpoint: Endpoint, model: str) -> Prices | None:
         )
     except LookupError:
         return None
-    return Prices(per_million(listed.input_price), per_million(listed.output_price))
-
-
-def per_million(of_thousand: Decimal) -> float:
-    return float(of_thousand * 1000)
+    return Prices(*(float(of_thousand * 1000) for of_thousand in (listed.input_price, listed.output_price)))

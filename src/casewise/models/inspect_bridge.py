@@ -1,4 +1,4 @@
-"""Any model that Inspect AI knows, as one of ours."""
+"""Models of Inspect AI as models of casewise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from casewise.extras import install_command
 from casewise.models.client import FILTERED
 from casewise.models.protocol import (
     Message,
-    ModelDefaults,
+    Model,
     Position,
     Rejected,
     Reply,
@@ -31,35 +31,23 @@ LOCAL_PROVIDERS = frozenset({"mockllm", "hf", "vllm", "sglang", "ollama", "llama
 
 TAKEN = frozenset({"temperature", "seed", "top_p"})
 
-TAKE_SCHEMA = frozenset(
-    {
-        "openai",
-        "azureai",
-        "google",
-        "vertex",
-        "mistral",
-        "grok",
-        "anthropic",
-        "groq",
-        "deepseek",
-        "bedrock",
-        "sagemaker",
-    }
-    | {"vllm", "sglang", "openai-api"}
-)
-"""Inspect's providers that use its `response_schema`; the others leave it out without a word."""
+TAKE_SCHEMA = (
+    {"openai", "azureai", "openai-api", "google", "vertex", "mistral", "grok", "anthropic", "groq", "deepseek"}
+    | {"bedrock", "sagemaker", "vllm", "sglang"}
+)  # fmt: skip
+"""Inspect's providers that use its `response_schema`; the others ignore it without a message."""
 
 REFUSES_SCHEMA = re.compile(
     r"response_format|response_schema|json_schema|output_format|structured output", re.IGNORECASE
 )
 
 TAKE_TOP_K = frozenset({"google", "hf"})
-"""The others leave it out without a word."""
+"""Providers that use `top_k`; the others ignore it without a message."""
 
 RETRIES = 6
 
 
-class InspectModel(ModelDefaults):
+class InspectModel(Model):
     """A model behind one of Inspect AI's providers, which keeps keys, retries and connections by itself."""
 
     def __init__(self, name: str, model: Any) -> None:
@@ -73,7 +61,7 @@ class InspectModel(ModelDefaults):
 
     @classmethod
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
-        """The model that `inspect:PROVIDER/MODEL` names.
+        """Return the model that `inspect:PROVIDER/MODEL` names.
 
         Raises ConfigurationError: the extra `[inspect]` or the provider's own package is not installed, or its key is
         not set.
@@ -89,11 +77,11 @@ class InspectModel(ModelDefaults):
             raise ConfigurationError(f"Inspect AI cannot make {name.removeprefix('inspect:')!r}: {error}") from error
 
     def settings(self) -> dict[str, Any]:
-        """The model's name, which holds the provider."""
+        """Return the model's name, which holds the provider."""
         return {"model": self.name}
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """One reply; see `Model.reply` for what is raised. A schema that is refused once is left out from then on."""
+        """Return one reply; see `Model.reply` for what is raised. A schema that is refused once is left out afterwards."""
         try:
             return await self._reply(messages, options)
         except Rejected as error:
@@ -106,8 +94,11 @@ class InspectModel(ModelDefaults):
         from inspect_ai.model import GenerateConfig, ResponseSchema
         from inspect_ai.util import JSONSchema
 
-        schema = options.json_schema if "json_schema" in self.takes else None
         check_taken(self.name, options, self.takes)
+        schema = None
+        if options.json_schema is not None and "json_schema" in self.takes:
+            json_schema = JSONSchema.model_validate(options.json_schema)
+            schema = ResponseSchema(name="reply", json_schema=json_schema, strict=True)
         config = GenerateConfig(
             max_tokens=options.max_tokens,
             top_k=options.top_k,
@@ -116,11 +107,7 @@ class InspectModel(ModelDefaults):
             seed=options.seed,
             logprobs=True if options.top_logprobs else None,
             top_logprobs=options.top_logprobs or None,
-            response_schema=(
-                None
-                if schema is None
-                else ResponseSchema(name="reply", json_schema=JSONSchema.model_validate(schema), strict=True)
-            ),
+            response_schema=schema,
         )
         started = time.perf_counter()
         try:
@@ -135,7 +122,7 @@ class InspectModel(ModelDefaults):
 
 
 def inspect_messages(messages: tuple[Message, ...]) -> list[Any]:
-    """Our messages as Inspect's."""
+    """Return messages as Inspect's."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
     kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -143,7 +130,7 @@ def inspect_messages(messages: tuple[Message, ...]) -> list[Any]:
 
 
 def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
-    """What an Inspect `ModelOutput` says, as a reply of ours."""
+    """Return an Inspect `ModelOutput` as a reply."""
     usage = output.usage
     choice = output.choices[0] if output.choices else None
     logprobs = choice.logprobs if choice is not None else None
@@ -165,7 +152,7 @@ def position(entry: Any) -> Position:
 
 
 def meaning(error: Exception, name: str) -> ModelError:
-    """What an error of a provider's own client means for the run."""
+    """Return the error of ours that an error of a provider's own client means."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(getattr(cause, "status_code", None), int):
         cause = cause.__cause__

@@ -18,7 +18,7 @@ from casewise.errors import ConfigurationError
 from casewise.extras import install_command
 from casewise.records.base import digest
 
-# Loading a model on this machine: where it runs, in which numbers, and what kind of model it is.
+# Loading: device, number type and architecture.
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class LocalOptions:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model of transformers, ready to be asked, and its tokenizer."""
+    """A model of transformers, and its tokenizer."""
 
     model: Any
     tokenizer: Any
 
 
 def is_classifier(name: str) -> bool:
-    """Whether `hf:PATH_OR_ID` names a sequence classifier, by the architecture that its configuration states.
+    """Return whether `hf:PATH_OR_ID` names a sequence classifier, by the architecture in its configuration.
 
     Raises ConfigurationError: the extra `[local]` is not installed, or there is no such model.
     """
@@ -53,7 +53,7 @@ def is_classifier(name: str) -> bool:
 
 
 def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretrained:
-    """The model and the tokenizer that `hf:PATH_OR_ID` names; `kind` is one of transformers' `AutoModelFor…`.
+    """Load the model and tokenizer that `hf:PATH_OR_ID` names; `kind` is one of transformers' `AutoModelFor…`.
 
     Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, or device or type are none
     of torch's.
@@ -61,8 +61,17 @@ def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretraine
     library = transformers(name)
     import torch
 
-    device = found_device(torch, options.device)
-    dtype = found_dtype(torch, options.dtype, device)
+    device = options.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        torch.device(device)
+    except RuntimeError as error:
+        raise ConfigurationError(f"--device is {device!r}, which torch does not know; try cpu or cuda") from error
+    automatic = torch.float32 if device == "cpu" else torch.bfloat16
+    dtype = automatic if options.dtype == "auto" else getattr(torch, options.dtype, None)
+    if not isinstance(dtype, torch.dtype):
+        raise ConfigurationError(f"--dtype is {options.dtype!r}; it is auto, float32, bfloat16 or float16")
     tokenizer = tried(library.AutoTokenizer.from_pretrained, name)
     model = tried(lambda where: getattr(library, kind).from_pretrained(where, dtype=dtype), name)
     if tokenizer.pad_token_id is None:
@@ -71,7 +80,7 @@ def load_pretrained(name: str, options: LocalOptions, *, kind: str) -> Pretraine
 
 
 def adapted(model: Any, adapter: str) -> Any:
-    """The model with a PEFT adapter on it.
+    """Return the model with a PEFT adapter.
 
     Raises ConfigurationError: peft is not installed, or there is no such adapter for this model.
     """
@@ -88,7 +97,7 @@ def adapted(model: Any, adapter: str) -> Any:
 
 
 def adapter_digest(adapter: str) -> str:
-    """Tells one adapter's files from another's."""
+    """Return a digest of an adapter's files."""
     files = [file for file in sorted(Path(adapter).glob("*")) if file.is_file()]
     hashes = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     return digest(hashes)[:12]
@@ -114,35 +123,15 @@ def tried(load: Callable[[str], Any], name: str) -> Any:
 
 
 def settings_of(name: str, model: Any) -> dict[str, Any]:
-    """The model's name, a digest of its configuration, and its number type."""
+    """Return the model's name, a digest of its configuration, and its number type."""
     config = model.config.to_dict()
     config.pop("_name_or_path", None)
     config.pop("transformers_version", None)
     return {"model": name, "config": digest(stable(config))[:12], "dtype": str(model.dtype).removeprefix("torch.")}
 
 
-def found_device(torch: Any, device: str) -> str:
-    if device != "auto":
-        try:
-            return str(torch.device(device))
-        except RuntimeError as error:
-            raise ConfigurationError(f"--device is {device!r}, which torch does not know; try cpu or cuda") from error
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def found_dtype(torch: Any, dtype: str, device: str) -> Any:
-    if dtype == "auto":
-        return torch.float32 if device == "cpu" else torch.bfloat16
-    torch_dtype = getattr(torch, dtype, None)
-    if not isinstance(torch_dtype, torch.dtype):
-        raise ConfigurationError(f"--dtype is {dtype!r}; it is auto, float32, bfloat16 or float16")
-    return torch_dtype
-
-
 def stable(value: Any) -> Any:
-    """A configuration as plain JSON values; what is no JSON value is written out."""
+    """Return a configuration as plain JSON values; other values become texts."""
     if isinstance(value, dict):
         return {str(key): stable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -150,47 +139,42 @@ def stable(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
-# Batches beside each other on a processor: a thread each, instead of all threads at every product of one batch.
+# Simultaneous batches on a processor: one thread each, instead of all threads for every product of one batch.
 
 
 STARTING = threading.Lock()
 
 
 def one_thread_each() -> ThreadPoolExecutor:
-    """As many threads as torch uses for one product, of which each does its products alone.
+    """Return as many threads as torch uses for one product; each of them does its products alone.
 
     Threads that share a small product wait for each other at its end; on a busy machine that takes most of the time.
     """
     with STARTING:
-        return started()
+        return thread_pool()
 
 
 @cache
-def started() -> ThreadPoolExecutor:
+def thread_pool() -> ThreadPoolExecutor:
     import torch
 
     n = torch.get_num_threads()
     all_there = threading.Barrier(n)
+
+    def alone() -> None:
+        # torch sets this for the calling thread and for new ones, and a thread reads it when it first looks: so it looks
+        # before it is set.
+        torch.get_num_threads()
+        torch.set_num_threads(1)
+
     pool = ThreadPoolExecutor(n, "casewise-torch", initializer=alone)
-    for waited in [pool.submit(all_there.wait) for _ in range(n)]:
-        waited.result()
+    for arrival in [pool.submit(all_there.wait) for _ in range(n)]:
+        arrival.result()
     torch.set_num_threads(n)
     return pool
 
 
-def alone() -> None:
-    """Let this thread do its products alone.
-
-    torch sets this for the thread that asks and for those to come, and a thread takes its own from there when it first looks:
-    so it has to look before it is told.
-    """
-    import torch
-
-    torch.get_num_threads()
-    torch.set_num_threads(1)
-
-
-# Many single asks made into few batches: collected while the model is busy, sorted by length, cut by tokens.
+# Few batches of many single asks: collected while the model is busy, sorted by length, cut by tokens.
 
 
 T = TypeVar("T")
@@ -200,10 +184,10 @@ R = TypeVar("R")
 def length_sorted_batches(
     lengths: Sequence[int], *, batch_tokens: int, even_from: int | None = None
 ) -> Iterator[list[int]]:
-    """Indices in batches of similar lengths, longest first, whose padded tokens do not exceed `batch_tokens`.
+    """Yield indices in batches of similar lengths, longest first, with at most `batch_tokens` padded tokens.
 
-    One that is longer by itself is a batch of its own. A batch that holds `even_from` padded tokens takes in only what is at
-    least nine tenths as long as its longest: where arithmetic is dear, padding costs more than another batch does.
+    A longer sequence is a batch of its own. A batch of `even_from` padded tokens takes in only sequences at least nine
+    tenths as long as its longest: on a processor, padding costs more than another batch.
     """
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -219,7 +203,7 @@ def length_sorted_batches(
 
 
 def common_prefix(sequences: Sequence[list[int]]) -> int:
-    """How many leading tokens all `sequences` share, at least one of each being left over."""
+    """Return the number of leading tokens that all `sequences` share, with at least one token of each left over."""
     if not sequences:
         return 0
     first, last = min(sequences), max(sequences)
@@ -229,12 +213,12 @@ def common_prefix(sequences: Sequence[list[int]]) -> int:
 
 
 Batch: TypeAlias = tuple[list[int], Callable[[], list[R]]]
-"""Which asks of a round go through together, and what answers them, in that order."""
+"""Places of asks of a round, and the function that answers them, in that order."""
 
 
 @dataclass(eq=False)
 class Waiting(Generic[T, R]):
-    """One ask, where its answer goes, and whether it is being answered."""
+    """An ask that waits, with its answer to come."""
 
     ask: T
     kind: Hashable
@@ -243,28 +227,28 @@ class Waiting(Generic[T, R]):
 
 
 class Batcher(Generic[T, R]):
-    """Answers single asks in rounds: whatever waits when a round begins, of one kind, is cut into batches together.
+    """Answers single asks in rounds: the asks of one kind that wait when a round begins are cut into batches.
 
-    `work` is called in a thread with the asks of a round, and gives their batches. Each is answered as soon as it is done.
-    `beside`: threads that take batches at the same time; None where one goes after the other.
+    `work` is called in a thread with the asks of a round, and yields their batches. Asks are answered batch by batch.
+    `threads`: threads that take batches at the same time; None for one batch after the other.
     """
 
     def __init__(
         self,
         work: Callable[[Hashable, list[T]], Iterable[Batch[R]]],
         *,
-        beside: Callable[[], Executor] | None = None,
+        threads: Callable[[], Executor] | None = None,
         patience_s: float = 0.005,
     ) -> None:
-        self._work, self._beside = work, beside
+        self._work, self._threads = work, threads
         self._patience_s = patience_s
         self._waiting: list[Waiting[T, R]] = []
         self._round: list[Waiting[T, R]] = []
         self._running: asyncio.Task[None] | None = None
-        WAITING_ROOMS.add(self)
+        BATCHERS.add(self)
 
     async def ask(self, ask: T, kind: Hashable) -> R:
-        """The answer to `ask`; only asks of equal `kind` go together."""
+        """Return the answer to `ask`; only asks of equal `kind` share a batch."""
         waiting: Waiting[T, R] = Waiting(ask, kind, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._running is None or self._running.done():
@@ -272,14 +256,14 @@ class Batcher(Generic[T, R]):
         return await waiting.answer
 
     def drop_waiting(self) -> None:
-        """Cancel what waits; batches under way are finished."""
+        """Cancel the asks that wait; batches under way are finished."""
         for waiting in (*self._waiting, *self._round):
             if not waiting.begun:
                 waiting.answer.cancel()
         self._waiting.clear()
 
     async def close(self) -> None:
-        """Drop what waits, and end."""
+        """Stop answering."""
         if self._running is not None:
             self._running.cancel()
             self._running = None
@@ -314,11 +298,11 @@ class Batcher(Generic[T, R]):
             loop.call_soon_threadsafe(settle, together, results)
 
         batches = self._work(kind, [request.ask for request in requests])
-        deque((map if self._beside is None else self._beside().map)(answer, batches), maxlen=0)
+        deque((map if self._threads is None else self._threads().map)(answer, batches), maxlen=0)
 
 
 def settle(requests: Sequence[Waiting[T, R]], results: list[R] | Exception) -> None:
-    """Hand answers, or the error in their place, to those that still wait for one."""
+    """Give answers, or an error instead, to the asks that still wait for one."""
     for place, request in enumerate(requests):
         if request.answer.done():
             continue
@@ -328,10 +312,10 @@ def settle(requests: Sequence[Waiting[T, R]], results: list[R] | Exception) -> N
             request.answer.set_result(results[place])
 
 
-WAITING_ROOMS: WeakSet[Batcher[Any, Any]] = WeakSet()
+BATCHERS: WeakSet[Batcher[Any, Any]] = WeakSet()
 
 
 def drop_all_waiting() -> None:
-    """Cancel what waits for a model of this process, for the process is to end; batches under way are finished."""
-    for room in list(WAITING_ROOMS):
-        room.drop_waiting()
+    """Cancel all asks that wait for a model of this process; batches under way are finished."""
+    for batcher in list(BATCHERS):
+        batcher.drop_waiting()

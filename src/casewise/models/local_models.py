@@ -26,40 +26,41 @@ from casewise.models.local import (
 )
 from casewise.models.protocol import (
     MUST_BE_TAKEN,
+    AnyModel,
     Classified,
     Message,
-    ModelDefaults,
+    Model,
     Position,
     Reply,
     ReplyOptions,
+    TextClassifier,
     TokenLogprob,
     Usage,
     check_taken,
 )
 
-# Which tokens say which word: `safe`, ` Safe`, `SAFE`, `un` …
+# Tokens of words: `safe`, ` Safe`, `SAFE`, `un` …
 
 
 QUOTES = "\"'`“”‘’*_"
 MARKS = " \t\r\n.,:;!" + QUOTES + "▁Ġ"
-"""What may stand around a word in a token; the last two are how tokenizers write a space."""
+"""Characters around a word in a token; the last two are how tokenizers write a space."""
 
 SHORTEST_BEGINNING = 2
 """A single letter begins too many words to stand for one."""
 
 
 def spellings(word: str) -> tuple[str, ...]:
-    """The ways a model may begin its reply with `word`: three cases, each with and without a space, a quotation mark
-    or both before it."""
+    """Return the ways in which a reply may begin with `word`: three cases, with a space, a quotation mark or both before it."""
     cases = (word.lower(), word.capitalize(), word.upper())
     return tuple(f"{before}{case}" for before in ("", " ", '"', ' "', "**", "\n") for case in cases)
 
 
 def word_of(token: str, words: Iterable[str]) -> str | None:
-    """The one of `words` that `token` says or begins to say, or None.
+    """Return the one of `words` that `token` is or begins, or None.
 
-    A token that is the beginning of exactly one of the words counts for it (`un` for `unsafe`), if it has at least two
-    letters: the model was told to reply with one of the words and nothing else.
+    A token of at least two letters that begins exactly one of the words counts for it (`un` for `unsafe`), because the
+    model has to reply with one of the words and nothing else.
     """
     bare = token.strip(MARKS).casefold()
     if len(bare) < SHORTEST_BEGINNING:
@@ -73,10 +74,10 @@ def word_of(token: str, words: Iterable[str]) -> str | None:
 def first_token_ids(
     words: Iterable[str], encode: Callable[[str], list[int]], decode: Callable[[int], str]
 ) -> Mapping[str, tuple[int, ...]]:
-    """For each word, the ids of the tokens with which a reply of that word may begin, found by trying all spellings.
+    """Return for each word the ids of the tokens with which a reply of it may begin, by trying all spellings.
 
-    A first token that begins spellings of two words (a lone space or quotation mark) decides nothing and is left out;
-    so is one that is no beginning of its word.
+    A first token that begins spellings of two words (a lone space or quotation mark) is left out, as is one that does not
+    begin its word.
     """
     ids_of: dict[str, dict[int, None]] = {word: {} for word in words}
     for word, tokens in ids_of.items():
@@ -88,15 +89,15 @@ def first_token_ids(
     return {word: tuple(id_ for id_ in ids if id_ not in shared) for word, ids in ids_of.items()}
 
 
-# Replies held to a JSON schema: xgrammar leaves only tokens after which the text can still become such JSON.
+# Replies that fit a JSON schema: xgrammar allows only tokens after which the text can still become such JSON.
 
 
 CLOSING = 12
-"""Tokens before the limit from which on a text ends, so that the object is whole."""
+"""Number of tokens before the limit from which on a text is ended, so that the object is whole."""
 
 
 def closing_at(quote: int, width: int) -> Callable[[Any, Any], Any]:
-    """A logits processor that lets a text end with the token `quote` wherever it may, once `width` tokens are there."""
+    """Return a logits processor that ends a text with the token `quote` where it can, once there are `width` tokens."""
     import torch
 
     def closing(ids: Any, scores: Any) -> Any:
@@ -109,37 +110,48 @@ def closing_at(quote: int, width: int) -> Callable[[Any, Any], Any]:
     return closing
 
 
-# A model run on this machine with transformers, in batches.
+# Chat models in batches.
 #
 # The probability of the first token takes one forward pass a batch, of which only the last position goes through the
-# output layer; nothing is generated. What all prompts of a round begin with is computed once, and its keys and values
+# output layer; nothing is generated. The common beginning of a round's prompts is computed once, and its keys and values
 # are reused.
 
 
 PLAIN = ReplyOptions(max_tokens=1)
 
 SHORTEST_SHARED_PREFIX = 8
-"""A shorter one is not worth its bookkeeping."""
+"""Fewer common tokens are not worth the bookkeeping."""
 
 
 @dataclass(frozen=True)
 class SharedPrefix:
-    """The keys and values of the tokens that prompts begin with."""
+    """Keys and values of the tokens that prompts begin with."""
 
     tokens: tuple[int, ...]
     cache: Any
 
 
-class TransformersModel(ModelDefaults):
-    """A causal language model with its tokenizer, held in memory."""
+class InMemory(AnyModel):
+    """A model of transformers with its tokenizer, in the memory of this process."""
 
     concurrency = 1024
-    """How many asks should wait at once, so that batches are full and of similar lengths."""
+    """Number of asks that should wait at once, so that batches are full and of similar lengths."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self._model, self._tokenizer = model, tokenizer
+        self.weights_bytes = int(model.get_memory_footprint())
+
+    def settings(self) -> dict[str, Any]:
+        """Return the model's name, a digest of its configuration, and its number type."""
+        return settings_of(self.name, self._model)
+
+
+class TransformersModel(InMemory, Model):
+    """A causal language model."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
+        super().__init__(name, model, tokenizer, options)
         self._prefix: SharedPrefix | None = None
         self._batcher: Batcher[list[int], Reply] = Batcher(self._batches)
         self._ids: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
@@ -147,7 +159,7 @@ class TransformersModel(ModelDefaults):
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> TransformersModel:
-        """The model that `hf:PATH_OR_ID` names.
+        """Load the model that `hf:PATH_OR_ID` names.
 
         Raises ConfigurationError: the extra `[local]` is not installed, there is no such chat model, or device or type
         are none of torch's.
@@ -161,24 +173,19 @@ class TransformersModel(ModelDefaults):
         return cls(f"{name} with {Path(options.adapter).name}", model, loaded.tokenizer, options)
 
     def settings(self) -> dict[str, Any]:
-        """The model's name, a digest of its configuration, and its number type."""
+        """Return the model's name, digests of its configuration and adapter, and its number type."""
         adapter = self.options.adapter
-        return settings_of(self.name, self._model) | ({"adapter": adapter_digest(adapter)} if adapter else {})
-
-    @property
-    def weights_bytes(self) -> int:
-        """What its weights take, on whatever device."""
-        return int(self._model.get_memory_footprint())
+        return super().settings() | ({"adapter": adapter_digest(adapter)} if adapter else {})
 
     @cached_property
-    def takes(self) -> frozenset[str]:  # type: ignore[override]  # the others know it when they are written
-        """What of the options reaches the model: a JSON schema only where xgrammar is installed."""
+    def takes(self) -> frozenset[str]:  # type: ignore[override]  # other models state it
+        """Options that reach the model: a JSON schema only if xgrammar is installed."""
         schema = () if self._grammars is None else ("json_schema",)
         return frozenset({"temperature", "seed", *schema, *MUST_BE_TAKEN})
 
     @cached_property
     def _grammars(self) -> Any:
-        """What makes grammars of schemas, for this tokenizer; None where xgrammar is not installed."""
+        """The compiler of schemas for this tokenizer; None if xgrammar is not installed."""
         try:
             import xgrammar
         except ImportError:
@@ -190,17 +197,17 @@ class TransformersModel(ModelDefaults):
         return xgrammar.GrammarCompiler(tokens)
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """One reply, made together with all others that wait."""
+        """Return one reply, made together with all others that wait."""
         check_taken(self.name, options, self.takes)
         return await self._batcher.ask(self.tokens(messages, options), options)
 
     async def close(self) -> None:
-        """Drop the cached prefix and what waits."""
+        """Drop the cached prefix and all that wait."""
         self._prefix = None
         await self._batcher.close()
 
     def tokens(self, messages: tuple[Message, ...], options: ReplyOptions = PLAIN) -> list[int]:
-        """The prompt as the model reads it: in its chat template, or as plain text where it has none.
+        """Return the tokens of a prompt: in the model's chat template, or as plain text if it has none.
 
         Raises ConfigurationError: there are arguments for a template, and no template.
         """
@@ -215,7 +222,7 @@ class TransformersModel(ModelDefaults):
         return list(self._tokenizer(text + prefill, add_special_tokens=False)["input_ids"])
 
     def label_tokens(self, words: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-        """For each word, the tokens with which a reply of it can begin."""
+        """Return for each word the tokens with which a reply of it can begin."""
         return {word: tuple(self._token(id_) for id_ in ids) for word, ids in self._first_ids(words).items()}
 
     def _first_ids(self, words: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
@@ -229,7 +236,7 @@ class TransformersModel(ModelDefaults):
         return str(self._tokenizer.convert_ids_to_tokens(id_))
 
     def _batches(self, kind: Hashable, prompts: list[list[int]]) -> Iterator[Batch[Reply]]:
-        """Prompts with the same options, in batches. Runs in a thread."""
+        """Yield prompts with the same options in batches. Runs in a thread."""
         assert isinstance(kind, ReplyOptions)
         lengths = [len(prompt) + (0 if kind.first_words else kind.max_tokens) for prompt in prompts]
         prefix = self._shared_prefix(prompts) if kind.first_words else 0
@@ -249,10 +256,11 @@ class TransformersModel(ModelDefaults):
                 else self._generated(prompts, options)
             )
         each_s = (time.perf_counter() - started) / len(prompts)
-        return [finished(reply, options, each_s) for reply in output]
+        begun = options.prefill or ""
+        return [replace(reply, text=f"{begun}{reply.text}", latency_s=each_s) for reply in output]
 
     def _shared_prefix(self, prompts: list[list[int]]) -> int:
-        """Compute the keys and values of what all `prompts` begin with, unless they are there; its length."""
+        """Cache the keys and values of the tokens that all `prompts` begin with, and return their number."""
         import torch
 
         if self._prefix is not None:
@@ -295,21 +303,14 @@ class TransformersModel(ModelDefaults):
         labels = [id_ for word_ids in self._first_ids(options.first_words).values() for id_ in word_ids]
         best = logprobs.max(dim=-1)
         rows = logprobs[:, labels].tolist()
-        return [
-            self._first_reply(len(prompt), (int(id_), value), list(zip(labels, row, strict=True)))
-            for prompt, id_, value, row in zip(prompts, best.indices.tolist(), best.values.tolist(), rows, strict=True)
-        ]
-
-    def _first_reply(self, n_tokens: int, best: tuple[int, float], labels: list[tuple[int, float]]) -> Reply:
-        top = sorted((TokenLogprob(self._token(id_), value) for id_, value in labels), key=lambda rival: -rival.logprob)
-        where = Position(self._token(best[0]), best[1], tuple(top), complete=True)
-        return Reply(
-            text=str(self._tokenizer.decode([best[0]])),
-            finish_reason="length",
-            token_logprobs=(where,),
-            usage=Usage(n_tokens, 1),
-            model_version=self.name,
-        )
+        replies = []
+        for prompt, id_, value, row in zip(prompts, best.indices.tolist(), best.values.tolist(), rows, strict=True):
+            top = [TokenLogprob(self._token(label), logprob) for label, logprob in zip(labels, row, strict=True)]
+            top.sort(key=lambda rival: -rival.logprob)
+            place = Position(self._token(id_), value, tuple(top), complete=True)
+            text = str(self._tokenizer.decode([id_]))
+            replies.append(Reply(text, "length", (place,), Usage(len(prompt), 1), model_version=self.name))
+        return replies
 
     def _generated(self, prompts: list[list[int]], options: ReplyOptions) -> list[Reply]:
         import torch
@@ -317,47 +318,42 @@ class TransformersModel(ModelDefaults):
         ids, mask = self._padded(prompts)
         if options.seed is not None:
             torch.manual_seed(options.seed)
-        drawn = bool(options.temperature)
-        held = self._held_to(options, ids.shape[1])
+        held_to = None
+        if options.json_schema is not None and self._grammars is not None:
+            from transformers import LogitsProcessorList
+            from xgrammar.contrib.hf import LogitsProcessor
+
+            grammar = self._grammars.compile_json_schema(dict(options.json_schema), any_whitespace=False)
+            quote = self._tokenizer('"', add_special_tokens=False)["input_ids"][-1]
+            closing = closing_at(quote, ids.shape[1] + options.max_tokens - CLOSING)
+            held_to = LogitsProcessorList([LogitsProcessor(grammar), closing])
+        drawing: dict[str, Any] = {}
+        if options.temperature:  # the sampling options of the model's own generation configuration do not count
+            top_p = 1.0 if options.top_p is None else options.top_p
+            drawing = {"temperature": options.temperature, "top_p": top_p, "top_k": options.top_k or 0}
         output = self._model.generate(
             ids,
             attention_mask=mask,
             max_new_tokens=options.max_tokens,
-            do_sample=drawn,
+            do_sample=bool(drawing),
             pad_token_id=self._tokenizer.pad_token_id,
-            logits_processor=held,
-            **(drawing(options) if drawn else {}),
+            logits_processor=held_to,
+            **drawing,
         )[:, ids.shape[1] :].tolist()
-        return [self._generated_reply(len(prompt), row) for prompt, row in zip(prompts, output, strict=True)]
-
-    def _held_to(self, options: ReplyOptions, width: int) -> Any:
-        """The processors that hold replies, which begin after `width` tokens, to their schema; None where there is none."""
-        if options.json_schema is None or self._grammars is None:
-            return None
-        from transformers import LogitsProcessorList
-        from xgrammar.contrib.hf import LogitsProcessor
-
-        grammar = self._grammars.compile_json_schema(dict(options.json_schema), any_whitespace=False)
-        quote = self._tokenizer('"', add_special_tokens=False)["input_ids"][-1]
-        return LogitsProcessorList([LogitsProcessor(grammar), closing_at(quote, width + options.max_tokens - CLOSING)])
+        stops, replies = self._stops(), []
+        for prompt, row in zip(prompts, output, strict=True):
+            length = next((place for place, id_ in enumerate(row) if id_ in stops), None)
+            text = str(self._tokenizer.decode(row[:length], skip_special_tokens=True))
+            ended = "length" if length is None else "stop"
+            replies.append(Reply(text, ended, None, Usage(len(prompt), len(row[:length])), model_version=self.name))
+        return replies
 
     def _stops(self) -> list[int]:
         ends = self._model.generation_config.eos_token_id
         return [id_ for id_ in (ends if isinstance(ends, list) else [ends]) if id_ is not None]
 
-    def _generated_reply(self, n_tokens: int, row: list[int]) -> Reply:
-        stops = self._stops()
-        length = next((place for place, id_ in enumerate(row) if id_ in stops), None)
-        tokens = row if length is None else row[:length]
-        return Reply(
-            text=str(self._tokenizer.decode(tokens, skip_special_tokens=True)),
-            finish_reason="length" if length is None else "stop",
-            usage=Usage(n_tokens, len(tokens)),
-            model_version=self.name,
-        )
-
     def _padded(self, prompts: list[list[int]]) -> tuple[Any, Any]:
-        """Ids and mask, padded on the left."""
+        """Return ids and mask, padded on the left."""
         import torch
 
         width = max(len(prompt) for prompt in prompts)
@@ -368,50 +364,30 @@ class TransformersModel(ModelDefaults):
         return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
 
-def drawing(options: ReplyOptions) -> dict[str, Any]:
-    """How tokens are drawn; what a model's own generation configuration says of it does not count."""
-    top_p = 1.0 if options.top_p is None else options.top_p
-    return {"temperature": options.temperature, "top_p": top_p, "top_k": options.top_k or 0}
+# Sequence classifiers in batches.
 
 
-def finished(reply: Reply, options: ReplyOptions, seconds: float) -> Reply:
-    return replace(reply, text=f"{options.prefill or ''}{reply.text}", latency_s=seconds)
-
-
-# A sequence classifier run on this machine with transformers, in batches.
-
-
-Numbers = list[tuple[list[float], list[float]]]
-"""Probabilities and logits of each text."""
-
-
-class SequenceClassifier:
+class SequenceClassifier(InMemory, TextClassifier):
     """A model whose last layer gives one number a label.
 
     The probabilities are the softmax of these numbers. Where the configuration says that a text may have several
     labels at once, or there is only one, each is the logistic function of its own number.
     """
 
-    sends_to: str | None = None
-    concurrency = 1024
-    """How many texts should wait at once, so that batches are full and of similar lengths."""
-
     def __init__(self, name: str, model: Any, tokenizer: Any, options: LocalOptions) -> None:
-        self.name = name
-        self.options = options
-        self._model, self._tokenizer = model, tokenizer
+        super().__init__(name, model, tokenizer, options)
         config = model.config
         self.labels: tuple[str, ...] = tuple(str(config.id2label[place]) for place in range(config.num_labels))
         self.independent = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         self._on_cpu = model.device.type == "cpu"
         self._batcher: Batcher[str, Classified] = Batcher(
-            self._batches, beside=one_thread_each if self._on_cpu else None
+            self._batches, threads=one_thread_each if self._on_cpu else None
         )
         model.config.pad_token_id = tokenizer.pad_token_id
 
     @classmethod
     def load(cls, name: str, options: LocalOptions) -> SequenceClassifier:
-        """The classifier that `hf:PATH_OR_ID` names.
+        """Load the classifier that `hf:PATH_OR_ID` names.
 
         Raises ConfigurationError: the extra `[local]` is not installed, there is no such model, it is no classifier, or
         device or type are none of torch's.
@@ -421,25 +397,16 @@ class SequenceClassifier:
         loaded = load_pretrained(name, options, kind="AutoModelForSequenceClassification")
         return cls(name, loaded.model, loaded.tokenizer, options)
 
-    def settings(self) -> dict[str, Any]:
-        """The model's name, a digest of its configuration, and its number type."""
-        return settings_of(self.name, self._model)
-
-    @property
-    def weights_bytes(self) -> int:
-        """What its weights take, on whatever device."""
-        return int(self._model.get_memory_footprint())
-
     async def classify(self, text: str) -> Classified:
-        """The probabilities of `text`, found together with those of all others that wait."""
+        """Return the probabilities of `text`, computed together with those of all others that wait."""
         return await self._batcher.ask(text, "one text")
 
     async def close(self) -> None:
-        """Drop what waits."""
+        """Drop all that wait."""
         await self._batcher.close()
 
     def _batches(self, _kind: Hashable, asks: list[str]) -> Iterator[Batch[Classified]]:
-        """What is asked, in batches. Runs in a thread."""
+        """Yield texts in batches. Runs in a thread."""
         texts: list[list[int]] = self._tokenizer(asks)["input_ids"]
         most = self.options.batch_tokens
         for batch in length_sorted_batches(
@@ -450,22 +417,20 @@ class SequenceClassifier:
             yield batch, partial(self._answer, [texts[i] for i in batch])
 
     def _answer(self, texts: list[list[int]]) -> list[Classified]:
-        started = time.perf_counter()
-        numbers = self._numbers(texts)
-        each_s = (time.perf_counter() - started) / len(texts)
-        return [
-            Classified(self._by_label(mine), len(text), each_s, self.name, self._by_label(logits))
-            for text, (mine, logits) in zip(texts, numbers, strict=True)
-        ]
-
-    def _by_label(self, numbers: list[float]) -> dict[str, float]:
-        return dict(zip(self.labels, numbers, strict=True))
-
-    def _numbers(self, texts: list[list[int]]) -> Numbers:
         import torch
 
+        started = time.perf_counter()
         with torch.inference_mode():
             padded = self._tokenizer.pad({"input_ids": texts}, return_tensors="pt").to(self._model.device)
             logits = self._model(**padded).logits.float()
             probabilities = logits.sigmoid() if self.independent else torch.softmax(logits, dim=-1)
-            return list(zip(probabilities.tolist(), logits.tolist(), strict=True))
+            rows = zip(texts, probabilities.tolist(), logits.tolist(), strict=True)
+        each_s = (time.perf_counter() - started) / len(texts)
+
+        def by_label(numbers: list[float]) -> dict[str, float]:
+            return dict(zip(self.labels, numbers, strict=True))
+
+        return [
+            Classified(by_label(shares), len(text), each_s, self.name, by_label(row_logits))
+            for text, shares, row_logits in rows
+        ]

@@ -7,16 +7,13 @@ import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from casewise.errors import ConfigurationError, ModelError
 from casewise.options import Hidden
 from casewise.records.base import writable
 
-# What a model is to casewise: messages in, one reply out.
-#
-# A reply says what came back and no more; what it comes to is the business of whoever asked. Three things can go wrong,
-# and they are told apart because they are handled apart: `Rejected` costs this call only, `Unavailable` too (after all
+# Three errors are possible, and each has its consequence: `Rejected` costs this call only, `Unavailable` too (after all
 # retries), `Unauthorised` stops the run.
 
 
@@ -26,9 +23,9 @@ RejectedReason = Literal["bad_request", "content_filter", "no_logprobs"]
 
 
 class Rejected(ModelError):
-    """The endpoint will not answer this one call; others may succeed.
+    """The endpoint refuses this call; others may succeed.
 
-    `reason` is `bad_request` (say, a prompt too long), `content_filter`, or `no_logprobs` (asked for, not to be had).
+    `reason` is `bad_request` (such as a prompt that is too long), `content_filter`, or `no_logprobs`.
     """
 
     def __init__(self, reason: RejectedReason, message: str) -> None:
@@ -46,7 +43,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sampling:
-    """What of a model's options the user may set, whatever the model is asked."""
+    """Sampling options of every model."""
 
     temperature: float | None = 0.0
     """Sampling temperature of the replies."""
@@ -63,13 +60,13 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """How a reply is wanted.
+    """Options of one reply.
 
     `first_words` are the words between which the first token decides. A model that sees its whole distribution lists
     their probabilities in the first `Position`, marked `complete`; others give their `top_logprobs` likeliest tokens.
 
-    Temperature, seed and schema are wishes: an endpoint that does not take one goes without, and `Model.takes` says so.
-    What `MUST_BE_TAKEN` names changes what is asked, so a model that cannot take it refuses the call.
+    An endpoint that refuses temperature, seed or schema is called without it, and `Model.takes` says so. The options in
+    `MUST_BE_TAKEN` change the question, so a model that cannot take one refuses the call.
     """
 
     max_tokens: int
@@ -77,12 +74,12 @@ class ReplyOptions:
     top_logprobs: int = 0
     first_words: tuple[str, ...] = ()
     json_schema: Mapping[str, Any] | None = None
-    """A schema that the reply must fit, on endpoints that can be held to one."""
+    """A schema for the reply, on endpoints that support one."""
     seed: int | None = None
     prefill: str | None = None
-    """How the reply begins; the model goes on from there, and `Reply.text` holds it too."""
+    """Beginning of the reply, which the model continues; `Reply.text` includes it."""
     template_arguments: Mapping[str, Any] | None = None
-    """What the model's chat template is given besides the messages."""
+    """Arguments of the model's chat template besides the messages."""
     top_k: int | None = None
     top_p: float | None = None
 
@@ -91,7 +88,7 @@ MUST_BE_TAKEN = ("prefill", "template_arguments", "top_k", "top_p")
 
 
 def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:
-    """Refuse what the model called `name` cannot do, before anything is sent.
+    """Refuse options that the model called `name` cannot take, before anything is sent.
 
     Raises ConfigurationError: an option that must be taken is not among `takes`.
     """
@@ -110,18 +107,18 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in the reply: the token that was drawn, and the likeliest ones there, likeliest first."""
+    """A position in the reply: the sampled token, and the likeliest tokens there, likeliest first."""
 
     token: str
     logprob: float
     top: tuple[TokenLogprob, ...] = ()
     complete: bool = False
-    """True where `top` lists every token that can begin one of the words asked for: an absent one has no mass."""
+    """True if `top` lists every token that can begin one of the words: an absent token has no mass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a call was billed for; None where the endpoint does not say."""
+    """Tokens billed for a call; None if the endpoint does not report them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -129,11 +126,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back.
+    """A model's reply.
 
-    `finish_reason` is the endpoint's word: `stop`, `length` and `content_filter` are those that mean something here.
-    `reasoning` is what the model thought aloud, kept apart from `text`; `refusal` is what it said in the field that
-    some endpoints have for declining.
+    `finish_reason` is the endpoint's word; `stop`, `length` and `content_filter` have a meaning here. `reasoning` is the
+    model's reasoning, separate from `text`; `refusal` is the text of the field that some endpoints have for declining.
     """
 
     text: str
@@ -147,66 +143,52 @@ class Reply:
     refusal: str | None = None
 
     def __post_init__(self) -> None:
-        """Half a character in what a model said would end the run that records it."""
+        """Replace half characters, which no log can hold."""
         for name in ("text", "reasoning", "refusal"):
             if (text := getattr(self, name)) is not None and (clean := writable(text)) != text:
                 object.__setattr__(self, name, clean)
 
 
-@runtime_checkable
-class Model(Protocol):
-    """What answers a prompt."""
+class AnyModel:
+    """Properties that a chat model and a classifier share; the defaults are those of one without a network."""
 
     name: str
-    """As the user named it: `openai/gpt-4o`, `hf:./model`."""
+    """The name that the user gave: `openai/gpt-4o`, `hf:./model`."""
+    sends_to: str | None = None
+    """The receiver of texts; None if they do not leave this machine."""
+    concurrency: int = 1
+    """Minimum number of calls under way: a local model fills its batches from those that wait."""
+    weights_bytes: int | None = None
+    """Size of the weights in this process; None if the model runs elsewhere."""
 
-    @property
-    def sends_to(self) -> str | None:
-        """Whom texts are sent to; None where they do not leave this machine."""
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that decide the replies, as JSON values, without keys and paths of this machine."""
+        raise NotImplementedError
 
-    @property
-    def concurrency(self) -> int:
-        """How many calls it wants under way at least: a local model fills its batches from those that wait."""
+    async def close(self) -> None:
+        """Release connections and memory."""
 
-    @property
-    def takes(self) -> frozenset[str]:
-        """Those of the `ReplyOptions` that it honours, as far as is known; an endpoint may yet complain of one."""
 
-    def label_tokens(self, words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-        """For each word, the tokens with which a reply of it can begin; empty where that cannot be known."""
+class Model(AnyModel):
+    """A chat model."""
+
+    takes: frozenset[str] = frozenset({"temperature"})
+    """Options of `ReplyOptions` that it honours, as far as is known; an endpoint may refuse one later."""
+
+    def label_tokens(self, _words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+        """Return for each word the tokens with which a reply of it can begin; empty if that cannot be known."""
+        return {}
+
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Set the receiver of lines about waiting for a server."""
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """One reply.
+        """Return one reply.
 
         Raises Rejected: this call will not be answered. Unavailable: still failing after all retries. Unauthorised: no
         call can succeed: key, address or model name are wrong.
         """
-        ...
-
-    def settings(self) -> dict[str, Any]:
-        """What decides the replies, as JSON values, for a run's identity. Never a key, nothing of the machine."""
-        ...
-
-    async def close(self) -> None:
-        """Give back connections and memory."""
-        ...
-
-
-@runtime_checkable
-class WaitsForServer(Protocol):
-    """A model that may wait for its server, and says so."""
-
-    def tell_with(self, tell: Callable[[str], None]) -> None:
-        """Where a line goes that a person should read while a run waits."""
-
-
-@runtime_checkable
-class HoldsWeights(Protocol):
-    """A model or classifier that runs in this process."""
-
-    @property
-    def weights_bytes(self) -> int:
-        """What its weights take."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,72 +200,36 @@ class Classified:
     latency_s: float = 0.0
     model_version: str | None = None
     logits: Mapping[str, float] | None = None
-    """The numbers that they come from, where the model gives them: a probability near 1 no longer tells these apart."""
+    """Logits by label, if the model gives them: probabilities near 1 cannot be told apart."""
 
 
-@runtime_checkable
-class TextClassifier(Protocol):
-    """What gives a text probabilities of its labels, and says nothing."""
+class TextClassifier(AnyModel):
+    """A model that gives a text probabilities of its labels."""
 
-    name: str
-    """As the user named it: `hf:./guard`."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """All its labels, in its own order."""
-        ...
-
-    @property
-    def sends_to(self) -> str | None:
-        """Whom texts are sent to; None where they do not leave this machine."""
-
-    @property
-    def concurrency(self) -> int:
-        """How many texts it wants to wait at once."""
+    labels: tuple[str, ...]
+    """All labels, in the model's order."""
 
     async def classify(self, text: str) -> Classified:
-        """The probabilities of `text`; errors are those of `Model.reply`."""
-        ...
-
-    def settings(self) -> dict[str, Any]:
-        """What decides the probabilities, as JSON values, for a run's identity."""
-        ...
-
-    async def close(self) -> None:
-        """Give back connections and memory."""
-        ...
-
-
-class ModelDefaults:
-    """What a model is taken for that says nothing else: it stays on this machine and honours a temperature."""
-
-    sends_to: str | None = None
-    concurrency: int = 1
-    takes: frozenset[str] = frozenset({"temperature"})
-
-    def label_tokens(self, _words: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-        return {}
-
-    async def close(self) -> None:
-        return
+        """Return the probabilities of `text`; errors are those of `Model.reply`."""
+        raise NotImplementedError
 
 
 def as_messages(text: str) -> tuple[Message, ...]:
-    """`text` as one user message."""
+    """Return `text` as one user message."""
     return (Message("user", text),)
 
 
-# A model that costs nothing and is nobody's: for tests and for rehearsing a run.
+# A model without cost, for tests and for rehearsing a run.
 
 
 Answering = Callable[[tuple[Message, ...], ReplyOptions], Reply | str | Exception]
 
 
-class FakeModel(ModelDefaults):
-    """Replies what it is told to, or, told nothing, verdicts that hang on a hash of the prompt.
+class FakeModel(Model):
+    """Gives set replies, or by default verdicts that follow from a hash of the prompt.
 
     `answer`: a text, a reply, or a function of messages and options that returns one of them or an exception to raise.
-    `latency_s`: how long each reply takes.
+    `latency_s`: seconds that each reply takes.
 
     >>> import asyncio
     >>> from casewise.models.protocol import ReplyOptions, as_messages
@@ -305,7 +251,7 @@ class FakeModel(ModelDefaults):
         self._answer = answer if answer is not None else rehearsed
 
     async def reply(self, messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-        """The reply that was set, or the exception."""
+        """Return the set reply, or raise the set exception."""
         self.calls.append((messages, options))
         await asyncio.sleep(self.latency_s)
         answer = self._answer(messages, options) if callable(self._answer) else self._answer
@@ -316,12 +262,12 @@ class FakeModel(ModelDefaults):
         return replace(reply, text=text, latency_s=reply.latency_s or self.latency_s)
 
     def settings(self) -> dict[str, Any]:
-        """Its name; a rehearsal has nothing else to tell."""
+        """Return its name."""
         return {"model": self.name}
 
 
 def rehearsed(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
-    """A well-formed reply to any elicitation, the same for the same prompt."""
+    """Return a well-formed reply to any elicitation, the same for the same prompt."""
     prompt = "\n".join(message.content for message in messages)
     share = int.from_bytes(hashlib.blake2b(prompt.encode(), digest_size=4).digest(), "big") / 2**32
     verdict = "safe" if share > 0.5 else "unsafe"

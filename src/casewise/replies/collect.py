@@ -21,9 +21,9 @@ from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sa
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
 from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REFUSED_BY_DEFENCE, REPLIES, ReplyIdentity, ReplyManifest
+from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
-    Asks,
     CallEstimate,
     CallingOptions,
     ChatAsker,
@@ -156,7 +156,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
             layout=place.layout,
         )
 
-    def options(self, ask: Ask) -> ReplyOptions:
+    def reply_options(self, ask: Ask) -> ReplyOptions:
         """Those of the run; every repeat has a seed of its own."""
         seed = None if self.how.seed is None else self.how.seed + ask.repeat
         return ReplyOptions(self.how.max_tokens, self.how.temperature, seed=seed)
@@ -236,7 +236,7 @@ async def collect_into(
         await collector.close()
 
 
-def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks[Ask]:
+def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks:
     """The plan as a run reads it; what is sent alike is sent once."""
     plan = replace(plan, retry_unscored=options.retries)
     return plan.asks(benchmark, lambda ask: json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars))

@@ -43,12 +43,12 @@ from casewise.replies.behaviour import (
     replies_in,
 )
 from casewise.replies.graders import Grader, ToGrade
-from casewise.runs.limits import GIVE_PRICES, Budget, Limits, RunProgress, Spend, Watch, check_limits
+from casewise.runs.engine import Asks, each_alone
+from casewise.runs.limits import Budget, Limits, RunProgress, Spend, Watch
 from casewise.runs.run import (
-    Asks,
     CallEstimate,
     CallingOptions,
-    each_alone,
+    check_limits,
     estimate_calls,
     folder_log,
     perform,
@@ -259,7 +259,7 @@ class GradeSummary(RunProgress):
         }
 
 
-def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
+def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks:
     """The replies that a grader must read: those with words that are still there. The same reply to the same query is graded once.
 
     Raises DataError: the folder holds no replies, or their texts were discarded.
@@ -330,8 +330,7 @@ async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: 
 
     Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
     """
-    priced = grader.prices is not None
-    check_limits(limits, grader.name, priced=priced, counts_tokens=grader.counts_tokens, to_price=GIVE_PRICES)
+    check_limits(limits, grader)
     asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
     most = sum((grader.at_most(ask) for ask in asks), Spend())
     if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:

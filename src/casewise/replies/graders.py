@@ -7,21 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from casewise.ask.elicitations import declines, refuses
 from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import ShownItem, filled
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import (
-    GuardMode,
     GuardProfile,
-    guard_messages,
+    GuardPrompt,
     profile_named,
     read_guard,
-    template_arguments,
 )
-from casewise.judges.judge import Costless
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
 from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages
@@ -50,34 +47,21 @@ class ToGrade:
         return (self.query, self.reply)
 
 
-class Grader(Asker[ToGrade], Protocol):
-    """Says what replies do. `casewise.judges.judge.Costless` has a default for all but `id`, `name` and `grade`."""
+class Grader(Asker):
+    """Says what replies do. A subclass has an `id`, a `name` and `grade`."""
 
-    @property
-    def id(self) -> str:
-        """Tells this grader from every other; holds the version of its rubric."""
+    id: str
+    """Identifies this grader, with the version of its rubric."""
 
-    @property
-    def sends_to(self) -> str | None:
-        """Whom queries and replies are sent to; None where they do not leave this machine."""
-
-    def settings(self) -> dict[str, Any]:
-        """What its grades depend on, as JSON values."""
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of its grades must know."""
-
-    async def grade(self, exchange: ToGrade) -> Graded:
-        """What a reply does. It raises only where no further reply can be graded either."""
-
-    async def close(self) -> None:
-        """Let go of connections and memory."""
+    async def grade(self, _exchange: ToGrade, /) -> Graded:
+        """Return what a reply does. It raises only if no further reply can be graded either."""
+        raise NotImplementedError
 
 
 # The user's own function as a grader.
 
 
-class CallableGrader(Costless):
+class CallableGrader(Grader):
     """A function `f(query, reply)`, sync or async, that returns `"answers"`, `"partly"` or `"refuses"`, or a mapping with an
     `outcome` and perhaps a `ground`.
 
@@ -147,7 +131,7 @@ MEANINGS: dict[GradeOutcome, re.Pattern[str]] = {
 NO_PARTLY = "{name} has no class for partial answers: its strict and lenient rates are the same."
 
 
-class ClassifierGrader(Costless):
+class ClassifierGrader(Grader):
     """The likeliest label of a classifier, as an outcome."""
 
     def __init__(self, classifier: TextClassifier) -> None:
@@ -256,7 +240,7 @@ def shipped_rubrics() -> dict[str, Rubric]:
     }
 
 
-class ModelGrader(ChatAsker[ToGrade, Graded]):
+class ModelGrader(ChatAsker[ToGrade, Graded], Grader):
     """Asks a model what a reply does."""
 
     usual_tokens = USUAL_REPLY_TOKENS
@@ -265,17 +249,13 @@ class ModelGrader(ChatAsker[ToGrade, Graded]):
         super().__init__(loaded.model, loaded.prices)
         self.name, self.id, self._options = name, ident, options
 
-    def options(self, _what: ToGrade) -> ReplyOptions:
+    def reply_options(self, _what: ToGrade) -> ReplyOptions:
         """The same for every reply."""
         return self._options
 
     def settings(self) -> dict[str, Any]:
         """The model's settings."""
         return {**self.model.settings(), "max_tokens": self._options.max_tokens}
-
-    def notes(self) -> tuple[str, ...]:
-        """None: what the numbers are worth is the report's to say."""
-        return ()
 
     def unanswered(self, _what: ToGrade, reason: NoReplyReason, detail: str) -> Graded:
         """No grade, and why."""
@@ -343,16 +323,15 @@ class GuardGrader(ModelGrader):
                 f"{profile.title} does not say whether a reply refuses, so it cannot grade replies"
             )
         self.profile, whose = profile, loaded.model.name
-        self.mode = next(iter(profile.modes.values()), GuardMode())
-        arguments = template_arguments(profile, profile.renderings[-1], ShownItem("", {}), mode=self.mode)
+        self.prompt = GuardPrompt(profile, profile.renderings[-1], next(iter(profile.modes), None))
+        arguments = self.prompt.template_arguments(ShownItem("", {}))
         options = ReplyOptions(profile.max_tokens, prefill=profile.prefill, template_arguments=arguments)
         name, ident = f"{profile.name} ({whose})", f"guard:{profile.id}@{whose}"
         super().__init__(loaded, name=name, ident=ident, options=options)
 
     def messages(self, exchange: ToGrade) -> tuple[Message, ...]:
         """The query and the reply, as the guard's conversation."""
-        shown, rendering = ShownItem(exchange.query, {}), self.profile.renderings[-1]
-        return guard_messages(self.profile, rendering, shown, reply=exchange.reply, mode=self.mode)
+        return self.prompt.messages(ShownItem(exchange.query, {}), exchange.reply)
 
     def read(self, _what: ToGrade, reply: Reply, took: dict[str, Any]) -> Graded:
         """The word behind its marker of refusals."""
@@ -428,7 +407,7 @@ KEYWORDS_NOTE = (
 )
 
 
-class KeywordsGrader(Costless):
+class KeywordsGrader(Grader):
     """A baseline that says what a reply does by a list of phrases in six languages."""
 
     id = "keywords@1"

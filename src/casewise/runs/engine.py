@@ -1,31 +1,150 @@
-"""Many calls at once, within limits; results do not depend on their order."""
+"""One session of a durable run: its plan, its log, the calls that are left, and the calls made from this process."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from casewise.runs.limits import Budget, Spend, Stop
+import polars as pl
 
-A = TypeVar("A")
-B = TypeVar("B")
+from casewise.records.call import Call
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Spend, Watch, spend_of
+from casewise.storage.run_folder import last_rows, now
+
+# A plan.
+
+
+Ask: TypeAlias = Any
+"""A frozen dataclass with the field `attempt`, its number from 0, and the property `key`: the values of the log's key, which
+tell this ask from every other of the run, whatever the attempt."""
+
+
+class Bundles(Protocol):
+    """Tuples of asks by number."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Ask, ...]]: ...
+
+    def __getitem__(self, number: int, /) -> tuple[Ask, ...]: ...
 
 
 @dataclass(frozen=True)
-class Group(Generic[A]):
+class Asks:
+    """The asks of a run in bundles, which may be made when they are read."""
+
+    bundles: Bundles
+    """Only asks of one bundle can share a call."""
+    size: int
+    """Number of asks."""
+    retries: int = 0
+    """Maximum repetitions of an ask whose answer is not usable."""
+    shared_key: Callable[[Any], Hashable] = lambda _ask: None
+    """Equal for asks that one call answers, as is its `str`, on every machine; None for an ask with a call of its own."""
+    all_keys: Callable[[], pl.LazyFrame] | None = None
+    """Returns what `keys` returns, if that is known before an ask is made."""
+
+    def keys(self, names: Sequence[str]) -> pl.LazyFrame:
+        """Return the keys of the asks, a row each in the order of the plan, with the number of the `bundle`."""
+        if self.all_keys is not None:
+            return self.all_keys().select("bundle", *names)
+        rows = [(number, *ask.key) for number, bundle in enumerate(self.bundles) for ask in bundle]
+        return pl.LazyFrame(rows, schema=["bundle", *names], orient="row")
+
+    def groups(self, bundle: tuple[Ask, ...]) -> Iterator[tuple[Ask, ...]]:
+        """Yield the asks of a bundle in groups that one call answers."""
+        if len(bundle) == 1:
+            yield bundle
+            return
+        groups: dict[Hashable, list[Ask]] = {}
+        for place, ask in enumerate(bundle):
+            key = self.shared_key(ask)
+            groups.setdefault(place if key is None else key, []).append(ask)
+        yield from (tuple(group) for group in groups.values())
+
+
+def each_alone(asks: Iterable[Ask], *, retries: int = 0) -> Asks:
+    """Return a plan of asks that have a call each."""
+    bundles = [(ask,) for ask in asks]
+    return Asks(bundles, len(bundles), retries)
+
+
+# The log.
+
+
+class RunLog:
+    """The answers of a run: those of earlier sessions, and those to come. By default there are no earlier ones."""
+
+    key: tuple[str, ...] = ()
+    """The fields of a record that identify an ask."""
+    held: pl.DataFrame | None = None
+    """The answers of earlier sessions, as `RunFolder.brief` gives them."""
+    spent = Spend()
+    """Cost and tokens of all earlier sessions."""
+
+    def __init__(self, jobs: Path, in_flight: InFlight) -> None:
+        self.jobs = jobs
+        """The folder in which batch jobs are noted."""
+        self.in_flight = in_flight
+
+    def at(self, place: int) -> Call:
+        """Return the answer at a place of the log."""
+        raise LookupError(f"nothing is held at {place}")
+
+    def write(self, ask: Any, answer: Any) -> None:
+        """Keep an answer, so that it survives a kill of this process."""
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        """Put all written answers on the disk, now."""
+
+
+class LastAttempt(NamedTuple):
+    """The last attempt at an ask: its place in the log, its number, whether its answer is usable, and whether it settles the ask."""
+
+    place: int
+    attempt: int
+    usable: bool
+    settled: bool
+
+
+def last_attempts(plan: Asks, log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+    """Return the last attempt at each ask of a plan, a row an ask in the order of the plan, with its `bundle`; null for none.
+
+    An ask is settled by a usable answer, or by enough attempts; one that failed for a reason that passes, such as a server
+    that was down, is asked again by every later session.
+    """
+    asks = plan.keys(key)
+    types = {name: kind for name, kind in asks.collect_schema().items() if name in key}
+    last = last_rows(log.select(*key, "place", "attempt", "usable", "passing"), key).lazy().cast(types)  # type: ignore[arg-type]
+    settled = pl.col("usable") | (~pl.col("passing") & (pl.col("attempt") >= plan.retries))
+    joined = asks.join(last, on=key, how="left", maintain_order="left")  # lazily: the keys are not needed afterwards
+    return joined.select("bundle", "place", "attempt", "usable", settled=settled).collect()
+
+
+NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "output_tokens", "cost_usd"))
+
+
+# A session.
+
+
+@dataclass(frozen=True)
+class Group:
     """Asks that one call answers; the first of them makes it."""
 
-    asks: tuple[A, ...]
+    asks: tuple[Ask, ...]
     at_most: Spend = field(default_factory=Spend)
-    """What the call can take at most; only a budget asks."""
+    """Upper bound of what the call takes; zero without a budget."""
 
 
 @dataclass
 class Tally:
-    """What was done, and why no more than that was (None: there was no more to do)."""
+    """The calls of a session, and the reason why it ended before its plan."""
 
     done: int = 0
     stopped: str | None = None
@@ -33,76 +152,155 @@ class Tally:
     """Calls that were handed over and are not answered yet; a later session collects their answers."""
 
 
-@dataclass(frozen=True)
-class Workload(Generic[A, B]):
-    """Calls to be made, and what becomes of their answers."""
+@dataclass
+class RunSession:
+    """One session of work on a plan: the calls that are left, the budget, and what becomes of an answer."""
 
-    calls: Iterator[Group[A]]
-    """The calls that the log does not answer, made when they are asked for."""
-    on_answer: Callable[[Group[A], B], Iterable[Group[A]]]
-    """Keeps an answer; gives the calls that follow from it. Once a call, in any order."""
-    name: Callable[[A], str]
-    """A call's name by its first ask: the same in every session and on every machine, another for each attempt."""
-    at_most: Callable[[A], Spend]
-    """What the call of a first ask can take, whether or not there is a budget."""
-    took: Callable[[B], Spend] = lambda _answer: Spend()
-    """What an answer took."""
-    stop: Stop = field(default_factory=Stop)
-    """Who may stop the run."""
-    budget: Budget | None = None
-    """What the run may spend. What a call can take is set aside before the call is made."""
+    plan: Asks
+    log: RunLog
+    at_most: Callable[[Any], Spend]
+    """Upper bound of what the call of an ask takes."""
+    progress: RunProgress
+    limits: Limits = field(default_factory=Limits)
+    watch: Watch = field(default_factory=Watch)
+
+    def __post_init__(self) -> None:
+        self.last = None if self.log.held is None else last_attempts(self.plan, self.log.held, self.log.key)
+        if self.last is not None:
+            usable, settled = int(self.last["usable"].sum()), int(self.last["settled"].sum())
+            self.progress.resumed += settled
+            self.progress.n_usable += usable
+            self.progress.n_unusable += self.last["place"].count() - usable
+        unknown = self.log.in_flight.unknown
+        if self.limits.bounded and unknown != Spend():
+            self.watch.say(
+                "a session of this run was killed; its calls under way are counted as spent, "
+                f"{unknown.tokens:,} tokens and ${unknown.cost_usd:.4f} at most"
+            )
+        self.budget = Budget(self.limits, spent=self.log.spent + unknown)
+        self.budget.in_flight = self.log.in_flight
+        self.stop = self.watch.stop
+        self.calls = self._calls()
+        """The calls that are left, made when they are read."""
+        self.show()
+
+    def show(self) -> None:
+        """Report the progress."""
+        if self.watch.progress is not None:
+            self.watch.progress(self.progress, self.plan.size)
+
+    def name(self, ask: Ask) -> str:
+        """Return the name of a call by its first ask: the same in every session and on every machine, another for each attempt."""
+        shared = self.plan.shared_key(ask)
+        parts = (*(ask.key if shared is None else (shared,)), ask.attempt)
+        return hashlib.blake2b("\n".join(map(str, parts)).encode(), digest_size=16).hexdigest()
+
+    def _calls(self) -> Iterator[Group]:
+        """Yield the calls that are left; an answer in the log to another ask of the same call is copied."""
+        if self.last is None:
+            for bundle in self.plan.bundles:
+                yield from map(self._group, self.plan.groups(bundle))
+            return
+        unsettled = self.last.filter(~pl.col("settled").fill_null(value=False))["bundle"].unique(maintain_order=True)
+        starts, ends = (self.last["bundle"].search_sorted(unsettled, side) for side in ("left", "right"))
+        for number, start, end in zip(unsettled, starts, ends, strict=True):
+            bundle = self.plan.bundles[number]
+            rows = self.last[start:end].select(LastAttempt._fields).iter_rows()
+            last = {
+                ask.key: None if row[0] is None else LastAttempt(*row) for ask, row in zip(bundle, rows, strict=True)
+            }
+            for asks in self.plan.groups(bundle):
+                if left := self._left_after_copying(asks, last):
+                    yield self._group(left)
+
+    def _left_after_copying(
+        self, group: tuple[Ask, ...], last: Mapping[tuple[str | int, ...], LastAttempt | None]
+    ) -> tuple[Ask, ...]:
+        """Copy the log's answer to one ask of `group` to the others; return those that must still be asked."""
+        attempts = [attempt for ask in group if (attempt := last[ask.key]) is not None]
+        if not attempts:
+            return group
+        best = max(attempts, key=lambda attempt: (attempt.usable, attempt.attempt))
+        for ask in group:
+            previous = last[ask.key]
+            if previous is None or (best.usable and not previous.usable):
+                number = best.attempt if previous is None else max(best.attempt, previous.attempt + 1)
+                copied = replace(ask, attempt=number)
+                self._write(copied, self._shared(self.log.at(best.place), copied), again=previous is not None)
+        return () if best.settled else tuple(replace(ask, attempt=best.attempt + 1) for ask in group)
+
+    def _group(self, asks: tuple[Ask, ...]) -> Group:
+        return Group(asks, self.at_most(asks[0]) if self.limits.bounded else Spend())
+
+    def keep(self, group: Group, answer: Call) -> tuple[Group, ...]:
+        """Write an answer for every ask of a call, once a call in any order; return the call that repeats it, if one is needed."""
+        first, attempt = group.asks[0], group.asks[0].attempt
+        self.progress.count_call(answer)
+        for ask in group.asks:
+            self._write(ask, answer if ask is first else self._shared(answer, ask), again=attempt > 0)
+        self.show()
+        if attempt < self.plan.retries and answer.failure is not None:
+            return (self._group(tuple(replace(ask, attempt=attempt + 1) for ask in group.asks)),)
+        if answer.may_pass:
+            self.progress.n_unavailable += len(group.asks)
+        return ()
+
+    def _shared(self, answer: Call, ask: Ask) -> Call:
+        """Return an answer as that of another ask of the same call: without tokens, cost and latency."""
+        key = dict(zip(self.log.key, ask.key, strict=True))
+        shared_with = answer.shared_with or str(getattr(answer, self.log.key[0]))
+        return answer.model_copy(
+            update={**NOTHING_TAKEN, **key, "attempt": ask.attempt, "shared_with": shared_with, "at": now()}
+        )
+
+    def _write(self, ask: Ask, answer: Call, *, again: bool) -> None:
+        self.log.write(ask, answer)
+        self.progress.count_outcome(answer.failure, again=again)
 
 
-class Executor(Protocol[A, B]):
-    """Makes calls, or has them made."""
-
-    async def execute(self, work: Workload[A, B]) -> Tally:
-        """Do all that can be done now: no more calls are begun once `work.stop` is asked for.
-
-        An error that no further call can survive is raised; what was kept before stays.
-        """
+Executor: TypeAlias = Callable[[RunSession], Awaitable[Tally]]
+"""Makes the calls of a session, or has them made. An error that no further call can survive is raised."""
 
 
-@dataclass(frozen=True)
-class LiveExecutor(Generic[A, B]):
-    """Makes calls from this process, `concurrency` of them at a time, and waits for their answers.
+def live(answer: Callable[[Any], Awaitable[Any]], concurrency: int) -> Executor:
+    """Return the executor that makes `concurrency` calls at a time from this process and waits for their answers.
 
-    An error of `answer` or `on_answer` stops the run: what is in flight is cancelled, and the error is raised. A stop
-    lets what is in flight finish.
+    An error of `answer` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
+    calls in flight finish.
     """
 
-    answer: Callable[[A], Awaitable[B]]
-    concurrency: int
-
-    async def execute(self, work: Workload[A, B]) -> Tally:
-        follow_ups: deque[Group[A]] = deque()
-        budget = work.budget if work.budget is not None and work.budget.limits.bounded else None
+    async def execute(session: RunSession) -> Tally:
+        follow_ups: deque[Group] = deque()
+        budget = session.budget if session.limits.bounded else None
         tally = Tally()
 
         async def worker() -> None:
-            while not work.stop:
-                group = follow_ups.popleft() if follow_ups else next(work.calls, None)
+            while not session.stop:
+                group = follow_ups.popleft() if follow_ups else next(session.calls, None)
                 if group is None:
                     return
                 if budget is not None and (limit := await budget.reserve(group.at_most)) is not None:
-                    work.stop.ask(limit)
+                    session.stop.ask(limit)
                     return
                 actual = Spend()
                 try:
-                    answer = await self.answer(group.asks[0])
-                    actual = work.took(answer)
+                    answered = await answer(group.asks[0])
+                    if budget is not None:
+                        actual = spend_of(answered)
                 finally:
                     if budget is not None:
                         budget.settle(group.at_most, actual)
                         budget.in_flight.ended(group.at_most)
-                follow_ups.extend(work.on_answer(group, answer))
+                follow_ups.extend(session.keep(group, answered))
                 tally.done += 1
 
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(max(1, self.concurrency)):
+                for _ in range(max(1, concurrency)):
                     tasks.create_task(worker())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        tally.stopped = work.stop.reason
+        tally.stopped = session.stop.reason
         return tally
+
+    return execute

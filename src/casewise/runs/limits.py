@@ -1,81 +1,76 @@
-"""What bounds a run: budget, concurrency, consent, stopping, and its progress."""
+"""Limits of a run: consent, budget, stopping, and its progress."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import signal
-import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import platformdirs
 
 from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
 from casewise.models.local import drop_all_waiting
 from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
+from casewise.records.call import Call
 from casewise.storage.files import write_text
 
-# Waiting for what is asynchronous, from code that is not.
+# Asynchronous work from synchronous code.
 
 
 T = TypeVar("T")
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`, in a thread of its own where an event loop is running already, as in a notebook."""
+    """Return the result of `work`, from another thread if an event loop is running already, as in a notebook."""
     return apart(lambda: asyncio.run(work))
 
 
 def apart(work: Callable[[], T]) -> T:
-    """The result of `work`, which starts an event loop itself: in a thread of its own where one is running already."""
+    """Return the result of `work`, which starts an event loop, from another thread if one is running already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    outcome: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
-            outcome.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()
 
 
-# To whom this user has agreed to send harmful text: asked once for each provider, whatever is to be sent.
+# Consent to send harmful text to a provider.
 
 
 def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
-    """Make sure that the user agrees to send harmful text to a provider; asked once for each.
+    """Make sure that the user agrees to send harmful text to a provider; the consent is remembered.
 
     Parameters
     ----------
     content
-        What is sent, in words and in the plural: `the benchmark's queries`.
+        The texts, in words and in the plural: `the benchmark's queries`.
     to
-        Whom it is sent to; None where it does not leave this machine.
+        The receiver; None if the texts do not leave this machine.
     agreed
-        The user has said so already.
+        The user has agreed already.
     ask
-        Tells the person what is to be sent, and asks; None where nobody can be asked.
+        Shows a warning to the user and asks for consent; None if nobody can be asked.
 
     Raises
     ------
     ConfigurationError
         The user does not agree, or cannot be asked.
     """
-    if to is None or to in known_hosts():
+    file = Path(platformdirs.user_config_dir("casewise")) / "may-send-to.json"
+    try:
+        entries = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        entries = []
+    hosts = {host for host in entries if isinstance(host, str)} if isinstance(entries, list) else set()
+    if to is None or to in hosts:
         return
     warning = f"This sends {content}, which are harmful by design, to {to}."
     if not agreed:
@@ -83,31 +78,11 @@ def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[
             raise ConfigurationError(f"{warning} If its terms and yours allow that, add --yes.")
         if not ask(warning):
             raise ConfigurationError("nothing was sent")
-    note_consent(to)
-
-
-def consent_file() -> Path:
-    return Path(platformdirs.user_config_dir("casewise")) / "may-send-to.json"
-
-
-def note_consent(host: str) -> None:
-    file = consent_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_text(file, json.dumps(sorted({*known_hosts(), host}), indent=1) + "\n")
+    write_text(file, json.dumps(sorted({*hosts, to}), indent=1) + "\n")
 
 
-def known_hosts() -> set[str]:
-    try:
-        hosts = json.loads(consent_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return set()
-    return {host for host in hosts if isinstance(host, str)} if isinstance(hosts, list) else set()
-
-
-# What a run may take, and what it has taken.
-
-
-GIVE_PRICES = "give --price-in and --price-out (US dollars for a million tokens)"
+# Limits of a run, and its spending.
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,30 +99,19 @@ class Spend:
         return Spend(self.cost_usd - less.cost_usd, self.tokens - less.tokens)
 
 
-class Counted(Protocol):
-    """A record of a call, as far as it says what that took."""
-
-    @property
-    def cost_usd(self) -> float | None: ...
-
-    @property
-    def input_tokens(self) -> int | None: ...
-
-    @property
-    def output_tokens(self) -> int | None: ...
+def spend_of(call: Call) -> Spend:
+    """Return cost and tokens of a call; unknown ones count as zero."""
+    return Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
 
 
-def spent_of(records: Iterable[Counted]) -> Spend:
-    """What calls took together."""
-    spends = (
-        Spend(record.cost_usd or 0.0, (record.input_tokens or 0) + (record.output_tokens or 0)) for record in records
-    )
-    return sum(spends, Spend())
+def spent_of(calls: Iterable[Call]) -> Spend:
+    """Return cost and tokens of calls together."""
+    return sum(map(spend_of, calls), Spend())
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take; None is no limit. Money and tokens count over all sessions of a run."""
+    """Limits of a run; None is no limit. Money and tokens count over all sessions of a run."""
 
     concurrency: Annotated[int, Parameter(group=SPEED_GROUP)] = CONCURRENCY
     """Maximum number of calls at the same time."""
@@ -168,7 +132,7 @@ class Limits:
         return self.max_cost is not None or self.max_tokens_total is not None
 
     def less(self, spent: Spend) -> Limits:
-        """What is left of them, where others share them."""
+        """Return the limits that are left after `spent`."""
         cost, tokens = self.max_cost, self.max_tokens_total
         return replace(
             self,
@@ -177,73 +141,49 @@ class Limits:
         )
 
 
-def check_limits(limits: Limits, name: str, *, priced: bool, counts_tokens: bool, to_price: str = "") -> None:
-    """Refuse a limit that cannot be kept, before the first call.
-
-    `name`: who is asked.
-    `priced`: whether it is known what it costs.
-    `counts_tokens`: whether it says how many tokens it took.
-    `to_price`: what a user can do to say what it costs, in words.
-
-    Raises ConfigurationError: there is a limit on cost or tokens, and nobody knows what is to be counted.
-    """
-    if limits.max_cost is not None and not priced:
-        give = f"{to_price}, or " if to_price else ""
-        raise ConfigurationError(
-            f"the price of {name} is unknown, so a cost limit cannot be enforced; {give}remove --max-cost"
-        )
-    if limits.max_tokens_total is not None and not counts_tokens:
-        raise ConfigurationError(
-            f"{name} does not report its tokens, so a limit on them cannot be enforced; remove --max-tokens-total"
-        )
-
-
 IN_FLIGHT = "in_flight.json"
 
 
 class InFlight:
-    """What the live calls under way can take at most, kept in a file beside the log, so that a kill cannot hide it.
+    """The most that live calls under way can take, in a file beside the log, so that a kill cannot hide it.
 
     The file holds a bound that is seldom written: half as much again as was under way. A session that ends in good order
-    empties it; what a killed one left there is spent, at most, and stays so.
+    empties it; the bound that a killed session left counts as spent.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.path = None if folder is None else folder / IN_FLIGHT
         self.unknown = Spend() if folder is None else unknown_spend(folder)
-        """What calls of killed sessions took at most."""
+        """The most that calls of killed sessions took."""
         self._now, self._written = Spend(), Spend()
 
     def begun(self, call: Spend) -> None:
-        """Another call is under way."""
+        """Count a call that begins."""
         self._now += call
         if self._now.cost_usd > self._written.cost_usd or self._now.tokens > self._written.tokens:
             self._write(Spend(1.5 * self._now.cost_usd, 3 * self._now.tokens // 2))
 
     def ended(self, call: Spend) -> None:
-        """A call has come to its end."""
+        """Count a call that ends."""
         self._now -= call
 
     def settled(self) -> None:
-        """All calls have come to their end."""
+        """Empty the file: all calls have ended."""
         if self._written != Spend():
             self._write(Spend())
 
     def _write(self, at_most: Spend) -> None:
         self._written = at_most
         if self.path is not None:
-            write_text(self.path, json.dumps({"unknown": vars_of(self.unknown), "at_most": vars_of(at_most)}) + "\n")
-
-
-def vars_of(spend: Spend) -> dict[str, float]:
-    return {"cost_usd": spend.cost_usd, "tokens": spend.tokens}
+            bounds = {"unknown": asdict(self.unknown), "at_most": asdict(at_most)}
+            write_text(self.path, json.dumps(bounds) + "\n")
 
 
 def unknown_spend(folder: Path) -> Spend:
-    """What calls that were under way when sessions of a run were killed took at most."""
+    """Return the most that calls took that were under way when sessions of a run were killed."""
     try:
-        held = json.loads((folder / IN_FLIGHT).read_text(encoding="utf-8"))
-        return Spend(**held["unknown"]) + Spend(**held["at_most"])
+        bounds = json.loads((folder / IN_FLIGHT).read_text(encoding="utf-8"))
+        return Spend(**bounds["unknown"]) + Spend(**bounds["at_most"])
     except FileNotFoundError:
         return Spend()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -251,7 +191,7 @@ def unknown_spend(folder: Path) -> Spend:
 
 
 class Budget:
-    """Lets a call through only if what it may cost at most still fits, next to what is under way.
+    """Lets a call through only if the most that it may cost fits, with all calls under way.
 
     A call that does not fit waits for those under way, which mostly cost less than was set aside for them; when none
     is under way and it still does not fit, the budget is used up. So a limit is never passed as long as the estimates
@@ -267,7 +207,7 @@ class Budget:
         self._changed: asyncio.Event | None = None
 
     def lacks(self, call: Spend) -> str | None:
-        """The limit that `call` would pass, in words, or None."""
+        """Return the limit that `call` would pass, in words, or None."""
         after = self.spent + self.reserved + call
         limits = self.limits
         if limits.max_cost is not None and after.cost_usd > limits.max_cost:
@@ -277,7 +217,7 @@ class Budget:
         return None
 
     async def reserve(self, call: Spend) -> str | None:
-        """Set aside what `call` may cost; the limit that is used up, in words, where it cannot fit any more."""
+        """Set aside what `call` may cost; return the limit that is used up, in words, if it cannot fit any more."""
         while (lack := self.lacks(call)) is not None:
             if not self._under_way:
                 return lack
@@ -288,12 +228,12 @@ class Budget:
         return None
 
     def set_aside(self, call: Spend) -> None:
-        """Set aside what a call may cost that is under way already, such as one that was handed over before."""
+        """Set aside what a call may cost that is under way already, such as a batch job."""
         self._under_way += 1
         self.reserved += call
 
     def settle(self, call: Spend, actual: Spend) -> Self:
-        """Replace what was set aside for a call by what it took."""
+        """Replace what was set aside for a call by its actual cost and tokens."""
         self._under_way -= 1
         self.reserved -= call
         self.spent += actual
@@ -303,12 +243,11 @@ class Budget:
         return self
 
 
-# Stopping in good order: what is in flight is finished, nothing more is begun; and how long silence is borne
-# with.
+# Stopping in good order: calls in flight are finished, and none is begun.
 
 
 class Stop:
-    """Asks a run to stop, with the reason; the first reason stays."""
+    """A request to stop a run, with its first reason."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -326,23 +265,23 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[None]:
-    """Within this, Ctrl-C (or a SIGTERM) asks for a stop; a second one is what it always was.
+    """Let a first Ctrl-C (or SIGTERM) ask for a stop; a second one has its usual effect.
 
-    What a local model was asked and has not begun is dropped: it is asked again by the same command.
+    Asks that a local model has not begun are dropped: the same command asks them again.
 
     Does nothing outside the main thread, where no handler can be set. Call it inside a running event loop.
     """
     loop = asyncio.get_running_loop()
+
+    def release() -> None:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
 
     def on_signal() -> None:
         release()
         stop.ask("interrupted")
         drop_all_waiting()
         say("finishing the calls under way; press Ctrl-C again to drop them")
-
-    def release() -> None:
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
 
     try:
         for number in SIGNALS:
@@ -363,11 +302,11 @@ class Patience:
         self.limit, self._failed = limit, 0
 
     def answered(self) -> None:
-        """A call came through."""
+        """Count a call that succeeded."""
         self._failed = 0
 
     def failed(self, error: Unavailable) -> None:
-        """Another call failed. Raises Unavailable: these were too many in a row."""
+        """Count a call that failed. Raises Unavailable: these were too many in a row."""
         self._failed += not isinstance(error, LeftUnanswered)
         if self._failed >= self.limit:
             raise Unavailable(
@@ -375,43 +314,22 @@ class Patience:
             ) from error
 
 
-# What a session of a run did, what its plan has come to, and who is told of it.
+# The progress of a run, and its observer.
 
 
 LONGEST_PROBLEM = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
-    """What one call took; a cost of None is unknown."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-    tries: int = 1
-    """Requests, with those that were tried again."""
-
-    @classmethod
-    def of(cls, counted: Counted, *, tries: int = 1) -> Took:
-        """What a record of a call, or an answer, says that it took."""
-        return cls(counted.input_tokens or 0, counted.output_tokens or 0, counted.cost_usd, tries)
-
-    @property
-    def spend(self) -> Spend:
-        """As a budget counts it."""
-        return Spend(self.cost_usd or 0.0, self.input_tokens + self.output_tokens)
-
-
 @dataclass(kw_only=True)
 class RunProgress:
-    """What a session did, and what the run holds after it.
+    """Counts of a session, and of the run after it.
 
-    `n_calls`, `n_tries`, `seconds`, tokens and cost are of this session; `resumed` is how many asks of the plan were
-    settled before it; `n_usable` and `n_unusable` are of the whole plan so far.
+    `n_calls`, `n_tries`, `seconds`, tokens and cost are of this session; `resumed` is the number of asks of the plan that
+    were settled before it; `n_usable` and `n_unusable` are of the whole plan so far.
     """
 
     unusable: ClassVar[str] = "unusable"
-    """What this kind of run calls an answer that is none."""
+    """The word of this kind of run for an unusable answer."""
 
     n_calls: int = 0
     n_usable: int = 0
@@ -426,15 +344,15 @@ class RunProgress:
     cost_usd: float | None = None
     resumed: int = 0
     n_tries: int = 0
-    """Requests, with those that were tried again."""
+    """Requests, including repeated ones."""
     stopped: str | None = None
-    """Why the session ended before the plan did."""
+    """The reason why the session ended before the plan."""
     problems: Counter[str] = field(default_factory=Counter, repr=False)
-    """Why answers of this session were of no use, in words, and how often."""
+    """The problems of this session's unusable answers, and their counts."""
 
     @property
     def n_done(self) -> int:
-        """Asks of the plan that were answered, well or not."""
+        """Asks of the plan that were answered, usably or not."""
         return self.n_usable + self.n_unusable
 
     @property
@@ -443,14 +361,8 @@ class RunProgress:
         reasons = {"unavailable": self.n_unavailable, "pending": self.n_pending, "stopped": self.stopped}
         return {name: value for name, value in reasons.items() if value}
 
-    def count_held(self, *, n: int, usable: int, settled: int) -> None:
-        """Take into account what earlier sessions left of `n` asks: how many were answered well, and how many need no more."""
-        self.resumed += settled
-        self.n_usable += usable
-        self.n_unusable += n - usable
-
     def add(self, part: RunProgress, *, answers: bool = True) -> None:
-        """Take in what a part of the run did; without `answers` only what its calls took."""
+        """Add the counts of a part of the run; without `answers` only those of its calls."""
         counts = ("n_calls", "n_tries", "seconds", "input_tokens", "output_tokens", "n_unavailable", "n_pending")
         for name in (*counts, "n_usable", "n_unusable", "resumed") if answers else counts:
             setattr(self, name, getattr(self, name) + getattr(part, name))
@@ -459,34 +371,31 @@ class RunProgress:
         self.stopped = self.stopped or part.stopped
         self.problems.update(part.problems)
 
-    def count_call(self, took: Took) -> None:
-        """Take one call into account."""
+    def count_call(self, call: Call) -> None:
+        """Count one call."""
         self.n_calls += 1
-        self.n_tries += took.tries
-        self.input_tokens += took.input_tokens
-        self.output_tokens += took.output_tokens
-        if took.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + took.cost_usd
+        self.n_tries += call.tries
+        self.input_tokens += call.input_tokens or 0
+        self.output_tokens += call.output_tokens or 0
+        if call.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
 
-    def count_outcome(self, problem: str | None, *, outcome_known: bool) -> None:
-        """Take what an ask came to into account; one with an outcome before was of no use, and is counted anew."""
-        self.n_unusable -= outcome_known
+    def count_outcome(self, problem: str | None, *, again: bool) -> None:
+        """Count the outcome of an ask; if it is asked `again`, it has been counted as unusable."""
+        self.n_unusable -= again
         if problem is None:
             self.n_usable += 1
         else:
             self.n_unusable += 1
-            self.problems[shortened(problem)] += 1
-
-
-def shortened(problem: str) -> str:
-    return problem if len(problem) <= LONGEST_PROBLEM else f"{problem[: LONGEST_PROBLEM - 3]}..."
+            whole = len(problem) <= LONGEST_PROBLEM
+            self.problems[problem if whole else f"{problem[: LONGEST_PROBLEM - 3]}..."] += 1
 
 
 @dataclass
 class Watch:
-    """Who is told how a run gets on, and who may stop it."""
+    """An observer of a run, who may stop it."""
 
     progress: Callable[[RunProgress, int], None] | None = None
-    """Told before the first answer and after every one: the progress so far, and how many asks the plan has."""
+    """Called before the first answer and after every one, with the progress and the number of asks in the plan."""
     say: Callable[[str], None] = lambda _text: None
     stop: Stop = field(default_factory=Stop)

@@ -12,14 +12,13 @@ from casewise.models.load import LoadedModel
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
+from casewise.runs.engine import Asks, each_alone
 from casewise.runs.limits import Limits, RunProgress, Spend, Watch, spent_of
 from casewise.runs.run import (
-    Asks,
     CallEstimate,
     CallingOptions,
     ChatAsker,
     NoReplyReason,
-    each_alone,
     estimate_calls,
     folder_log,
     perform,
@@ -40,7 +39,7 @@ from casewise.storage.run_folder import (
 
 @dataclass(frozen=True)
 class Maker:
-    """A model with one task: what it is asked about a text, and what its reply comes to."""
+    """A model with one task about texts."""
 
     name: str
     """Its task and the model, as the user names it: `filter:openai/gpt-4o`."""
@@ -48,12 +47,12 @@ class Maker:
     version: str
     messages: Callable[[str], tuple[Message, ...]]
     read: Callable[[str], str]
-    """What a reply comes to; raises `ValueError` where that is nothing."""
+    """Returns the made text in a reply; raises `ValueError` if there is none."""
     max_tokens: int = 1024
 
 
 class MakerIdentity(Record):
-    """What makes such a folder this one. More texts may come."""
+    """The identity of a folder of made texts, which may grow."""
 
     maker: str
     version: str
@@ -61,7 +60,7 @@ class MakerIdentity(Record):
 
 
 class MadeManifest(AnyManifest):
-    """What `run.json` says."""
+    """The content of `run.json`."""
 
     format_version: int = 1
     kind: Literal["made"] = "made"
@@ -70,20 +69,20 @@ class MadeManifest(AnyManifest):
 
 
 class MadeText(Call):
-    """What a model replied to one text, and what that came to."""
+    """A model's reply to one text, and the text that was made of it."""
 
     maker: str
     text_digest: str
     made: str | None = None
     problem: str | None = None
-    """Why nothing was made of the text."""
+    """The reason why no text was made."""
     passing: bool = False
-    """Whether that may have passed since, as where the endpoint did not answer."""
+    """Whether the problem may pass, such as an endpoint that does not answer."""
     raw_reply: str | None = None
 
     @property
     def failure(self) -> str | None:
-        """Why nothing was made of the text."""
+        """The reason why no text was made."""
         return self.problem
 
     @property
@@ -96,79 +95,79 @@ MADE: LogKind[MadeManifest, MadeText] = LogKind("made", MadeManifest, MadeText, 
 
 
 def text_key(text: str) -> str:
-    """What a text is kept under."""
+    """Return the key of a text."""
     return digest(text)[:16]
 
 
 @dataclass(frozen=True)
 class TextAsk:
-    """A text to make something of."""
+    """A text to make another one of."""
 
     text: str
-    """The text; or, with `told`, what the reply is kept under."""
-    told: tuple[Message, ...] = ()
-    """What the maker is asked, where that is not its task about the text."""
+    """The text; or, with `messages`, the key of the reply."""
+    messages: tuple[Message, ...] = ()
+    """Messages to the maker, if they are not its task about the text."""
     attempt: int = 0
 
     @property
     def key(self) -> tuple[str]:
-        """What the text is kept under."""
+        """The key of the text."""
         return (text_key(self.text),)
 
 
 @dataclass(kw_only=True)
 class MadeSummary(RunProgress):
-    """What a session of making texts did."""
+    """Counts of a session of making texts."""
 
     unusable: ClassVar[str] = "not made"
 
     maker: str
 
 
+USUAL_CLAIM = 80
+"""Tokens of a reply to such messages."""
+
+
 class TextAsker(ChatAsker[TextAsk, MadeText]):
-    """Has a maker make something of texts."""
+    """Has a maker make texts."""
 
     def __init__(self, maker: Maker) -> None:
         super().__init__(maker.loaded.model, maker.loaded.prices)
         self.maker = maker
 
     def messages(self, ask: TextAsk) -> tuple[Message, ...]:
-        """What the maker asks about the text."""
-        return ask.told or self.maker.messages(ask.text)
+        """Return the maker's task about the text."""
+        return ask.messages or self.maker.messages(ask.text)
 
-    def options(self, _ask: TextAsk) -> ReplyOptions:
-        """The maker's longest reply."""
+    def reply_options(self, _ask: TextAsk) -> ReplyOptions:
+        """Return the maker's options."""
         return ReplyOptions(self.maker.max_tokens)
 
     def usually(self, ask: TextAsk) -> Usage:
-        """From the length of the text: what is made of it usually has the same."""
-        reply = USUAL_CLAIM if ask.told else 16 + len(ask.text) // 4
+        """Return an estimate: a made text is usually as long as the text."""
+        reply = USUAL_CLAIM if ask.messages else 16 + len(ask.text) // 4
         return usually(self.messages(ask), reply_tokens=min(self.maker.max_tokens, reply))
 
     def read(self, ask: TextAsk, reply: Reply, took: dict[str, Any]) -> MadeText:
-        """What the maker reads in the reply, or why that is nothing."""
+        """Return the made text in the reply, or the reason why there is none."""
         try:
-            came = {"made": self.maker.read(reply.text)}
+            result = {"made": self.maker.read(reply.text)}
         except ValueError as error:
-            came = {"problem": str(error)}
-        return self.text(ask, raw_reply=reply.text, **came, **took)
+            result = {"problem": str(error)}
+        return self.record(ask, raw_reply=reply.text, **result, **took)
 
     def unanswered(self, ask: TextAsk, reason: NoReplyReason, detail: str) -> MadeText:
-        """Why nothing was made of the text."""
+        """Return the reason why no text was made."""
         problem = f"{reason.replace('_', ' ')}: {detail}"
-        return self.text(ask, problem=problem, passing=reason == "unavailable")
+        return self.record(ask, problem=problem, passing=reason == "unavailable")
 
-    def text(self, ask: TextAsk, **came: Any) -> MadeText:
-        """The record of an attempt at a text."""
-        return MadeText(maker=self.maker.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **came)
-
-
-USUAL_CLAIM = 80
-"""Tokens of a reply to what is told."""
+    def record(self, ask: TextAsk, **result: Any) -> MadeText:
+        """Return the record of an attempt at a text."""
+        return MadeText(maker=self.maker.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **result)
 
 
-def plan_of(texts: Iterable[str | TextAsk]) -> Asks[TextAsk]:
-    return each_alone(one if isinstance(one, TextAsk) else TextAsk(one) for one in dict.fromkeys(texts))
+def plan_of(texts: Iterable[str | TextAsk]) -> Asks:
+    return each_alone(text if isinstance(text, TextAsk) else TextAsk(text) for text in dict.fromkeys(texts))
 
 
 async def make_texts(
@@ -180,11 +179,10 @@ async def make_texts(
     watch: Watch | None = None,
     command: str | None = None,
 ) -> MadeSummary:
-    """Have something made of every text that the folder of `maker` under `within` does not hold yet. The model stays open.
+    """Make every text that the folder of `maker` under `within` does not hold yet. The model stays open.
 
-    Raises RunConflict: another process makes the same, or what lies there was made otherwise. ModelError: no further
-    call can succeed; what was made before is kept. ConfigurationError: there is a limit on cost, and nobody knows what
-    the model costs.
+    Raises RunConflict: another process makes the same, or the folder was made with other settings. ModelError: no further
+    call can succeed; texts so far are kept. ConfigurationError: there is a limit on cost, and the price is unknown.
     """
     identity = MakerIdentity(maker=maker.name, version=maker.version, settings=maker.loaded.model.settings())
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
@@ -201,12 +199,12 @@ def folder_of(within: Path, name: str) -> Path:
 
 
 def estimate_made(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:
-    """What making them would take, as if nothing were made yet. No call is made."""
+    """Estimate making the texts, as if none were made yet. No call is made."""
     return estimate_calls(TextAsker(maker), plan_of(texts))
 
 
 def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
-    """All that was made for the run at `within`, by maker and what a text is kept under."""
+    """Return all texts that were made for the run at `within`, by maker and key."""
     texts = {}
     for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
         manifest = read_manifest(folder.parent, MADE)
@@ -216,6 +214,6 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
 
 
 def spent_making(within: Path, *, but: str = "") -> Spend:
-    """What all of it took, but for that of one maker."""
+    """Return cost and tokens of all makers except one."""
     logs = [file for file in (within / MADE_BEFORE).glob(f"*/{MADE.file}") if file.parent != folder_of(within, but)]
-    return spent_of(file for log in logs for file in read_jsonl(log, MadeText, growing=True))
+    return spent_of(text for log in logs for text in read_jsonl(log, MadeText, growing=True))

@@ -9,7 +9,7 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.models.batch import TERMS, HandedJob, terms_of
-from casewise.models.batch_providers import batch_interface
+from casewise.models.batch_providers import WORDS, batch_interface
 from casewise.models.batch_providers import openai_result as landed
 from casewise.models.client import ClientOptions, EndpointClient
 from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
@@ -80,20 +80,21 @@ def test_log_probabilities_are_refused_where_there_are_none(name):
         interface(name).line("ab-x", "chat/completions", {**BODY, "logprobs": True})
 
 
-def test_who_changed_a_word_of_the_shape_is_asked_in_that_word():
-    assert interface("mistral").creation(JOB) == {
+def test_providers_with_other_words_for_the_shape_are_asked_in_them():
+    mistral, together = (WORDS[name] for name in ("mistral", "together"))
+    assert mistral.create(JOB) == {
         "input_files": ["file-1"],
         "endpoint": "/v1/chat/completions",
         "model": "tiny",
         "timeout_hours": 24,
         "metadata": {"casewise": "ab-1"},
     }
-    assert interface("together").creation(JOB) == {
+    assert together.create(JOB) == {
         "input_file_id": "file-1",
         "endpoint": "/v1/chat/completions",
         "completion_window": "24h",
     }
-    assert (interface("together").purpose, interface("together").upload_to) == ("batch-api", "files/upload")
+    assert (together.purpose, together.upload_to, mistral.batches) == ("batch-api", "files/upload", "batch/jobs")
     assert interface("together").seen({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
     seen = interface("mistral").seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
     assert (seen.state, seen.n_done) == ("expired", 3)

@@ -9,8 +9,9 @@ from tests.models.test_client import ASK, QUICK, WORDS
 from tests.support.fault_server import FaultServer, completion
 
 from casewise.errors import CasewiseError, ConfigurationError
-from casewise.models.client import ClientOptions, OpenAICompatibleModel
+from casewise.models.client import ClientOptions
 from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint, read_key
+from casewise.models.load import ModelOptions, load_model
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -59,39 +60,32 @@ def echo(status):
     return refuse
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
-def test_a_server_that_repeats_the_key_does_not_get_it_into_an_error(status):
+def asked(status):
+    """Ask a server that repeats the key."""
+
     async def go():
         async with FaultServer(refuse=echo(status)) as server:
-            model = OpenAICompatibleModel.connect(
-                "openai/tiny",
-                environment={"OPENAI_API_KEY": SECRET},
-                base_url=server.url,
-                options=ClientOptions(retry=QUICK),
-            )
+            options = ModelOptions(server.url, client=ClientOptions(retry=QUICK))
+            model = load_model("openai/tiny", options, environment={"OPENAI_API_KEY": SECRET}).model
             try:
-                await model.reply(ASK, WORDS)
+                return model, server, await model.reply(ASK, WORDS)
             finally:
                 await model.close()
 
+    return asyncio.run(go())
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+def test_a_server_that_repeats_the_key_does_not_get_it_into_an_error(status):
     with pytest.raises(CasewiseError) as raised:
-        asyncio.run(go())
+        asked(status)
 
     assert SECRET not in "".join(traceback.format_exception(raised.value))
     assert "[key]" in str(raised.value)
 
 
 def test_a_model_that_repeats_the_key_does_not_get_it_into_a_reply():
-    async def go():
-        async with FaultServer(refuse=echo(200)) as server:
-            model = OpenAICompatibleModel.connect(
-                "openai/tiny", environment={"OPENAI_API_KEY": SECRET}, base_url=server.url
-            )
-            reply = await model.reply(ASK, WORDS)
-            await model.close()
-            return model, server, reply
-
-    model, server, reply = asyncio.run(go())
+    model, server, reply = asked(200)
 
     assert server.headers[0]["Authorization"] == f"Bearer {SECRET}"
     assert SECRET not in f"{reply} {model.settings()} {vars(model)}"

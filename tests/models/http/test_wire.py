@@ -14,11 +14,23 @@ def body(message, **choice):
     return json.dumps({"model": "m", "choices": [{"message": message, **choice}]})
 
 
-def test_reasoning_is_kept_apart_from_the_answer():
-    assert read_reply(body({"content": "safe", "reasoning_content": "Hm."})).reasoning == "Hm."
+PARTS = [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "un"}, {"type": "text", "text": "safe"}]
 
-    reply = read_reply(body({"content": "<think>It might be unsafe.</think>\n\nsafe"}))
-    assert (reply.text, reply.reasoning) == ("safe", "It might be unsafe.")
+
+@pytest.mark.parametrize(
+    ("message", "text", "reasoning"),
+    [
+        ({"content": "safe", "reasoning_content": "Hm."}, "safe", "Hm."),
+        ({"content": "<think>It might be unsafe.</think>\n\nsafe"}, "safe", "It might be unsafe."),
+        ({"content": "<think>Perhaps it is safe"}, "", "Perhaps it is safe"),
+        ({"content": PARTS}, "unsafe", None),
+        ({"content": None}, "", None),
+    ],
+)
+def test_reasoning_is_kept_apart_from_the_answer(message, text, reasoning):
+    reply = read_reply(body(message))
+
+    assert (reply.text, reply.reasoning) == (text, reasoning)
 
 
 def test_half_a_character_is_written_as_its_escape_and_a_whole_one_as_it_is():
@@ -26,18 +38,6 @@ def test_half_a_character_is_written_as_its_escape_and_a_whole_one_as_it_is():
 
     assert (half.text, whole.text) == ("no \\ud83d", "no \U0001f600")
     assert read_error(json.dumps({"error": {"message": "half \ud800"}})).message == "half \\ud800"
-
-
-def test_a_thought_that_never_ends_leaves_no_answer():
-    reply = read_reply(body({"content": "<think>Perhaps it is safe"}, finish_reason="length"))
-
-    assert (reply.text, reply.reasoning) == ("", "Perhaps it is safe")
-
-
-def test_content_may_come_in_parts():
-    parts = [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "un"}, {"type": "text", "text": "safe"}]
-
-    assert read_reply(body({"content": parts})).text == "unsafe"
 
 
 def test_both_forms_of_logprobs_are_read():
@@ -138,37 +138,27 @@ def test_a_model_name_is_taken_apart(name, prefix, model):
     assert (parsed.prefix, parsed.model) == (prefix, model)
 
 
-def test_an_unknown_prefix_needs_an_address():
-    with pytest.raises(ConfigurationError, match="--base-url"):
-        find_endpoint("nobody/x", base_url=None, environment={})
-
-    assert (
-        find_endpoint("nobody/x", base_url="http://localhost:1/v1/", environment={}).base_url == "http://localhost:1/v1"
-    )
-
-
-def test_an_address_of_ones_own_comes_from_the_environment():
-    with pytest.raises(ConfigurationError, match="AZURE_OPENAI_ENDPOINT"):
-        find_endpoint("azure/x", base_url=None, environment={})
-
-    mine = {"AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com/"}
-    assert (
-        find_endpoint("azure/x", base_url=None, environment=mine).base_url == "https://mine.openai.azure.com/openai/v1"
-    )
-
-
 @pytest.mark.parametrize(
-    ("address", "remote"),
+    ("name", "address", "environment", "base_url", "remote"),
     [
-        ("http://localhost:8000/v1", False),
-        ("http://127.0.0.1:8000/v1", False),
-        ("http://[::1]:8000/v1", False),
-        ("http://192.168.1.4:8000/v1", True),
-        ("https://api.openai.com/v1", True),
+        ("nobody/x", "http://localhost:1/v1/", {}, "http://localhost:1/v1", False),
+        ("openai/x", "http://127.0.0.1:8000/v1", {}, "http://127.0.0.1:8000/v1", False),
+        ("openai/x", "http://[::1]:8000/v1", {}, "http://[::1]:8000/v1", False),
+        ("openai/x", "http://192.168.1.4:8000/v1", {}, "http://192.168.1.4:8000/v1", True),
+        ("openai/x", None, {}, "https://api.openai.com/v1", True),
+        ("azure/x", None, {"AZURE_OPENAI_ENDPOINT": "https://mine.x/"}, "https://mine.x/openai/v1", True),
     ],
 )
-def test_an_endpoint_knows_whether_texts_leave_the_machine(address, remote):
-    assert find_endpoint("openai/x", base_url=address, environment={}).remote is remote
+def test_an_endpoint_is_found_and_knows_whether_texts_leave_the_machine(name, address, environment, base_url, remote):
+    endpoint = find_endpoint(name, base_url=address, environment=environment)
+
+    assert (endpoint.base_url, endpoint.remote) == (base_url, remote)
+
+
+@pytest.mark.parametrize(("name", "missing"), [("nobody/x", "--base-url"), ("azure/x", "AZURE_OPENAI_ENDPOINT")])
+def test_an_address_that_is_missing_is_named(name, missing):
+    with pytest.raises(ConfigurationError, match=missing):
+        find_endpoint(name, base_url=None, environment={})
 
 
 @pytest.mark.parametrize(

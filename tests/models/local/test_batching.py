@@ -56,7 +56,7 @@ def test_an_error_reaches_everyone_of_its_batch(beside):
         yield [2], lambda: [3]
 
     async def go():
-        batcher: Batcher[int, int] = Batcher(work, beside=beside)
+        batcher: Batcher[int, int] = Batcher(work, threads=beside)
         return await asyncio.gather(*(batcher.ask(i, "x") for i in range(3)), return_exceptions=True)
 
     assert list(map(str, asyncio.run(go()))) == ["out of memory", "out of memory", "3"]

@@ -86,12 +86,6 @@ def test_what_all_prompts_begin_with_is_computed_once(model):
     assert second is first
 
 
-def test_prompts_that_begin_differently_share_nothing(model):
-    found = replies(model, ["abc", "xyz and more"])
-
-    assert [len(reply.token_logprobs) for reply in found] == [1, 1]
-
-
 def test_a_single_prompt_shares_nothing(model):
     (reply,) = replies(model, PROMPTS[:1])
     (position,) = reply.token_logprobs
@@ -154,12 +148,16 @@ def test_of_one_token_to_draw_from_it_is_drawn(model):
     assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1))[0].text != greedy
 
 
+def judged(folder, out, elicitation, limit, options=LiveOptions()):
+    benchmark = load_benchmark("demo")
+    judge = live_judge(f"hf:{folder}", options)
+    plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=limit))
+    return judge, asyncio.run(judge_into(Target(out, "demo"), benchmark, judge, plan=plan))
+
+
 @pytest.mark.slow
 def test_a_run_with_a_local_model_gives_probabilities(folder, tmp_path):
-    benchmark = load_benchmark("demo")
-    judge = live_judge(f"hf:{folder}", LiveOptions())
-    plan = Plan.of(benchmark, judge, elicitations=("probability",), selection=Selection(limit=10))
-    summary = asyncio.run(judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan))
+    _, summary = judged(folder, tmp_path / "run", "probability", 10)
 
     assert summary.n_judged + summary.n_unscored == 10
     assert summary.cost_usd == 0
@@ -195,10 +193,8 @@ def test_a_model_that_is_not_there_is_said_to_be_missing(tmp_path):
 @pytest.mark.parametrize("elicitation", ["binary", "score"])
 def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, elicitation):
     pytest.importorskip("xgrammar", reason="needs the extra [local]: xgrammar")
-    benchmark = load_benchmark("demo")
-    judge = live_judge(f"hf:{folder}", LiveOptions(ask=AskOptions(structured=True, max_tokens=60)))
-    plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=6))
-    asyncio.run(judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan))
+    options = LiveOptions(ask=AskOptions(structured=True, max_tokens=60))
+    judge, _ = judged(folder, tmp_path / "run", elicitation, 6, options)
     rows = [json.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()]
 
     assert [row["read_as"] for row in rows] == ["json"] * 6

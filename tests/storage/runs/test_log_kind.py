@@ -2,7 +2,7 @@ import random
 
 import polars as pl
 import pytest
-from tests.support.sums import SUMS, Sum, key
+from tests.support.sums import SUMS, Sum
 
 from casewise.storage.run_folder import last_records, last_rows
 
@@ -10,7 +10,7 @@ from casewise.storage.run_folder import last_records, last_rows
 def plainly(records):
     """What counts, said in the most obvious way: by attempt, and by place in the log where attempts are equal."""
     ranked = sorted(enumerate(records), key=lambda numbered: (numbered[1].attempt, numbered[0]))
-    return {key(one): one for _, one in ranked}
+    return {(one.left, one.right): one for _, one in ranked}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -25,7 +25,7 @@ def test_records_and_columns_agree_on_which_attempt_counts(seed, attempts):
     found = last_records(records, SUMS)
     rows = last_rows(table, ["left", "right"])
 
-    assert {key(one): one for one in found} == plainly(records)
+    assert {(one.left, one.right): one for one in found} == plainly(records)
     assert sorted(one.value for one in found if one.value is not None) == sorted(rows["value"])
 
 
