@@ -167,7 +167,7 @@ def test_a_database_of_another_casewise_is_refused_and_told(store, revision):
     with store.write() as connection:
         connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
 
-    with pytest.raises(ConfigurationError, match="newer one or of one before"):
+    with pytest.raises(ConfigurationError, match="newer casewise, or of one before"):
         database.open(store.url.render_as_string(hide_password=False))
 
 

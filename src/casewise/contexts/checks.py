@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from difflib import SequenceMatcher
+from typing import Any, Literal, Self
 
 from casewise.ask.layouts import labels_of
 from casewise.errors import CasewiseError
@@ -99,6 +100,55 @@ class Remark(Record):
     """`rules`, or the model whose opinion it is."""
 
 
+# The words that changed between two texts.
+
+
+TOKENS = re.compile(r"\w+|[^\w\s]|\s+")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A run of words that both texts have, or only the first (`gone`), or only the second (`new`)."""
+
+    kind: Literal["same", "gone", "new"]
+    text: str
+
+
+def difference(before: str, after: str) -> list[Piece]:
+    """The pieces of `before` and `after` in reading order; what is gone comes before what is new in its place.
+
+    Putting together all that is not `new` gives `before`; all that is not `gone`, `after`.
+    """
+    first, second = TOKENS.findall(before), TOKENS.findall(after)
+    pieces: list[Piece] = []
+    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append(Piece("same", "".join(first[a:b])))
+            continue
+        if a < b:
+            pieces.append(Piece("gone", "".join(first[a:b])))
+        if c < d:
+            pieces.append(Piece("new", "".join(second[c:d])))
+    return pieces
+
+
+def wording_difference(
+    before: Wording | None, after: Wording | None, parameters: ParameterSet = paper_parameters()
+) -> dict[str, list[Piece]]:
+    """The difference in each of `parameters` that either wording states, by dotted name in reading order."""
+    first, second = (words.fields() if words else {} for words in (before, after))
+    return {
+        name: difference(first.get(name, ""), second.get(name, ""))
+        for name in parameters.every
+        if name in first or name in second
+    }
+
+
+def is_same(pieces: list[Piece]) -> bool:
+    """Return whether nothing changed."""
+    return all(piece.kind == "same" for piece in pieces)
+
+
 # Contexts that are too like each other: a set of copies tests one thing many times.
 
 
@@ -173,6 +223,14 @@ class Signal:
     parameters: tuple[str, ...] = ()
     """Where to look; everywhere if a context states none of them, as one of another set of parameters."""
 
+    def find(self, query: str, fields: Mapping[str, str]) -> tuple[str, str] | None:
+        """Return the first parameter that shows it, and the words; words that the query itself uses are no sign of drift."""
+        for parameter in [name for name in self.parameters if name in fields] or fields:
+            match = self.pattern.search(fields[parameter])
+            if match is not None and match[0].casefold() not in query.casefold():
+                return parameter, match[0]
+        return None
+
 
 def signal(name: str, message: str, pattern: str, *, weight: float, parameters: tuple[str, ...] = ()) -> Signal:
     return Signal(name, message, re.compile(pattern, re.IGNORECASE), weight, parameters)
@@ -235,43 +293,15 @@ SIGNALS = (
 )
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A signal, and where and in what words it was found."""
-
-    signal: Signal
-    parameter: str
-    words: str
-
-
-def seen(query: str, wording: Wording) -> Iterator[Seen]:
-    """Signals in a context, each at most once; words that the query itself uses are no sign of drift."""
+def drift(query: str, wording: Wording, _parameters: ParameterSet = paper_parameters()) -> list[Remark]:
+    """Find what shows that the context does not leave the query as asked; empty where it does."""
     fields = wording.fields()
-    for signal in SIGNALS:
-        for parameter in [name for name in signal.parameters if name in fields] or fields:
-            match = signal.pattern.search(fields[parameter])
-            if match is not None and match[0].casefold() not in query.casefold():
-                yield Seen(signal, parameter, match[0])
-                break
-
-
-def drift_score(query: str, wording: Wording) -> float:
-    """The weights of all signals in the context; from `DRIFTED` on it has drifted."""
-    return sum(sighting.signal.weight for sighting in seen(query, wording))
-
-
-def drift_findings(query: str, wording: Wording) -> list[Remark]:
-    """What shows that the context does not leave the query as asked; empty where it does."""
-    if drift_score(query, wording) < DRIFTED:
+    sightings = [(signal, found) for signal in SIGNALS if (found := signal.find(query, fields))]
+    if sum(signal.weight for signal, _ in sightings) < DRIFTED:
         return []
     return [
-        Remark(
-            check=f"drift: {sighting.signal.name}",
-            message=sighting.signal.message,
-            parameter=sighting.parameter,
-            evidence=sighting.words,
-        )
-        for sighting in seen(query, wording)
+        Remark(check=f"drift: {signal.name}", message=signal.message, parameter=parameter, evidence=words)
+        for signal, (parameter, words) in sightings
     ]
 
 
@@ -365,11 +395,6 @@ def refreshed(query: str, wording: Wording, findings: list[Remark], parameters: 
         *check_wording(query, wording, parameters),
         *(finding for finding in kept_findings if finding.evidence is None or finding.evidence.casefold() in stated),
     ]
-
-
-def drift(query: str, wording: Wording, _parameters: ParameterSet) -> list[Remark]:
-    """The context does not leave the query as asked; see `drift_findings`."""
-    return drift_findings(query, wording)
 
 
 def complete(_query: str, wording: Wording, parameters: ParameterSet) -> Iterator[Remark]:

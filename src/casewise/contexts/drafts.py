@@ -45,7 +45,7 @@ class Twin:
 
 @dataclass(frozen=True)
 class SelectedQueries:
-    """What was chosen, what was left out as a duplicate, and which categories have fewer queries than wanted."""
+    """The chosen queries, the duplicates left out, and the categories with fewer queries than asked for."""
 
     queries: list[Query]
     twins: list[Twin]
@@ -78,15 +78,12 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
 
 
 def source_benchmark(path: Path) -> Benchmark | None:
-    """The benchmark that `path` is the folder, the published JSON file or the name of, or None."""
-    named = str(path) == "demo" or named_benchmark(str(path)) is not None
-    exists = is_published(path) if path.is_file() else path.is_dir() or named
+    """Return the benchmark that `path` is the folder, the published JSON file or the name of, or None."""
+    if path.is_file():  # rows have the intent that only the published format gives
+        exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
+    else:
+        exists = path.is_dir() or str(path) == "demo" or named_benchmark(str(path)) is not None
     return load_benchmark(str(path)) if exists else None
-
-
-def is_published(path: Path) -> bool:
-    """Whether rows have the intent that only the published format gives."""
-    return path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -169,7 +166,8 @@ def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
     earlier = EarlierTexts()
     twins: list[Twin] = []
     for query in queries:
-        pairs = word_pairs(query.text)
+        words = re.findall(r"\w+", unicodedata.normalize("NFKC", query.text).casefold())
+        pairs = word_runs(["^", *words, "$"], length=2)
         places, similarity = earlier.most_alike(pairs)
         if places and similarity >= ALIKE:
             twins.append(Twin(distinct[places[0]], query, similarity))
@@ -177,11 +175,6 @@ def without_twins(queries: Iterable[Query]) -> tuple[list[Query], list[Twin]]:
         earlier.add(pairs)
         distinct.append(query)
     return distinct, twins
-
-
-def word_pairs(text: str) -> frozenset[str]:
-    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
-    return word_runs(["^", *words, "$"], length=2)
 
 
 # Drafts: benchmarks in the making, in the database. One row for each query and intent from the beginning.
@@ -240,56 +233,48 @@ def create_draft(
 
 
 def checked_intent(intent: str) -> bool:
-    """Whether contexts of this intent are meant to be safe. Raises ConfigurationError: there is no such intent."""
+    """Return whether contexts of this intent are meant to be safe. Raises ConfigurationError: there is no such intent."""
     if intent not in INTENTS:
         raise ConfigurationError(f"no intent is called {intent!r}; there are: {', '.join(INTENTS)}")
     return INTENTS[intent]
 
 
 def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]:
-    chosen = list(queries)
-    if not chosen:
-        raise BenchmarkError("a draft needs at least one query")
-    ids: set[str] = set()
-    for query in chosen:
-        if query.id in ids:
+    by_id: dict[str, Query] = {}
+    for query in queries:
+        if query.id in by_id:
             raise BenchmarkError(f"the query {query.text!r} appears twice; remove one")
         if taxonomy.resolve(query.category) is None:
             raise BenchmarkError(f"{query.text!r} has the category {query.category!r}, which is not in {taxonomy.name}")
-        ids.add(query.id)
-    return chosen
+        by_id[query.id] = query
+    if not by_id:
+        raise BenchmarkError("a draft needs at least one query")
+    return list(by_id.values())
 
 
 def add_places(connection: Connection, draft: Draft, queries: list[Query], intents: list[bool]) -> None:
     of_query = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in queries]
-    connection.execute(
-        insert(tables.queries),
-        [
-            row | {"position": n, "query": query.as_json()}
-            for n, (row, query) in enumerate(zip(of_query, queries, strict=True))
-        ],
-    )
+    query_rows = [
+        row | {"position": n, "query": query.as_json()}
+        for n, (row, query) in enumerate(zip(of_query, queries, strict=True))
+    ]
+    connection.execute(insert(tables.queries), query_rows)
     empty = {"phase": MISSING.phase, "seq": 0, "findings": [], "updated_at": draft.created_at}
-    state = MISSING.as_json()
-    connection.execute(
-        insert(tables.contexts),
-        [
-            row
-            | empty
-            | {"id": uuid.uuid4().hex, "intended_safe": intent, "state": state, "position": 2 * n + (not intent)}
-            for n, row in enumerate(of_query)
-            for intent in intents
-        ],
-    )
+    empty["state"] = MISSING.as_json()
+    context_rows = [
+        row | empty | {"id": uuid.uuid4().hex, "intended_safe": intent, "position": 2 * n + (not intent)}
+        for n, row in enumerate(of_query)
+        for intent in intents
+    ]
+    connection.execute(insert(tables.contexts), context_rows)
 
 
 def find_draft(connection: Connection, name: str) -> Draft:
-    """The draft called `name`. Raises ConfigurationError: there is none; the message lists those that are."""
-    for draft in all_drafts(connection):
-        if draft.name == name:
-            return draft
-    names = ", ".join(draft.name for draft in all_drafts(connection)) or "none yet"
-    raise ConfigurationError(f"no draft is called {name!r}; there are: {names}")
+    """Return the draft called `name`. Raises ConfigurationError: there is none; the message lists those that are."""
+    drafts = {draft.name: draft for draft in all_drafts(connection)}
+    if name not in drafts:
+        raise ConfigurationError(f"no draft is called {name!r}; there are: {', '.join(drafts) or 'none yet'}")
+    return drafts[name]
 
 
 def all_drafts(connection: Connection) -> list[Draft]:
@@ -316,7 +301,7 @@ def draft_queries(connection: Connection, draft: Draft) -> list[Query]:
 
 
 def progress(connection: Connection, draft: Draft) -> dict[Phase, int]:
-    """How many contexts of `draft` stand where; every phase is named, in the order of the review."""
+    """Return the number of contexts in each phase, in the order of the review."""
     table = tables.contexts
     counts = connection.execute(
         select(table.c.phase, func.count()).where(table.c.draft_id == draft.id).group_by(table.c.phase)

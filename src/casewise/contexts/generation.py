@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -83,7 +83,7 @@ class ContextPrompt:
         intended_safe: bool,
         parameters: ParameterSet = paper_parameters(),
     ) -> tuple[Message, ...]:
-        """What the model is shown. Substitution is a single pass: a query's braces stay what they are.
+        """Return the messages to the model. Substitution is a single pass: a query's braces stay as they are.
 
         What a parameter stands for is what its set says, else this prompt, else its name in words.
         """
@@ -161,7 +161,7 @@ def as_prompt(value: dict[str, Any], parameters: ParameterSet) -> ContextPrompt:
 
 
 class FailedReason(StrEnum):
-    """Why a reply is no context."""
+    """The reason why a reply is no context."""
 
     REFUSED = "refused"
     PROSE = "no JSON"
@@ -213,7 +213,12 @@ def read_reply(reply: Reply, parameters: ParameterSet = paper_parameters()) -> R
         return Failed(FailedReason.CONTENT_FILTER, "the endpoint filtered the reply")
     objects = list(top_objects(reply.text))
     if not objects:
-        return without_json(reply)
+        opening = " ".join((reply.refusal or reply.text).split())[:200]
+        if reply.refusal or declines(reply.text):
+            return Failed(FailedReason.REFUSED, opening)
+        if reply.text.count("{") > reply.text.count("}"):
+            return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
+        return Failed(FailedReason.PROSE, opening or "the reply is empty")
     if any(another != objects[0] for another in objects[1:]):
         return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
     if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
@@ -231,17 +236,8 @@ def texts_in(value: object) -> Iterator[str]:
 
 
 def declines(text: str) -> bool:
-    """Whether the model speaks of itself and declines, where the words of a context should stand."""
+    """Return whether the model declines, where the words of a context should stand."""
     return refuses(text) or POLICY.search(text) is not None
-
-
-def without_json(reply: Reply) -> Failed:
-    opening = " ".join((reply.refusal or reply.text).split())[:200]
-    if reply.refusal or declines(reply.text):
-        return Failed(FailedReason.REFUSED, opening)
-    if reply.text.count("{") > reply.text.count("}"):
-        return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
-    return Failed(FailedReason.PROSE, opening or "the reply is empty")
 
 
 def as_wording(value: dict[str, Any], parameters: ParameterSet) -> Read | Failed:
@@ -278,7 +274,7 @@ def plain(key: str) -> str:
 
 
 def repeats(stated: dict[str, str]) -> str | None:
-    """What is said over and over, or None."""
+    """Return the text that is repeated too often, or None."""
     for name, text in stated.items():
         if len(text) > LONGEST_TEXT:
             return f"{name} has {len(text)} characters"
@@ -338,44 +334,28 @@ def behaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     return Reply(text, "stop", usage=Usage(len(messages[0].content) // 4, len(text) // 4), model_version="rehearsal-1")
 
 
-def refusing(_text: str) -> Reply:
-    return Reply("I'm sorry, but I can't help with that.", "stop")
-
-
-def in_prose(_text: str) -> Reply:
-    return Reply("Imagine a quiet library in the afternoon. A person comes in and asks.", "stop")
-
-
-def dropping(text: str) -> Reply:
-    value = json.loads(text)
-    list(value.values())[-1].popitem()
-    return Reply(json.dumps(value), "stop")
-
-
-def adding(text: str) -> Reply:
-    return Reply(f"Here you are:\n```json\n{json.dumps(json.loads(text) | {'verdict': 'safe'})}\n```", "stop")
-
-
-def truncating(text: str) -> Reply:
-    return Reply(text[: len(text) // 2], "length")
-
-
-def repeating(text: str) -> Reply:
-    value = json.loads(text)
-    group = next(iter(value.values()))
-    group[list(group)[-1]] = "It runs on a platform that runs on a platform. " * 12
-    return Reply(json.dumps(value), "stop")
-
-
-MISDEEDS: tuple[Callable[[str], Reply], ...] = (refusing, in_prose, dropping, adding, truncating, repeating)
-
-
 def misbehaving(messages: tuple[Message, ...], options: ReplyOptions) -> Reply:
     """Half of the replies go wrong in one of six ways; a second attempt (another seed) may succeed."""
-    text = json.dumps(rehearsed_context(messages, options))
-    key = f"{messages[0].content}{options.seed}"
+    context: dict[str, Any] = rehearsed_context(messages, options)
+    text, key = json.dumps(context), f"{messages[0].content}{options.seed}"
     number = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=4).digest(), "big")
-    return MISDEEDS[number // 2 % len(MISDEEDS)](text) if number % 2 else Reply(text, "stop")
+    match number // 2 % 6 if number % 2 else None:
+        case 0:
+            text = "I'm sorry, but I can't help with that."
+        case 1:
+            text = "Imagine a quiet library in the afternoon. A person comes in and asks."
+        case 2:
+            list(context.values())[-1].popitem()
+            text = json.dumps(context)
+        case 3:
+            text = f"Here you are:\n```json\n{json.dumps(context | {'verdict': 'safe'})}\n```"
+        case 4:
+            return Reply(text[: len(text) // 2], "length")
+        case 5:
+            group = next(iter(context.values()))
+            group[list(group)[-1]] = "It runs on a platform that runs on a platform. " * 12
+            text = json.dumps(context)
+    return Reply(text, "stop")
 
 
 REHEARSALS: Mapping[str, Answering] = {"fake/contexts": behaving, "fake/misbehaving": misbehaving}
@@ -407,7 +387,7 @@ class WantedContext:
 
 
 class WrittenContext(Call):
-    """What a call for a context came to. It is kept as an event in the history of the place."""
+    """The result of a call for a context. It is kept as an event in the history of the place."""
 
     result: Read | Failed
     raw_reply: str | None = None
@@ -415,7 +395,7 @@ class WrittenContext(Call):
 
     @property
     def failure(self) -> str | None:
-        """Why there are no words."""
+        """The reason why there is no text."""
         return str(self.result) if isinstance(self.result, Failed) else None
 
     @property
@@ -439,7 +419,7 @@ class DraftLog(RunLog):
         self.spent = self.spent_on(draft)
 
     def spent_on(self, draft: Draft) -> Spend:
-        """What all calls for this draft took, by whichever model; what noted no cost is reckoned at the prices of the writer."""
+        """Return the cost of all calls for this draft, by any model; a call without a cost counts at the prices of the writer."""
         prices = self.writer.prices
         events, contexts = tables.events.c, tables.contexts.c
         sent, replied = (events.detail[name].as_integer() for name in ("input_tokens", "output_tokens"))
@@ -483,7 +463,7 @@ class DraftLog(RunLog):
             return  # somebody wrote or generated it meanwhile: theirs stays
 
     def detail(self, ask: WantedContext, answer: WrittenContext) -> dict[str, Any]:
-        """What the history says of a call besides its result."""
+        """Return the details of a call for the history."""
         detail = {
             **self.writer.settings(),
             "attempt": ask.attempt + 1,
@@ -505,12 +485,12 @@ class DraftLog(RunLog):
 WHICH = ("missing", "new", "failed", "beyond repair")
 
 TYPICAL_CONTEXT_TOKENS = 180
-"""What the contexts of the demo take on average, at four characters a token."""
+"""Average length of the demo's contexts, at four characters a token."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions(CallingOptions):
-    """How contexts are generated; limits count over all that was ever generated for the draft."""
+    """Options of generation; limits count over everything that was ever generated for the draft."""
 
     intents: str = "safe,unsafe"
     """Intents of the contexts: safe, unsafe, or both, separated by a comma."""
@@ -536,13 +516,13 @@ class GenerationOptions(CallingOptions):
 
     @property
     def safe_intents(self) -> set[bool]:
-        """Whether safe contexts, unsafe ones or both are wanted. Raises ConfigurationError: there is no such intent."""
+        """The intents to write: safe contexts, unsafe ones or both. Raises ConfigurationError: there is no such intent."""
         return {checked_intent(intent.strip()) for intent in self.intents.split(",")}
 
 
 @dataclass(kw_only=True)
 class GenerationSummary(RunProgress):
-    """What a run came to."""
+    """The result of a run."""
 
     unusable: ClassVar[str] = "failed"
 
@@ -600,7 +580,7 @@ async def generate(
 def estimate_generation(
     database: Database, draft: Draft, model: Model, options: GenerationOptions | None = None
 ) -> CallEstimate:
-    """What generating would take if every first attempt succeeded. No call is made."""
+    """Estimate the cost if every first attempt succeeded. No call is made."""
     options = options or GenerationOptions()
     return estimate_calls(Writer(draft, model, options), plan_of(database, draft, options))
 
@@ -638,7 +618,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
         self.prompt = read_prompt(how.prompts, draft.parameters) if how.prompts else default_prompt()
 
     def settings(self) -> dict[str, Any]:
-        """What decides the words, for their history."""
+        """Return the settings that decide the text, for its history."""
         return {"model": self.model.settings(), "prompt": self.prompt.id, "temperature": self.how.temperature}
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:

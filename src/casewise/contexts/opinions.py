@@ -70,20 +70,20 @@ Reply with one JSON object and nothing else. Quote the words that show each prob
 
 
 class Opinion(Call):
-    """What a model replied about the words of one context, and what the reply came to."""
+    """A model's reply about one context, and its findings."""
 
     place_id: str
     wording: str
     """A digest of the words: other words are another question."""
     problem: str | None = None
-    """Why the reply is no opinion; None where it is one."""
+    """The reason why the reply is no opinion; None where it is one."""
     findings: tuple[Remark, ...] = ()
     unquoted: int = 0
     raw_reply: str | None = None
 
     @property
     def failure(self) -> str | None:
-        """Why the reply is no opinion."""
+        """The reason why the reply is no opinion."""
         return self.problem
 
 
@@ -123,7 +123,7 @@ FORMAT_VERSION = 1
 
 
 class OpinionIdentity(Record):
-    """What makes a run of opinions this run. More contexts, and contexts with other words, may come."""
+    """The identity of a run of opinions. More contexts, and contexts with other words, may be added."""
 
     draft: str
     """The draft's id."""
@@ -133,7 +133,7 @@ class OpinionIdentity(Record):
 
 
 class OpinionManifest(AnyManifest):
-    """What `run.json` says."""
+    """The contents of `run.json`."""
 
     format_version: int = FORMAT_VERSION
     kind: Literal["opinions"] = "opinions"
@@ -171,7 +171,7 @@ TYPICAL_REPLY_TOKENS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class OpinionOptions(CallingOptions):
-    """How opinions are asked for."""
+    """Options of a run of opinions."""
 
     prices: Prices | None = None
     """Prices of tokens, if no public list has them."""
@@ -183,7 +183,7 @@ class OpinionOptions(CallingOptions):
 
 @dataclass(kw_only=True)
 class OpinionSummary(RunProgress):
-    """What asking came to. `n_unusable` replies were no opinion: a refusal, prose, or the endpoint failed."""
+    """The result of a run of opinions. `n_unusable` replies were no opinion: a refusal, prose, or the endpoint failed."""
 
     unusable: ClassVar[str] = "no opinion"
 
@@ -246,7 +246,7 @@ async def ask_opinions(
 def estimate_opinions(
     database: Database, draft: Draft, model: Model, options: OpinionOptions | None = None
 ) -> CallEstimate:
-    """What asking about every context would take, as if none were asked about yet. No call is made."""
+    """Estimate the cost of asking about every context, as if none had been asked about yet. No call is made."""
     options = options or OpinionOptions()
     return estimate_calls(Reader(model, options), plan_of(database, draft, options))
 

@@ -136,7 +136,7 @@ def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: 
 
 
 def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
-    """How many contexts of `draft` wait for `person`."""
+    """Return how many contexts of `draft` wait for `person`."""
     waiting = select(func.count()).select_from(tables.contexts).where(conditions(draft, person, Filter(mine=True)))
     return int(connection.execute(waiting).scalar_one())
 
@@ -171,7 +171,7 @@ def pass_on(connection: Connection, person_id: str, categories: Iterable[str]) -
 
 
 def has_read_warning(connection: Connection, draft: Draft, person_id: str) -> bool:
-    """Whether this person was told what they will read in `draft`."""
+    """Return whether this person has read the warning about `draft`."""
     table = tables.warnings_read
     reading = select(table.c.at).where(table.c.person_id == person_id, table.c.draft_id == draft.id)
     return connection.execute(reading).first() is not None
@@ -191,22 +191,32 @@ class Share:
 
     count: int
     of: int
-    low: float | None
-    high: float | None
 
     @property
     def value(self) -> float | None:
         return self.count / self.of if self.of else None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The limits of the interval."""
+        limits = wilson(self.count, self.of) if self.of else None
+        return (float(limits.low), float(limits.high)) if limits else None
+
+    def as_json(self) -> dict[str, Any]:
+        """The share as JSON values."""
+        low, high = self.interval or (None, None)
+        return {"count": self.count, "of": self.of, "low": low, "high": high, "value": self.value}
+
     def __str__(self) -> str:
-        if self.low is None or self.high is None:
+        if self.interval is None:
             return "none yet"
-        return f"{self.count} of {self.of}: {100 * self.count / self.of:.0f} % [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+        low, high = self.interval
+        return f"{self.count} of {self.of}: {100 * self.count / self.of:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 @dataclass(frozen=True)
 class Work:
-    """How much one person did."""
+    """The amount of work of one person."""
 
     person_id: str
     reviews: int
@@ -236,11 +246,8 @@ class ReviewStatistics:
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as JSON values, each share with its value; who did how much is left out."""
-        value = {name: part for name, part in asdict(self).items() if name != "work"}
-        for name, part in vars(self).items():
-            if isinstance(part, Share):
-                value[name]["value"] = part.value
-        return value
+        values = {name: value for name, value in vars(self).items() if name != "work"}
+        return {name: value.as_json() if isinstance(value, Share) else value for name, value in values.items()}
 
     def lines(self) -> list[str]:
         """Where the contexts stand, and how the reviewers agree, in lines of text."""
@@ -256,26 +263,28 @@ class ReviewStatistics:
         ]
 
 
-def share(count: int, of: int) -> Share:
-    """`count` of `of` with its 95 % Wilson interval."""
-    if of == 0:
-        return Share(0, 0, None, None)
-    limits = wilson(count, of)
-    return Share(count, of, float(limits.low), float(limits.high))
-
-
 def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
-    """The numbers of `draft`, from its events."""
-    tally = read_events(connection, draft)
+    """Return the numbers of `draft`, from its events."""
+    tally, table = read_events(connection, draft), tables.contexts
     pairs = [pair for pair in tally.rounds.values() if len(pair) == 2]
+    same_need = Share(sum(pair[0].changed == pair[1].changed for pair in pairs), len(pairs))
+    pi = None  # (observed - expected) / (1 - expected), where a pair agrees by chance as Scott (1955) expects
+    if pairs:
+        change = sum(submitted.changed for pair in pairs for submitted in pair) / (2 * len(pairs))
+        expected = change**2 + (1 - change) ** 2
+        pi = None if expected == 1 else (same_need.count / same_need.of - expected) / (1 - expected)
+    agreed_on = [Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED]
+    agreed = connection.execute(
+        select(table.c.generated, table.c.state).where(table.c.draft_id == draft.id, table.c.phase.in_(agreed_on))
+    ).all()
     return ReviewStatistics(
         progress=progress(connection, draft),
-        agreed_at_once=share(sum(pair[1].agreed for pair in pairs), len(pairs)),
-        same_need=share(sum(pair[0].changed == pair[1].changed for pair in pairs), len(pairs)),
-        pi=scotts_pi([(pair[0].changed, pair[1].changed) for pair in pairs]),
-        changed=changed_share(connection, draft),
-        returned=share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
-        own_words=share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
+        agreed_at_once=Share(sum(pair[1].agreed for pair in pairs), len(pairs)),
+        same_need=same_need,
+        pi=pi,
+        changed=Share(sum(row.generated != row.state.get("wording") for row in agreed), len(agreed)),
+        returned=Share(sum(Act.RETURN in acts for acts in tally.decided.values()), len(tally.decided)),
+        own_words=Share(sum(pair[0].own or pair[1].own for pair in pairs), len(pairs)),
         work=[
             Work(reviewer, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
             for reviewer, acts in sorted(tally.work.items())
@@ -334,26 +343,6 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
     return tally
 
 
-def changed_share(connection: Connection, draft: Draft) -> Share:
-    table = tables.contexts
-    agreed_on = [Phase.AGREED, Phase.RESOLVED, Phase.EXPERT_REVIEW, Phase.FINAL_CHECK, Phase.APPROVED]
-    rows = connection.execute(
-        select(table.c.generated, table.c.state).where(table.c.draft_id == draft.id, table.c.phase.in_(agreed_on))
-    ).all()
-    return share(sum(row.generated != row.state.get("wording") for row in rows), len(rows))
-
-
-def scotts_pi(pairs: list[tuple[bool, bool]]) -> float | None:
-    """Agreement of two exchangeable raters beyond chance (Scott 1955): (observed - expected) / (1 - expected)."""
-    if not pairs:
-        return None
-    yes = sum(sum(pair) for pair in pairs) / (2 * len(pairs))
-    expected = yes**2 + (1 - yes) ** 2
-    if expected == 1:
-        return None
-    return (sum(first == second for first, second in pairs) / len(pairs) - expected) / (1 - expected)
-
-
 # Checking a whole draft: findings go to where reviewers see them, and a report says what single contexts do not
 # show.
 
@@ -376,7 +365,7 @@ class TellingWord:
 
 @dataclass(frozen=True)
 class SetReport:
-    """What the checks come to over a whole set."""
+    """The results of the checks over a whole set."""
 
     contexts: int
     without_findings: int
@@ -475,28 +464,24 @@ def check_draft(connection: Connection, draft: Draft) -> SetReport:
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
     places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
-    findings: dict[str, list[Remark]] = defaultdict(list)
+    query_of = {place.id: place.query.text for place in places}
+    too_alike = {
+        pair.first: Remark(
+            check="too alike",
+            message=f"{pair.similarity:.0%} of its word triples are also in the context for “{query_of[pair.second]}”.",
+        )
+        for intended_safe in (True, False)
+        for pair in alike_of(places, intended_safe)
+    }
+    checked = []
     for place in places:
         assert place.state.wording is not None
-        findings[place.id] = check_wording(place.query.text, place.state.wording, draft.parameters)
-    for place_id, finding in alike_findings(places):
-        findings[place_id].append(finding)
-    checked = [replace(place, findings=merged(place, findings[place.id])) for place in places]
+        findings = check_wording(place.query.text, place.state.wording, draft.parameters)
+        findings += [too_alike[place.id]] if place.id in too_alike else []
+        findings += [finding for finding in place.findings if finding.by != "rules"]
+        checked.append(replace(place, findings=findings))
     keep_findings(connection, {place.id: place.findings for place in checked})
     return set_report(checked)
-
-
-def alike_findings(places: list[ReviewPlace]) -> Iterable[tuple[str, Remark]]:
-    by_id = {place.id: place for place in places}
-    for intended_safe in (True, False):
-        for pair in alike_of(places, intended_safe):
-            twin = by_id[pair.second].query.text
-            message = f"{pair.similarity:.0%} of its word triples are also in the context for “{twin}”."
-            yield pair.first, Remark(check="too alike", message=message)
-
-
-def merged(place: ReviewPlace, by_rules: list[Remark]) -> list[Remark]:
-    return [*by_rules, *(finding for finding in place.findings if finding.by != "rules")]
 
 
 def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:

@@ -79,6 +79,19 @@ def data_card(
     about, counts = benchmark.about, benchmark.counts
     conditions = Counter(item.condition for item in benchmark.items)
     gated = "yes: give it only to people who accept TERMS.md" if about.gated else "no"
+    beyond_chance = "" if statistics.pi is None else f"; Scott's pi {statistics.pi:z.2f}"
+    own_words = [f"- One reviewer had written the words anew: {statistics.own_words}"]
+    review = [
+        "## How the review went",
+        f"- Both reviewers submitted the same words: {statistics.agreed_at_once}",
+        f"- Both, or neither, saw a need to change something: {statistics.same_need}{beyond_chance}",
+        *(own_words if statistics.own_words.count else []),
+        f"- Changed between generation and approval: {statistics.changed}",
+        f"- Returned by an expert at least once: {statistics.returned}",
+        "",
+        "In brackets: 95 % Wilson intervals.",
+        "",
+    ]
     rows = [
         f"# Data card: {about.name} {about.version}",
         "",
@@ -99,28 +112,13 @@ def data_card(
         *map(str, writers),
         "",
         *(REVIEWED if reviewed else UNREVIEWED),
-        *(how_it_went(statistics) if reviewed else ()),
+        *(review if reviewed else ()),
         "## Risks",
         "Contexts in which it is appropriate to answer a harmful query can serve as templates for jailbreaks; see TERMS.md.",
         "The circumstances are invented, and say nothing about how often they occur.",
         "",
     ]
     return "\n".join(rows)
-
-
-def how_it_went(statistics: ReviewStatistics) -> list[str]:
-    beyond_chance = "" if statistics.pi is None else f"; Scott's pi {statistics.pi:z.2f}"
-    return [
-        "## How the review went",
-        f"- Both reviewers submitted the same words: {statistics.agreed_at_once}",
-        f"- Both, or neither, saw a need to change something: {statistics.same_need}{beyond_chance}",
-        *([f"- One reviewer had written the words anew: {statistics.own_words}"] if statistics.own_words.count else []),
-        f"- Changed between generation and approval: {statistics.changed}",
-        f"- Returned by an expert at least once: {statistics.returned}",
-        "",
-        "In brackets: 95 % Wilson intervals.",
-        "",
-    ]
 
 
 # A draft becomes a benchmark: immutable, checksummed, with its revisions, its statistics and a data card.
@@ -136,7 +134,7 @@ CHECKSUMS = "SHA256SUMS"
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseOptions:
-    """What a release says of itself, and what it holds besides the approved contexts."""
+    """The description of a release, and its contents besides the approved contexts."""
 
     version: str
     """The release's version, such as 1.0.0."""
@@ -161,23 +159,32 @@ def release(connection: Connection, draft: Draft, folder: Path, *, options: Rele
     they stand. Unreviewed: one is not written yet; ConfigurationError: there is something at `folder` already, or it
     cannot be written.
     """
-    if options.unreviewed:
-        check_written(connection, draft)
-    else:
-        check_signed(connection, draft)
+    check_complete(connection, draft, unreviewed=options.unreviewed)
     if folder.exists():
         raise ConfigurationError(f"{folder} exists and a benchmark is never overwritten; choose another place")
     benchmark = as_benchmark(connection, draft, options=options, now=now)
-    statistics = review_statistics(connection, draft)
+    statistics, writers = review_statistics(connection, draft), writers_of(connection, draft)
+    card = data_card(benchmark, statistics, writers=writers, now=now, reviewed=not options.unreviewed)
     with new_folder(folder) as draft_folder:
-        card = data_card(
-            benchmark, statistics, writers=writers_of(connection, draft), now=now, reviewed=not options.unreviewed
-        )
-        add_papers(write_benchmark(benchmark, draft_folder), card, statistics)
+        released = write_benchmark(benchmark, draft_folder)
+        write_text(released / "DATA_CARD.md", card)
+        write_text(released / "TERMS.md", TERMS)
+        write_text(released / "statistics.json", json.dumps(statistics.as_json(), indent=1) + "\n")
+        sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(released.iterdir())]
+        write_text(released / CHECKSUMS, "".join(sums))
     return folder
 
 
-def check_signed(connection: Connection, draft: Draft) -> None:
+def check_complete(connection: Connection, draft: Draft, *, unreviewed: bool) -> None:
+    """Raise BenchmarkError where a context is not approved yet; unreviewed: not generated yet."""
+    if unreviewed:
+        places = all_places(connection, draft.id)
+        if missing := sum(place.generated is None for place in places):
+            raise BenchmarkError(
+                f"{draft.name}: {missing} of {len(places)} contexts are not generated yet; "
+                f"generate them: casewise contexts generate {draft.name} --model MODEL"
+            )
+        return
     counts = progress(connection, draft)
     unsigned = {phase: count for phase, count in counts.items() if count and phase != Phase.APPROVED}
     if unsigned:
@@ -188,17 +195,8 @@ def check_signed(connection: Connection, draft: Draft) -> None:
         )
 
 
-def check_written(connection: Connection, draft: Draft) -> None:
-    places = all_places(connection, draft.id)
-    if missing := sum(place.generated is None for place in places):
-        raise BenchmarkError(
-            f"{draft.name}: {missing} of {len(places)} contexts are not generated yet; "
-            f"generate them: casewise contexts generate {draft.name} --model MODEL"
-        )
-
-
 def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
-    """Who wrote the contexts before anybody read them: each model with its prompt, from when to when."""
+    """Return the models that wrote the contexts, each with its prompt and dates."""
     events, contexts = tables.events.c, tables.contexts.c
     version, prompt = (events.detail[name].as_string() for name in ("model_version", "prompt"))
     rows = connection.execute(
@@ -210,18 +208,6 @@ def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
     for by, name, words, at in rows:
         days[by, name, words].append(at.date())
     return [Writer(*writer, len(on), min(on), max(on)) for writer, on in sorted(days.items(), key=str)]
-
-
-def add_papers(folder: Path, card: str, statistics: ReviewStatistics) -> None:
-    papers = {
-        "DATA_CARD.md": card,
-        "TERMS.md": TERMS,
-        "statistics.json": json.dumps(statistics.as_json(), indent=1) + "\n",
-    }
-    for name, text in papers.items():
-        write_text(folder / name, text)
-    sums = [f"{sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir())]
-    write_text(folder / CHECKSUMS, "".join(sums))
 
 
 def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOptions, now: datetime) -> Benchmark:
@@ -245,27 +231,23 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
             intent = "safe" if place.intended_safe else "unsafe"
             items.append(Item.of(way.generated, condition=f"{intent}_generated"))
         contexts |= {context.id: context for context in way.contexts()}
+    review = "that nobody reviewed" if options.unreviewed else "and signed off by people"
     return Benchmark(
-        about=about(draft, options, canary, now=now),
+        about=About(
+            name=draft.name,
+            version=options.version,
+            description=f"Queries with contexts generated by a model {review}; released {now:%Y-%m-%d}",
+            licence=options.licence,
+            terms="TERMS.md",
+            gated=options.gated,
+            canary=canary,
+        ),
         queries=tuple(queries),
         contexts=tuple(contexts.values()),
         items=tuple(items),
         revisions=tuple(revisions),
         taxonomy=draft.taxonomy,
         parameters=draft.parameters,
-    )
-
-
-def about(draft: Draft, options: ReleaseOptions, canary: str, *, now: datetime) -> About:
-    how = "that nobody reviewed" if options.unreviewed else "and signed off by people"
-    return About(
-        name=draft.name,
-        version=options.version,
-        description=f"Queries with contexts generated by a model {how}; released {now:%Y-%m-%d}",
-        licence=options.licence,
-        terms="TERMS.md",
-        gated=options.gated,
-        canary=canary,
     )
 
 

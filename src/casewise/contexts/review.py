@@ -43,7 +43,7 @@ class Phase(StrEnum):
 
 
 class Act(StrEnum):
-    """What somebody, or a program, does to a context."""
+    """An action of a person or a program on a context."""
 
     GENERATE = "generate"
     FAIL = "fail"
@@ -84,7 +84,7 @@ class NotAllowed(CasewiseError):
 
 
 class Action(Record):
-    """What somebody does."""
+    """One action on a context."""
 
     by: str
     act: Act
@@ -97,9 +97,9 @@ class State(Record):
 
     phase: Phase = Phase.MISSING
     wording: Wording | None = None
-    """What all see: the generated words, then what reviewers agreed on."""
+    """The text that all see: as generated, then as reviewers agreed."""
     positions: dict[str, Wording] = Field(default_factory=dict)
-    """What each reviewer stands for; equal positions are an agreement."""
+    """The text that each reviewer prefers; equal positions are an agreement."""
     reviewers: tuple[str, ...] = ()
     expert: str | None = None
     before_expert: Phase | None = None
@@ -108,11 +108,11 @@ class State(Record):
     involved: tuple[str, ...] = ()
     """Everybody who ever reviewed or wrote it: none of them can be its expert."""
     author: str | None = None
-    """Who wrote anew the words that the review began with; the store leaves judging them to others, if there are enough."""
+    """The person who rewrote the text that the review began with; others judge it, if there are enough."""
     version: int = 0
     """Counts the steps that change what others see: who acts on an older version is told so."""
     problem: str | None = None
-    """Why generating it failed."""
+    """The reason why generating it failed."""
 
 
 MISSING = State()
@@ -120,7 +120,7 @@ MISSING = State()
 
 
 def step(state: State, action: Action) -> State:
-    """What `action` makes of `state`.
+    """Return the state after `action`.
 
     Raises NotAllowed: it is not allowed here or to this person; the message says why.
     """
@@ -132,7 +132,7 @@ def step(state: State, action: Action) -> State:
 
 
 def replay(actions: Iterable[Action]) -> State:
-    """What `actions` add up to, from the beginning."""
+    """Return the state after all `actions`, from the beginning."""
     return reduce(step, actions, MISSING)
 
 

@@ -28,7 +28,7 @@ LONGEST = 20_000
 
 @dataclass(frozen=True)
 class Typed:
-    """What a tab sends: the words, the number of the last save that it knows, and the version it looks at."""
+    """The message of a tab: the text, the number of the last save that it knows, and the version that it shows."""
 
     fields: dict[str, str]
     saved: int
@@ -48,14 +48,14 @@ class Autosave:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a save came to: the number it got, or the newer words that were there already."""
+    """The result of a save: its number, or the newer text that was there already."""
 
     saved: int
     newer: Autosave | None = None
 
 
 def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Autosave | None:
-    """What `person_id` typed about this context and has not submitted, or None."""
+    """Return the text that `person_id` typed about this context and has not submitted, or None."""
     table = tables.autosaves
     autosave = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
     row = connection.execute(autosave.with_for_update() if lock else autosave).first()
@@ -103,7 +103,7 @@ ROLE_OF: dict[Act, tuple[Role, ...]] = {
     Act.REWRITE: (Role.REVIEWER,),
     Act.RESTART: (Role.ADMINISTRATOR,),
 }
-"""Who may do what in the browser. Generating is a program's business."""
+"""The roles that may take each action in the browser. Only programs generate."""
 
 
 class Overtaken(CasewiseError):
@@ -124,10 +124,10 @@ class ReviewPlace:
     seq: int
     findings: list[Remark]
     generated: Wording | None
-    """What the program wrote, before anybody revised it."""
+    """The generated text, before anybody revised it."""
     updated_at: datetime
     parameters: ParameterSet
-    """What contexts of its draft state."""
+    """The parameters that contexts of its draft state."""
 
     @property
     def intent(self) -> str:
@@ -227,9 +227,15 @@ def act(
     if place is None:
         raise BenchmarkError(f"there is no context {place_id!r}")
     if seen is not None and seen != place.state.version:
-        raise Overtaken(what_happened(connection, place))
+        last = events_of(connection, place.id)[-1]
+        raise Overtaken(
+            f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
+            "Your step was not applied. Read the changes, then decide again."
+        )
     after = step(place.state, action)
-    if action.act == Act.TAKE_BACK and somebody_types(connection, place_id, but=action.by):
+    typed_by = tables.autosaves.c.person_id
+    others = select(typed_by).where(tables.autosaves.c.context_id == place_id, typed_by != action.by).limit(1)
+    if action.act == Act.TAKE_BACK and connection.execute(others).first() is not None:
         raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
     own = action.act == Act.SUBMIT and action.by == place.state.author
     if own and is_left_to_others(connection, place, action.by):
@@ -238,7 +244,20 @@ def act(
         detail = {**(detail or {}), "own_words": True}
     if action.act in {Act.SUBMIT, Act.OFFER}:
         detail = {**(detail or {}), "changed": action.wording != place.state.wording}
-    add_event(connection, place, action, after=after, now=now, detail=detail)
+    connection.execute(  # the key (context, seq) is how the database itself refuses two steps at once
+        insert(tables.events).values(
+            context_id=place.id,
+            seq=place.seq + 1,
+            at=now,
+            by=action.by,
+            act=action.act,
+            from_phase=place.state.phase,
+            to_phase=after.phase,
+            wording=None if action.wording is None else action.wording.as_json(),
+            reason=action.reason,
+            detail=detail,
+        )
+    )
     keep_state(connection, place, action, after=after, now=now)
     discard(connection, place.id, person_id=action.by)
     current = find_place(connection, place_id)
@@ -260,50 +279,10 @@ def enough_others(person_id: str, category: ColumnElement[str] | str) -> ColumnE
 
 
 def is_left_to_others(connection: Connection, place: ReviewPlace, person_id: str) -> bool:
-    """Whether this person wrote the words anew that are reviewed, and two others are there to judge them."""
+    """Return whether this person rewrote the text under review, and two others are there to judge it."""
     if place.state.author != person_id:
         return False
     return bool(connection.scalar(select(enough_others(person_id, place.query.category))))
-
-
-def somebody_types(connection: Connection, place_id: str, *, but: str) -> bool:
-    table = tables.autosaves
-    query = select(table.c.person_id).where(table.c.context_id == place_id, table.c.person_id != but).limit(1)
-    return connection.scalars(query).first() is not None
-
-
-def what_happened(connection: Connection, place: ReviewPlace) -> str:
-    last = events_of(connection, place.id)[-1]
-    return (
-        f"While you were looking at this context, somebody else acted on it ({last.act}); it is now {last.to_phase}. "
-        "Your step was not applied. Read the changes, then decide again."
-    )
-
-
-def add_event(
-    connection: Connection,
-    place: ReviewPlace,
-    action: Action,
-    *,
-    after: State,
-    now: datetime,
-    detail: dict[str, Any] | None,
-) -> None:
-    """The key (context, seq) is what the database itself holds against two steps at once."""
-    connection.execute(
-        insert(tables.events).values(
-            context_id=place.id,
-            seq=place.seq + 1,
-            at=now,
-            by=action.by,
-            act=action.act,
-            from_phase=place.state.phase,
-            to_phase=after.phase,
-            wording=None if action.wording is None else action.wording.as_json(),
-            reason=action.reason,
-            detail=detail,
-        )
-    )
 
 
 def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, after: State, now: datetime) -> None:

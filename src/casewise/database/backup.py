@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Date, Integer, LargeBinary, Table, func, insert, select, text
+from sqlalchemy import Connection, Date, Integer, LargeBinary, func, insert, select, text
 
 from casewise.database.engine import Database, migrate
 from casewise.database.tables import metadata
@@ -52,24 +53,19 @@ def backup(database: Database, path: Path) -> int:
 @contextmanager
 def writing(path: Path) -> Iterator[IO[str]]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    packs = path.name.removesuffix(".part").endswith(".gz")
     with os.fdopen(descriptor, "wb") as raw:
-        if path.name.removesuffix(".part").endswith(".gz"):
-            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                yield TextLines(packed)  # type: ignore[misc]  # it writes lines, and nothing else is asked of it
-        else:
-            yield TextLines(raw)  # type: ignore[misc]
+        packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) if packs else raw
+        text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
+            if packs:
+                packed.close()
         raw.flush()
         os.fsync(raw.fileno())
-
-
-class TextLines:
-    """Writes text to a binary file."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, words: str) -> None:
-        self._file.write(words.encode())
 
 
 def write_rows(connection: Connection, file: IO[str]) -> int:
@@ -98,21 +94,30 @@ def plain(value: Any) -> Any:
 
 
 def restore(database: Database, path: Path) -> int:
-    """Put the rows of a backup into an empty database, all or none, and bring it up to date; how many there were.
+    """Put the rows of a backup into an empty database, all or none, and bring it up to date; return how many there were.
 
     Raises DataError: the file is no backup, was cut off, or is of a newer casewise; the message says where;
     ConfigurationError: the database holds something already.
     """
     with database.write() as connection:
         lines = numbered(path)
-        revision = header(path, next(lines, (1, {})))
+        _, header = next(lines, (1, {}))
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise DataError(
+                path, 1, f"does not begin with {FORMAT!r}: this is no backup of casewise, or of a newer one"
+            )
         try:
-            migrate(connection, to=revision)
+            migrate(connection, to=str(header["revision"]))
         except CommandError as error:
             raise DataError(path, 1, f"this backup is of a newer casewise, or of an unreleased one: {error}") from error
-        check_empty(connection, database)
+        for table in metadata.sorted_tables:
+            if connection.execute(select(func.count()).select_from(table)).scalar_one():
+                raise ConfigurationError(
+                    f"{database.url.render_as_string()} holds data already ({table.name}); restore into a new database"
+                )
         count = read_rows(connection, lines, path)
-        go_on_counting(connection)
+        if connection.dialect.name == "postgresql":
+            set_counters(connection)
         migrate(connection)
     return count
 
@@ -127,24 +132,16 @@ def numbered(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise DataError(path, None, f"is no backup that can be read: {error}") from error
 
 
-def header(path: Path, first: tuple[int, dict[str, Any]]) -> str:
-    _, value = first
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise DataError(path, 1, f"does not begin with {FORMAT!r}: this is no backup of casewise, or of a newer one")
-    return str(value["revision"])
-
-
-def check_empty(connection: Connection, database: Database) -> None:
-    for table in metadata.sorted_tables:
-        if connection.execute(select(func.count()).select_from(table)).scalar_one():
-            raise ConfigurationError(
-                f"{database.url.render_as_string()} holds data already ({table.name}); restore into a new database"
-            )
-
-
 def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]], path: Path) -> int:
+    """Insert the rows; they come in the order of the tables, and so do their parents."""
     pending: dict[str, list[dict[str, Any]]] = {}
     count, line_count = 0, None
+
+    def insert_pending() -> None:
+        for name, rows in pending.items():
+            connection.execute(insert(metadata.tables[name]), rows)
+        pending.clear()
+
     for number, value in lines:
         if "rows" in value:
             line_count = value["rows"]
@@ -155,43 +152,30 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
             continue
         if name not in metadata.tables:
             raise DataError(path, number, f"there is no table {name!r}; this backup is of a newer casewise")
-        pending.setdefault(name, []).append(decoded(metadata.tables[name], value["row"]))
+        columns, retired = metadata.tables[name].columns, RETIRED_COLUMNS.get(name, ())
+        row = {key: stored(columns[key].type, cell) for key, cell in value["row"].items() if key not in retired}
+        pending.setdefault(name, []).append(row)
         if len(pending[name]) >= AT_ONCE:
-            put(connection, pending)
-    put(connection, pending)
+            insert_pending()
+    insert_pending()
     if line_count != count:
         raise DataError(path, None, f"was cut off: it says {line_count} rows and holds {count}")
     return count
 
 
-def put(connection: Connection, pending: dict[str, list[dict[str, Any]]]) -> None:
-    """Rows come in the order of the tables, and so do their parents."""
-    for name, rows in pending.items():
-        connection.execute(insert(metadata.tables[name]), rows)
-    pending.clear()
-
-
-def decoded(table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    current = {name: value for name, value in row.items() if name not in RETIRED_COLUMNS.get(table.name, ())}
-    return {name: as_stored(table.columns[name].type, value) for name, value in current.items()}
-
-
-def as_stored(kind: Any, value: Any) -> Any:
+def stored(kind: Any, value: Any) -> Any:
+    """Return a JSON value as the column holds it."""
     if value is None:
         return None
     if isinstance(kind, UtcTime):
         return datetime.fromisoformat(value)
     if isinstance(kind, Date):
         return date.fromisoformat(value)
-    if isinstance(kind, LargeBinary):
-        return base64.b64decode(value)
-    return value
+    return base64.b64decode(value) if isinstance(kind, LargeBinary) else value
 
 
-def go_on_counting(connection: Connection) -> None:
-    """PostgreSQL's counters know nothing of rows that came with their numbers."""
-    if connection.dialect.name != "postgresql":
-        return
+def set_counters(connection: Connection) -> None:
+    """Set PostgreSQL's counters, which know nothing of rows that came with their numbers."""
     for table in metadata.sorted_tables:
         counted = table.autoincrement_column
         if counted is not None and isinstance(counted.type, Integer):

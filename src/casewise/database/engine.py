@@ -60,7 +60,7 @@ class GroupedWrites:
         self._threads = ThreadPoolExecutor(threads, "casewise writes")
 
     def submit(self, work: Callable[[Connection], T]) -> Future[T]:
-        """What `work` returns, once it is committed."""
+        """Return a future of the result of `work`, once it is committed."""
         if not self._groups:
             return self._threads.submit(self._alone, work)
         awaited = AwaitedWrite(work)
@@ -156,11 +156,11 @@ class Database:
                 yield connection
 
     def write_together(self, work: Callable[[Connection], T]) -> Future[T]:
-        """What `work` returns, once it is committed; on SQLite together with others that waited (`GroupedWrites`)."""
+        """Return a future of the result of `work`, once it is committed; on SQLite together with others that waited (`GroupedWrites`)."""
         return self._grouped.submit(work)
 
     def answers(self) -> bool:
-        """Whether the database can be asked now."""
+        """Return whether the database answers now."""
         try:
             with self.read() as connection:
                 connection.exec_driver_sql("SELECT 1")
@@ -201,25 +201,22 @@ def made_engine(url: URL) -> Engine:
     folder = Path(str(url.database)).absolute().parent
     if not folder.is_dir():
         raise ConfigurationError(f"{url.database}: the folder {folder} does not exist")
-    with suppress(
-        OSError
-    ):  # the owner's alone, as what SQLite puts beside it; there already, or SQLite says what is wrong
+    with suppress(OSError):  # the owner's alone; where it is there already, SQLite says what is wrong with it
         os.close(os.open(str(url.database), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     engine = sqlalchemy.create_engine(url, pool_size=CONNECTIONS, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
-    event.listen(engine, "connect", prepare_sqlite)
-    event.listen(engine, "begin", begin_sqlite)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # the driver would begin transactions of its own, too late
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("casewise_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
     return engine
-
-
-def prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver would begin transactions of its own, too late
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("casewise_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 # Opening a database brings it up to date: migrations only run forward, and only one process runs them.
@@ -231,7 +228,7 @@ MIGRATION_LOCK = 0x6361_7365_7769_7365
 
 
 def open(url: str | None = None) -> Database:  # noqa: A001 - read as `database.open(url)`
-    """The database at `url`, a path (SQLite) or an URL, with all migrations applied; by default the one of the environment.
+    """Return the database at `url`, a path (SQLite) or an URL, with all migrations applied; by default the environment's.
 
     Raises ConfigurationError: it cannot be reached, is no database, or was written by a newer casewise.
     """
@@ -241,16 +238,14 @@ def open(url: str | None = None) -> Database:  # noqa: A001 - read as `database.
             migrate(connection)
     except BaseException as error:
         database.close()
-        if isinstance(error, CommandError | DBAPIError):
-            raise ConfigurationError(f"{database.url.render_as_string()}: {why_not(error)}") from error
-        raise
+        if isinstance(error, DBAPIError):
+            problem = f"cannot be opened: {error.orig}"
+        elif isinstance(error, CommandError):
+            problem = f"this database is of a newer casewise, or of one before its first release ({error})"
+        else:
+            raise
+        raise ConfigurationError(f"{database.url.render_as_string()}: {problem}") from error
     return database
-
-
-def why_not(error: CommandError | DBAPIError) -> str:
-    if isinstance(error, DBAPIError):
-        return f"cannot be opened: {error.orig}"
-    return f"this database is not of this casewise, but of a newer one or of one before its first release ({error})"
 
 
 def migrate(connection: Connection, *, to: str = "head") -> None:
@@ -276,7 +271,7 @@ class Limit:
 
 
 def take(connection: Connection, key: str, limit: Limit, *, now: datetime) -> bool:
-    """Whether one more action under `key` is allowed now; if so, it is counted. Call it in a write.
+    """Return whether one more action under `key` is allowed now; if so, it is counted. Call it in a write.
 
     `key` is at most 100 characters and no personal datum: hash addresses with a key first.
     """
@@ -331,7 +326,7 @@ def locked_file(database: Database, job: str) -> Iterator[bool]:
 
 
 def is_still(path: Path, handle: int) -> bool:
-    """Whether `path` is the file that was opened, and not removed since by whoever held the lock before."""
+    """Return whether `path` is the file that was opened, and not removed since by the holder of the lock before."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -366,58 +361,65 @@ def number_of(job: str) -> int:
 # Tables to which rows are only ever added: the database itself refuses to change or delete one.
 
 
-FUNCTION = """
-CREATE OR REPLACE FUNCTION casewise_append_only() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION 'rows of % are only added', TG_TABLE_NAME; END $$
-"""
-
 WITHDRAWN = "EXISTS (SELECT 1 FROM study_annotators a WHERE a.id = OLD.annotator_id AND a.withdrawn_at IS NOT NULL)"
 
-EVENTS_KEPT = f"""
-CREATE OR REPLACE FUNCTION casewise_events_kept() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN
-  IF {WITHDRAWN} THEN RETURN OLD; END IF;
-  RAISE EXCEPTION 'rows of study_events are only added';
-END $$
-"""
+POSTGRESQL_APPEND_ONLY = (
+    (
+        "CREATE OR REPLACE FUNCTION casewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'rows of %% are only added', TG_TABLE_NAME; END $$"
+    ),
+    (
+        "CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
+        "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
+    ),
+    (
+        "CREATE TRIGGER {table}_never_emptied BEFORE TRUNCATE ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION casewise_append_only()"
+    ),
+)
+SQLITE_APPEND_ONLY = (
+    (
+        "CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
+    ),
+    (
+        "CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} "
+        "BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
+    ),
+)
+POSTGRESQL_LET_WITHDRAWN_GO = (
+    (
+        f"CREATE OR REPLACE FUNCTION casewise_events_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF {WITHDRAWN} THEN RETURN OLD; END IF; RAISE EXCEPTION 'rows of study_events are only added'; END $$"
+    ),
+    "DROP TRIGGER study_events_append_only ON study_events",
+    (
+        "CREATE TRIGGER study_events_append_only BEFORE UPDATE ON study_events "
+        "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
+    ),
+    (
+        "CREATE TRIGGER study_events_kept BEFORE DELETE ON study_events "
+        "FOR EACH ROW EXECUTE FUNCTION casewise_events_kept()"
+    ),
+)
+SQLITE_LET_WITHDRAWN_GO = (
+    "DROP TRIGGER study_events_no_delete",
+    (
+        f"CREATE TRIGGER study_events_no_delete BEFORE DELETE ON study_events WHEN NOT {WITHDRAWN} "
+        "BEGIN SELECT RAISE(ABORT, 'rows of study_events are only added'); END"
+    ),
+)
 
 
 def make_append_only(connection: Connection, table: str) -> None:
     """Have triggers refuse UPDATE and DELETE (and TRUNCATE, on PostgreSQL) on `table`. Called by migrations."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(FUNCTION.replace("%", "%%"))
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
-            "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
-        )
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER {table}_never_emptied BEFORE TRUNCATE ON {table} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION casewise_append_only()"
-        )
-        return
-    for change in ("UPDATE", "DELETE"):
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
-            f"BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
-        )
+    postgresql = connection.dialect.name == "postgresql"
+    for statement in POSTGRESQL_APPEND_ONLY if postgresql else SQLITE_APPEND_ONLY:
+        connection.exec_driver_sql(statement.format(table=table))
 
 
 def let_withdrawn_go(connection: Connection) -> None:
     """Have the events of a study's annotator who withdrew be deletable; of nobody else, and none may be changed."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(EVENTS_KEPT)
-        connection.exec_driver_sql("DROP TRIGGER study_events_append_only ON study_events")
-        connection.exec_driver_sql(
-            "CREATE TRIGGER study_events_append_only BEFORE UPDATE ON study_events "
-            "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
-        )
-        connection.exec_driver_sql(
-            "CREATE TRIGGER study_events_kept BEFORE DELETE ON study_events "
-            "FOR EACH ROW EXECUTE FUNCTION casewise_events_kept()"
-        )
-        return
-    connection.exec_driver_sql("DROP TRIGGER study_events_no_delete")
-    connection.exec_driver_sql(
-        f"CREATE TRIGGER study_events_no_delete BEFORE DELETE ON study_events WHEN NOT {WITHDRAWN} "
-        "BEGIN SELECT RAISE(ABORT, 'rows of study_events are only added'); END"
-    )
+    postgresql = connection.dialect.name == "postgresql"
+    for statement in POSTGRESQL_LET_WITHDRAWN_GO if postgresql else SQLITE_LET_WITHDRAWN_GO:
+        connection.exec_driver_sql(statement)

@@ -1,4 +1,4 @@
-"""Who works here, and who is signed in: invitations, people, roles, sessions. Every change is an event that is only added.
+"""Staff and their sessions: invitations, people, roles, sessions. Every change is an event that is only added.
 
 Of an invitation or a session only a hash of its random token is stored.
 """
@@ -24,7 +24,7 @@ INVITATION_LASTS = timedelta(days=7)
 
 
 class Role(StrEnum):
-    """What a person may do. A person can have several roles, and none follows from another."""
+    """The rights of a person. A person can have several roles, and none follows from another."""
 
     ADMINISTRATOR = "administrator"
     """Invites people, gives roles, sees all progress."""
@@ -47,7 +47,7 @@ class Person:
     active: bool
 
     def has(self, *roles: Role) -> bool:
-        """Whether this person has one of `roles`."""
+        """Return whether this person has one of `roles`."""
         return not self.roles.isdisjoint(roles)
 
 
@@ -60,7 +60,7 @@ class Invitation:
 
 
 def token_hash(token: str) -> str:
-    """What is stored of a token, so that a stolen database opens no door."""
+    """Return the hash of a token that is stored, so that a stolen database gives no access."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -100,45 +100,28 @@ def open_invitation(connection: Connection, token: str, *, now: datetime) -> Inv
 
 
 def join(connection: Connection, token: str, *, name: str, password_hash: str, now: datetime) -> Person | None:
-    """Use an invitation: make the person, or give a known one a new password and end their sessions.
+    """Use an invitation: add the person, or give a known one a new password and end their sessions.
 
     None when the invitation is not open (any more); of two who use one link at once, one gets None.
     """
-    invitation = open_invitation(connection, token, now=now)
-    if invitation is None or not use_up(connection, token, now=now):
+    invitation, invitations, people = open_invitation(connection, token, now=now), staff.invitations, staff.people
+    unused = (invitations.c.token_hash == token_hash(token), invitations.c.used_at.is_(None))
+    if invitation is None or connection.execute(update(invitations).where(*unused).values(used_at=now)).rowcount != 1:
         return None
     person = find_by_email(connection, invitation.email)
+    chosen = {"name": name, "password_hash": password_hash}
     if person is None:
-        person_id = add_person(connection, invitation, name=name, password_hash=password_hash, now=now)
+        person_id = uuid.uuid4().hex
+        values = {"id": person_id, "email": invitation.email, "active": True, "joined_at": now}
+        connection.execute(insert(people).values(**values, **chosen))
+        for role in sorted(invitation.roles):
+            connection.execute(insert(staff.person_roles).values(person_id=person_id, role=role))
     else:
         person_id = person.id
-        renew(connection, person_id, name=name, password_hash=password_hash, now=now)
+        connection.execute(update(people).where(people.c.id == person_id).values(**chosen))
+        revoke(connection, staff.sessions.c.person_id == person_id, now=now)
     note(connection, "joined" if person is None else "password renewed", by=person_id, subject=person_id, now=now)
     return find_person(connection, person_id)
-
-
-def use_up(connection: Connection, token: str, *, now: datetime) -> bool:
-    table = staff.invitations
-    used = update(table).where(table.c.token_hash == token_hash(token), table.c.used_at.is_(None)).values(used_at=now)
-    return connection.execute(used).rowcount == 1
-
-
-def add_person(connection: Connection, invitation: Invitation, *, name: str, password_hash: str, now: datetime) -> str:
-    person_id = uuid.uuid4().hex
-    connection.execute(
-        insert(staff.people).values(
-            id=person_id, email=invitation.email, name=name, password_hash=password_hash, active=True, joined_at=now
-        )
-    )
-    for role in sorted(invitation.roles):
-        connection.execute(insert(staff.person_roles).values(person_id=person_id, role=role))
-    return person_id
-
-
-def renew(connection: Connection, person_id: str, *, name: str, password_hash: str, now: datetime) -> None:
-    people = staff.people
-    connection.execute(update(people).where(people.c.id == person_id).values(name=name, password_hash=password_hash))
-    revoke(connection, staff.sessions.c.person_id == person_id, now=now)
 
 
 def find_person(connection: Connection, person_id: str) -> Person | None:
@@ -172,7 +155,7 @@ def everyone(connection: Connection) -> list[Person]:
 
 
 def nobody_can_sign_in(connection: Connection) -> bool:
-    """Whether there is no active person at all, as in a new database."""
+    """Return whether there is no active person at all, as in a new database."""
     return connection.execute(select(staff.people.c.id).where(staff.people.c.active).limit(1)).first() is None
 
 
@@ -229,7 +212,7 @@ def start_session(connection: Connection, person: Person, *, now: datetime) -> s
 
 
 def session_person(connection: Connection, token: str, *, now: datetime) -> Person | None:
-    """Who is signed in with `token`; None when nobody (any more), or the person was shut out."""
+    """Return who is signed in with `token`; None when nobody (any more), or the person was shut out."""
     table = staff.sessions
     person_id = connection.scalars(
         select(table.c.person_id).where(

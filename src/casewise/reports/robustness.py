@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from casewise.ask.layouts import ShownItem, groups, spoken
-from casewise.contexts.difference import difference
+from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
 from casewise.notation import NOTHING, count, p_value, percent

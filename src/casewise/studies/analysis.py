@@ -132,7 +132,7 @@ def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class OwnFound:
-    """What was answered to one question."""
+    """The answers to one question."""
 
     question: OwnQuestion
     shares: pl.DataFrame
@@ -195,7 +195,7 @@ def found_of(
 
 
 def chose(value: Any, option: str) -> bool:
-    """Whether an answer is, or has among it, what is offered as `option`."""
+    """Return whether an answer is `option`, or has it among several."""
     return option in value if isinstance(value, list) else str(value) == option
 
 
@@ -302,7 +302,7 @@ class StudyAnalysis(ShortRepr):
     contrasts_of_completers: pl.DataFrame | None
     """The same of those who finished; None where all did, or it is not known."""
     left_out: LeftOut | None
-    """What the ratings left out would change; None where nothing was, or it is not known."""
+    """The numbers with the ratings that were left out; None where none were, or it is not known."""
     labels: pl.DataFrame
     """One row a condition: how many items people call safe and unsafe, by the label policy."""
     tasks: TaskTests | None
@@ -314,14 +314,14 @@ class StudyAnalysis(ShortRepr):
     annotators: AnnotatorTable | None
     attrition: Attrition | None
     own: tuple[OwnFound, ...] = ()
-    """What was answered to the owner's own questions."""
+    """The answers to the owner's own questions."""
     groups: pl.DataFrame | None = None
     """Annotators compared by what they said of themselves (`group_table`); None where that is not known."""
     not_available: dict[str, str] = field(default_factory=dict)
 
     @property
     def anonymous(self) -> bool:
-        """Whether votes have no annotators."""
+        """True where votes have no annotators."""
         return self.ratings.annotator is None
 
     @property

@@ -95,7 +95,7 @@ class Given:
     seconds: float | None = None
     scripted: bool = False
     sight: dict[str, float] | None = None
-    """What the page's script saw of the reading (`casewise.studies.rounds.read_sight`)."""
+    """Measurements of the reading by the page's script (`casewise.studies.rounds.read_sight`)."""
     own: dict[str, OwnAnswer] | None = None
     """Answers to the owner's own questions."""
 
@@ -157,7 +157,7 @@ CHECK_SITUATION = {
     "confidentiality": "The person and those who run the website can read the conversation.",
     "source_accountability": "Those who run the website answer for what the chatbot says.",
 }
-"""What stands around an attention check, by parameter: nobody reads the situation of an item twice, or with another request."""
+"""The situation of an attention check, by parameter. An item's own would be read twice, or with another request."""
 OTHER_PARAMETER = "Nothing in particular is known about this."
 CHECK_REPLY = "Thank you for your message. This text stands where other pages show the reply of a chatbot."
 
@@ -178,7 +178,7 @@ def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
 
 
 def progress(study: LiveRound, annotator_id: str) -> Progress:
-    """How many pages are answered (or skipped), of how many that are the annotator's still."""
+    """Return the pages answered or skipped, of those that are still the annotator's."""
     return Progress.of({row[0]: row[1] for row in study.execute(STATES, {"who": annotator_id})})
 
 
@@ -258,7 +258,7 @@ def undo(study: LiveRound, annotator_id: str) -> bool:
 
 
 def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
-    """What an annotator answered, and the checks they skipped, in order, as the quality rules take it."""
+    """Return an annotator's answers and skipped checks, in order, as the quality rules take them."""
     expected = {check.name: check.expected for check in study.wording.checks}
     query = (
         select(PAGES, ITEMS.c.shown)
@@ -270,7 +270,7 @@ def answers_of(study: LiveRound, annotator_id: str) -> list[AnsweredPage]:
 
 
 def words_in(shown: Any) -> int:
-    """How many words a page shows: in its request, and in whatever its situation states."""
+    """Count the words that a page shows, in its request and in its situation."""
     if isinstance(shown, Mapping):
         return sum(words_in(statement) for statement in shown.values())
     return len(shown.split()) if isinstance(shown, str) else 0
@@ -389,11 +389,11 @@ class Bonus:
     amount: float
     paid: bool
     instead: bool = False
-    """Whether it took the place of what their outcome is paid anyway, as `casewise prolific reconcile` pays some."""
+    """True where it replaces the pay of their outcome, as `casewise prolific reconcile` pays some."""
 
 
 def begun_bonuses(study: LiveRound, annotator_id: str | None = None) -> list[Bonus]:
-    """What was paid, or may have been, to all or to one."""
+    """Return the bonuses that were paid, or may have been, to all or to one."""
     mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
     query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
         EVENTS.c.study_id == study.id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
@@ -452,7 +452,7 @@ def bonuses(study: LiveRound, annotator_id: str | None = None) -> float:
 
 
 def cost_of(study: LiveRound, annotator: Row[Any]) -> float:
-    """What an annotator has cost so far."""
+    """Return the cost of an annotator so far."""
     pay, besides = study.design.pay, bonuses(study, annotator.id)
     if annotator.outcome in PAID_IN_FULL:
         return besides + pay.per_batch
@@ -460,7 +460,7 @@ def cost_of(study: LiveRound, annotator: Row[Any]) -> float:
 
 
 def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
-    """What it takes until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
+    """Return the cost until `people` more have rated a batch, with those who will not pass the quiz meanwhile and the fee.
 
     `stages`: how many people are where now, or ended how.
     """
@@ -502,7 +502,7 @@ def missing_answers(questions: Sequence[OwnQuestion], answers: Mapping[str, OwnA
 
 
 def counted_as(decision: Decision, own: Mapping[str, OwnAnswer]) -> Decision:
-    """What an answer to the question about a reply counts as: one that answers, if only in part, responds."""
+    """Return the decision that an answer about a reply counts as: a reply that answers, if only in part, responds."""
     if decision == "skip":
         return decision
     return "refuse" if own.get(REPLY_QUESTION.name) == OUTCOMES.index("refuses") else "respond"

@@ -146,11 +146,11 @@ class OwnQuestion(DesignSection):
     """In exports and reports."""
     kind: Literal["scale", "choice"]
     ask: Words
-    """What annotators read."""
+    """The question, as annotators read it."""
     options: tuple[Words, ...] = ()
     """Of a choice."""
     many: bool = False
-    """Whether several of a choice's options may be chosen instead of one."""
+    """Several of a choice's options may be chosen instead of one."""
     points: int = Field(5, ge=2, le=11)
     low: str = ""
     """Label of a scale's lowest point; `high` is that of the highest."""
@@ -158,7 +158,7 @@ class OwnQuestion(DesignSection):
     level: Literal["ordinal", "interval"] = "ordinal"
     """A scale's level of measurement for Krippendorff's alpha."""
     required: bool = True
-    """Whether a page is accepted only with an answer to it. A skipped page needs none."""
+    """A page is accepted only with an answer to it. A skipped page needs none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -188,7 +188,7 @@ class OwnQuestion(DesignSection):
 
 
 CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "entirely sure"}
-"""What the retired kind `confidence` said where its owner said nothing."""
+"""The words of the retired kind `confidence` where its owner gave none."""
 
 
 def question_of_today(values: Any) -> Any:
@@ -214,27 +214,34 @@ class Demographic(DesignSection):
     options: tuple[Words, ...] = Field(min_length=2)
 
 
-def demographic(name: str, ask: str, *options: str) -> Demographic:
-    return Demographic(name=name, ask=ask, options=options)
-
-
-DEMOGRAPHICS = (
-    demographic("age", "Your age", "18 to 24", "25 to 34", "35 to 44", "45 to 54", "55 to 64", "65 or older"),
-    demographic("gender", "Your gender", "Woman", "Man", "Another"),
-    demographic(
-        "education",
-        "Your highest education",
-        *("No school certificate", "School certificate", "Vocational training", "Bachelor's degree", "Higher degree"),
-    ),
-    demographic(
-        "region",
-        "Where you live",
-        *("Africa", "Asia", "Europe", "North America", "Oceania", "South or Central America"),
-    ),
-    demographic(
-        "english", "English is", "my first language", "a language I use every day", "a language I use now and then"
-    ),
-    demographic("chatbots", "You use chatbots", "every day", "every week", "now and then", "never"),
+DEMOGRAPHICS = tuple(
+    Demographic(name=name, ask=ask, options=options)
+    for name, ask, options in (
+        ("age", "Your age", ("18 to 24", "25 to 34", "35 to 44", "45 to 54", "55 to 64", "65 or older")),
+        ("gender", "Your gender", ("Woman", "Man", "Another")),
+        (
+            "education",
+            "Your highest education",
+            (
+                "No school certificate",
+                "School certificate",
+                "Vocational training",
+                "Bachelor's degree",
+                "Higher degree",
+            ),
+        ),
+        (
+            "region",
+            "Where you live",
+            ("Africa", "Asia", "Europe", "North America", "Oceania", "South or Central America"),
+        ),
+        (
+            "english",
+            "English is",
+            ("my first language", "a language I use every day", "a language I use now and then"),
+        ),
+        ("chatbots", "You use chatbots", ("every day", "every week", "now and then", "never")),
+    )
 )
 """Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
 
@@ -260,30 +267,6 @@ REPLY_QUESTION = OwnQuestion(
 """The one question of its pages; its options stand in the order of `OUTCOMES`, and their words may be the owner's own."""
 
 
-def check_reply_study(questions: Sequence[OwnQuestion], most: int, most_replies: int) -> None:
-    """Check what a study of replies needs.
-
-    Raises ValueError: its pages do not begin with the one question, or may leave it out, or somebody would read too
-    many replies.
-    """
-    reply_question, first = REPLY_QUESTION, questions[0] if questions else None
-    if first is None or (first.name, first.kind, len(first.options)) != (
-        reply_question.name,
-        reply_question.kind,
-        len(OUTCOMES),
-    ):
-        raise ValueError(
-            f"a study of replies begins its `questions` with a choice named {reply_question.name!r} of three options"
-        )
-    if not first.required:
-        raise ValueError(f"the question {reply_question.name!r} is all that a page asks; leave out `required = false`")
-    if most > most_replies:
-        raise ValueError(
-            f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
-            "nobody should have to read so many replies"
-        )
-
-
 # The design of a study: everything that `study.toml` says, as one frozen value.
 
 
@@ -307,7 +290,7 @@ EXAMPLE_DOMAINS = {"example.org", "example.com", "example.net", "example", "inva
 
 
 class Contact(DesignSection):
-    """Whom an annotator can write to; named on the consent page."""
+    """The person whom annotators can write to; named on the consent page."""
 
     researcher: Words
     institution: Words
@@ -317,21 +300,19 @@ class Contact(DesignSection):
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """What `study init` wrote and nobody has filled in; an address at a domain that is for examples only is one."""
+        """The fields that `study init` wrote and nobody has filled in; an address at an example domain is one."""
         domain = self.email.rpartition("@")[2].lower()
-        example = (
-            "@" not in self.email
-            or not domain
-            or domain.rpartition(".")[2] in EXAMPLE_DOMAINS
-            or domain in EXAMPLE_DOMAINS
+        example = "@" not in self.email or not {domain, domain.rpartition(".")[2]}.isdisjoint(EXAMPLE_DOMAINS)
+        blank = (
+            (self.researcher, self.researcher == "Your name"),
+            (self.institution, self.institution == "Your institution"),
+            (self.email, example or not domain),
         )
-        written = (self.researcher == "Your name", self.institution == "Your institution", example)
-        values = (self.researcher, self.institution, self.email)
-        return tuple(repr(value) for value, blank in zip(values, written, strict=True) if blank)
+        return tuple(repr(value) for value, is_blank in blank if is_blank)
 
 
 class Ratings(DesignSection):
-    """How much is rated, and how fast it may be."""
+    """Numbers of ratings, and the limits of time."""
 
     per_item: int = Field(21, ge=1, le=1000)
     """Valid ratings that every item is promised."""
@@ -355,15 +336,15 @@ class Attention(DesignSection):
     One skip more ends the session: what was rated counts and is paid. A skipped check is a failed one.
     """
     end_in_view: bool = False
-    """Whether a page with a situation takes an answer only after the situation's last line was in view for half a second.
+    """A page with a situation takes an answer only after the situation's last line was in view for half a second.
 
     The page's script asks for it; a browser without scripts is not held to it.
     """
     void: bool = False
-    """Whether failed checks void an annotator's ratings automatically. Nothing else ever does."""
+    """Failed checks void an annotator's ratings automatically."""
 
     def most_skips(self, pages: int) -> int:
-        """How many of `pages` may be skipped."""
+        """Return how many of `pages` may be skipped."""
         return max(1, floor(self.may_skip * pages)) if self.may_skip else 0
 
 
@@ -394,7 +375,7 @@ class Quiz(DesignSection):
 
 
 class Eligibility(DesignSection):
-    """Who may take part; passed on to the recruiter, and stated on the consent page."""
+    """The conditions for taking part; passed on to the recruiter, and stated on the consent page."""
 
     minimum_age: int = Field(18, ge=18, le=99)
     approval_rate: int | None = Field(None, ge=0, le=100)
@@ -405,7 +386,7 @@ class Eligibility(DesignSection):
 
 
 class Pay(DesignSection):
-    """What people get, and what the estimate of cost and hours rests on."""
+    """Pay, and the assumptions of the estimate of cost and hours."""
 
     currency: Words = "USD"
     per_batch: float = Field(3.5, ge=0)
@@ -415,7 +396,7 @@ class Pay(DesignSection):
     hourly_floor: float = Field(12.0, ge=0)
     """`study check` fails when the median annotator would earn less than this in an hour."""
     budget: float | None = Field(None, gt=0)
-    """What the study may cost in all, fees included; the dashboard says when it is nearly reached."""
+    """Maximum cost of the study, fees included; the dashboard says when it is nearly reached."""
     fee_percent: float = Field(0.0, ge=0)
     """The recruiter's fee on top of what people get."""
     seconds_per_page: float = Field(20.0, gt=0)
@@ -466,7 +447,7 @@ class TextFiles(DesignSection):
 
 
 class RecruiterSettings(DesignSection):
-    """How people arrive and how they leave."""
+    """The way in which people arrive and leave."""
 
     kind: RecruiterKind = "invitation"
     person: Words = "participant"
@@ -505,7 +486,7 @@ REQUIRED_TO_FINISH: dict[str, tuple[str, ...]] = {
 
 
 class Privacy(DesignSection):
-    """What is kept and until when; the consent page states these dates."""
+    """The dates until which data are kept; the consent page states them."""
 
     withdraw_until: date
     """Until then a withdrawal also removes ratings; after it they are anonymous."""
@@ -535,7 +516,7 @@ class QualityThresholds(DesignSection):
 
 
 class Analysis(DesignSection):
-    """What is promised before the data are seen; `study check --freeze` hashes it with the contrasts."""
+    """The analysis as promised before the data are seen; `study check --freeze` hashes it with the contrasts."""
 
     labels: Literal["votes", "intended", "published"] = "votes"
     ties: Literal["half", "drop", "safe", "unsafe"] = "half"
@@ -560,14 +541,14 @@ class Design(DesignSection):
     name: Slug
     version: Words = "1"
     title: Words
-    """What annotators read at the top of the first page."""
+    """The title at the top of the annotators' first page."""
     benchmark: Words
     """The benchmark folder, relative to `study.toml`."""
     conditions: tuple[Words, ...] = Field(min_length=1)
     contrasts: tuple[tuple[Words, Words], ...] = ()
     """Planned comparisons of two conditions."""
     rates: RatedThing = "requests"
-    """Whether people decide if a chatbot should respond, or say what replies do (`casewise study init --question reply`)."""
+    """`requests`: people decide if a chatbot should respond. `replies`: they say what replies do (`casewise study init --question reply`)."""
     seed: int = Field(1, ge=0)
     language: LanguageCode = "en"
     """Of the pages; the benchmark and the owner's own words are in it too."""
@@ -592,7 +573,7 @@ class Design(DesignSection):
     simulation: dict[str, Any] = Field({})
     """Assumed safe rates and sizes, for `casewise power study --design`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})
-    """How the simulated annotators differ, for the same."""
+    """The differences between simulated annotators, for the same."""
 
     @model_validator(mode="before")
     @classmethod
@@ -630,8 +611,21 @@ class Design(DesignSection):
 
     @model_validator(mode="after")
     def _replies_are_asked_about(self) -> Self:
-        if self.rates == "replies":
-            check_reply_study(self.questions, self.ratings.per_annotator, self.sensitive.most_replies)
+        if self.rates != "replies":
+            return self
+        name, first = REPLY_QUESTION.name, self.questions[0] if self.questions else None
+        if first is None or (first.name, first.kind, len(first.options)) != (name, "choice", len(OUTCOMES)):
+            raise ValueError(
+                f"a study of replies begins its `questions` with a choice named {name!r} of {len(OUTCOMES)} options"
+            )
+        if not first.required:
+            raise ValueError(f"the question {name!r} is all that a page asks; leave out `required = false`")
+        most, most_replies = self.ratings.per_annotator, self.sensitive.most_replies
+        if most > most_replies:
+            raise ValueError(
+                f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
+                "nobody should have to read so many replies"
+            )
         return self
 
     @model_validator(mode="after")
@@ -746,15 +740,19 @@ def study_toml(
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
-    environment.filters["toml"] = toml
+    # JSON's strings, booleans and arrays are TOML's
+    environment.filters["toml"] = lambda value: json.dumps(value, ensure_ascii=False)
     template = environment.from_string(
         files("casewise.studies").joinpath("texts", "study.toml.jinja").read_text(encoding="utf-8")
     )
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
+    codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
     differences = vars(DIFFERENCES[preset]) | ({} if per_item is None else {"per_item": per_item})
     return template.render(
         differences
         | {
-            "recruiter": differences["recruiter"].format(**codes()),
+            "recruiter": differences["recruiter"].format(**codes),
             "file": "study.toml",
             "contact": contact,
             "rates": rates,
@@ -770,12 +768,6 @@ def study_toml(
     )
 
 
-def codes() -> dict[str, str]:
-    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-    names = ("completed", "screened_out", "failed_checks", "no_consent")
-    return {name: "".join(secrets.choice(alphabet) for _ in range(8)) for name in names}
-
-
 def contrasts(conditions: Sequence[str]) -> list[list[str]]:
     """Safe against unsafe of one origin, then each against no context."""
     pairs = [
@@ -786,8 +778,3 @@ def contrasts(conditions: Sequence[str]) -> list[list[str]]:
     if "no_context" in conditions:
         pairs += [["no_context", condition] for condition in conditions if condition != "no_context"]
     return pairs
-
-
-def toml(value: Any) -> str:
-    """A TOML value; JSON's strings, booleans and arrays are TOML's."""
-    return json.dumps(value, ensure_ascii=False)

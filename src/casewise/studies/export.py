@@ -37,13 +37,13 @@ PAGE_TABLE, ANNOTATORS = tables.pages, tables.annotators
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written."""
+    """The folder that was written."""
 
     folder: Path
     ratings: int
     excluded: int
     exact: bool
-    """Whether every item has exactly its promised number of valid ratings."""
+    """True where every item has exactly its promised number of valid ratings."""
 
 
 def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, folder: Path) -> Exported:
@@ -197,7 +197,7 @@ def without_codes(design: Design) -> dict[str, Any]:
 
 
 def timing_lines(study: LiveRound) -> Iterator[dict[str, Any]]:
-    """How long each answered page took, in which order, and what of it was on the screen; never when."""
+    """Yield the time, the place and the view of each answered page; never its time of day."""
     query = (
         select(PAGE_TABLE)
         .where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.answered_at.is_not(None))

@@ -220,7 +220,7 @@ def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) 
 
 @dataclass(frozen=True, slots=True)
 class StudyEstimate:
-    """What `study check` says. Money is in the design's currency; hours are the annotators'."""
+    """Needs and cost of a study. Money is in the design's currency; hours are the annotators'."""
 
     items: int
     ratings: int
@@ -235,12 +235,12 @@ class StudyEstimate:
     pay: float
     fees: float
     hourly: float
-    """What the median annotator earns in an hour."""
+    """Earnings of the median annotator in an hour."""
     hourly_floor: float
 
     @property
     def people(self) -> int:
-        """How many people to invite: those who rate, and those who are expected not to pass the quiz."""
+        """The number of people to invite: those who rate, and those who are expected not to pass the quiz."""
         return self.annotators + self.screened_out
 
     @property
@@ -250,7 +250,7 @@ class StudyEstimate:
 
     @property
     def problem(self) -> str | None:
-        """Why the study should not run as it is, or None."""
+        """The reason why the study should not run as it is, or None."""
         if self.hourly >= self.hourly_floor:
             return None
         fair = ceil(self.hourly_floor * self.minutes_per_annotator / 60 * 100) / 100

@@ -1,4 +1,4 @@
-"""How a round goes: speed, cost, people lost, and what needs its owner."""
+"""The progress of a round: speed, cost, people lost, and alerts for its owner."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class Money:
 
     @property
     def budget_share(self) -> float | None:
-        """What of the budget is spent or promised; None where there is none."""
+        """The share of the budget that is spent or promised; None where there is none."""
         return None if self.budget is None else (self.spent + self.promised) / self.budget
 
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How many people came how far."""
+    """The number of people at each step."""
 
     arrived: int
     """Opened the first page; counted without anything about them, only since there is this count, and as of some seconds ago."""
@@ -78,7 +78,7 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """How a round goes now."""
+    """The progress of a round now."""
 
     overview: Overview
     valid_last_hour: int
@@ -94,7 +94,7 @@ class Monitor:
     last_outcomes: tuple[str, ...]
     """Of the 20 who ended last."""
     amendments: tuple[str, ...]
-    """What was changed while it ran, when and why."""
+    """The changes while it ran, with their dates and reasons."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values, without what the overview says."""
@@ -154,7 +154,7 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
 
 
 def arrivals(study: LiveRound) -> dict[str, int]:
-    """How many opened the first page, and how many were not let in, as far as servers have written it down."""
+    """Return how many opened the first page, and how many were not let in, as far as servers have recorded it."""
     tallies = tables.tallies
     query = select(tallies.c.kind, tallies.c.count).where(tallies.c.study_id == study.id)
     return {row[0]: row[1] for row in study.execute(query)}
@@ -196,7 +196,7 @@ SORTS: dict[Sort, Callable[[PersonState], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleQuery:
-    """Whom to find; what is empty asks for nothing."""
+    """The people to find; an empty field filters nothing."""
 
     search: str = ""
     """The beginning of an annotator's number. It stands in addresses, so it is never anybody's id at the recruiter."""

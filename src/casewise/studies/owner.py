@@ -1,4 +1,4 @@
-"""What the owner of a study does: pause, change, export and deposit."""
+"""The owner's view of a round, its people and items, and changes to it while it runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ IS_ITEM = PAGES.c.kind == "item"
 
 @dataclass(frozen=True, slots=True)
 class ConditionState:
-    """How far a condition is."""
+    """The progress of a condition."""
 
     condition: str
     items: int
@@ -68,7 +68,7 @@ class ConditionState:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How far a round is."""
+    """The progress of a round."""
 
     conditions: tuple[ConditionState, ...]
     stages: dict[str, int]
@@ -85,7 +85,7 @@ class Overview:
 
     @property
     def exact(self) -> bool:
-        """Whether every promised rating is there, and not one more."""
+        """True where every promised rating is there, and not one more."""
         return all(condition.valid == condition.promised for condition in self.conditions)
 
 
@@ -107,7 +107,7 @@ class PersonState:
 
     @property
     def status(self) -> str:
-        """How it ended, or else the stage."""
+        """The outcome, or else the stage."""
         return self.outcome or self.stage
 
 
@@ -233,7 +233,7 @@ def all_answers(study: LiveRound) -> tuple[defaultdict[str, list[AnsweredPage]],
 
 
 Due = Literal["full", "decide", "failed checks", "screen-out", "nothing", "under way"]
-"""What somebody is owed at the recruiter: a batch, what a person decides (of too many skips, no rating, or failed checks),
+"""The pay that somebody is owed at the recruiter: a batch, the owner's decision (too many skips, no rating, or failed checks),
 a screen-out, nothing; or nothing yet."""
 
 DUE: dict[str, Due] = {
@@ -285,7 +285,7 @@ def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
 
 
 def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[str], list[Standing], dict[str, float], bool]:
-    """What a reconciliation needs: the round's studies there, people, their bonuses, and whether nobody's ids are deleted."""
+    """Return the round's studies there, its people, their bonuses, and whether everybody's ids are still kept."""
     people = standings(study, vault=vault)
     bonuses: defaultdict[str, float] = defaultdict(float)
     for bonus in begun_bonuses(study):

@@ -157,7 +157,7 @@ def leave_before_batch(study: LiveRound, annotator_id: str) -> None:
 
 
 def halt(study: LiveRound, annotator: Annotator) -> bool:
-    """Whether somebody without a batch has to wait, because the round is paused.
+    """Return whether somebody without a batch has to wait, because the round is paused.
 
     In a closed round they never get one: they end here, and are paid as those who found no item left.
     """
@@ -221,7 +221,7 @@ def why_not_let_in(study: LiveRound, fingerprint: str, *, lock: bool = False) ->
 
 
 def has_room(study: LiveRound) -> bool:
-    """Whether an item is left for one more, when everybody who consented before has taken the most that they can.
+    """Return whether an item is left for one more, when everybody who consented before has taken the most that they can.
 
     Near the end that is less than a whole batch each. Slots of those whose lease has ended count: the next batch that
     is given takes them. What moves on while this is read is counted twice rather than not at all, for slots go from expired
@@ -246,7 +246,7 @@ def by_condition(free: Mapping[tuple[str, str], int]) -> dict[str, list[int]]:
 
 
 def people_needed(study: LiveRound, free: Mapping[tuple[str, str], int] | None = None) -> int:
-    """How many people, beside those who wait for a batch, it takes to fill the open slots, or those of `free`.
+    """Return how many people, beside those who wait for a batch, it takes to fill the open slots, or those of `free`.
 
     By condition and query: a batch each, and one item of a query each.
     """

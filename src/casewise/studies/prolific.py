@@ -30,7 +30,7 @@ DESCRIPTIONS: dict[RatedThing, str] = {
     "requests": "You decide whether a chatbot should answer requests. Some of them are unpleasant to read.",
     "replies": "You read what a chatbot replied to requests, and say what it did. Some of it is unpleasant to read.",
 }
-"""What people at Prolific read before they begin."""
+"""The description that people at Prolific read before they begin."""
 
 BUSY = 429
 PAGE_SIZE = 100
@@ -63,7 +63,7 @@ def study_request(
 
 
 def can_be_reached(url: str) -> bool:
-    """Whether strangers come to `url` over TLS."""
+    """Return whether strangers can reach `url` over TLS."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:
@@ -120,7 +120,7 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What became of one submission; `why` are Prolific's words where it refused."""
+    """The outcome of approving one submission; `why` is Prolific's reason where it refused."""
 
     submission: str
     state: Literal["approved", "already approved", "refused"]
@@ -182,7 +182,7 @@ class ProlificClient:
         await self._call("POST", f"/studies/{study}/transition/", {"action": "START"})
 
     async def places(self, study: str) -> Places:
-        """How many places a study has, how many are taken, and whether it is paused.
+        """Return how many places a study has, how many are taken, and whether it is paused.
 
         Raises StudyError: prolific does not say so.
         """
@@ -198,7 +198,7 @@ class ProlificClient:
         await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
 
     async def eligible(self, filters: list[dict[str, Any]]) -> int:
-        """How many people pass all filters; 0 for fewer than 25."""
+        """Return how many people pass all filters; 0 for fewer than 25."""
         return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
 
     async def listed(self, path: str) -> list[dict[str, Any]]:
@@ -326,7 +326,7 @@ def client() -> ProlificClient:
 
 @dataclass(frozen=True)
 class FittedPlaces:
-    """What became of the places there."""
+    """The places there, before and after."""
 
     before: int
     taken: int
@@ -334,11 +334,11 @@ class FittedPlaces:
     """More people whom the round needs now, beside those in the tutorial or the quiz."""
     after: int
     paused: bool
-    """Whether people are kept out there instead, since nobody is needed and places could not be taken away."""
+    """True where the study was paused there instead, since nobody is needed and places could not be taken away."""
     why: str = ""
     """Prolific's words where it let nothing be taken away."""
     started: bool = False
-    """Whether the study was paused there and people are let in again, since more are needed."""
+    """True where the study was paused there and people are let in again, since more are needed."""
 
 
 async def fit_study(prolific: ProlificClient, study: str, needed: int) -> FittedPlaces:
@@ -379,11 +379,11 @@ class Reconciled:
     submission: Submission | None
     standing: Standing | None
     advice: str
-    """What holds, and what to do; `SETTLED` where nothing is."""
+    """The finding, and what to do; `SETTLED` where nothing is."""
     action: Action | None = None
-    """What `casewise prolific reconcile` can do about it."""
+    """The action that `casewise prolific reconcile` can take."""
     amount: float = 0.0
-    """What that costs, without the fee."""
+    """Its cost, without the fee."""
 
     @property
     def key(self) -> tuple[str, str | None]:
@@ -504,7 +504,7 @@ def of_person(person: Standing, submission: Submission | None, design: Design, *
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """What a request that was taken is answered with; nothing where that is no JSON object, for it was taken."""
+    """Return the answer to an accepted request; empty where it is no JSON object."""
     try:
         value = loads(text)
     except ValueError:
@@ -513,7 +513,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def told(answer: Mapping[str, Any], name: str) -> str:
-    """What Prolific has to say of what it made.
+    """Return a field of Prolific's answer.
 
     Raises StudyError: it does not.
     """

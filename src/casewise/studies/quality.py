@@ -40,7 +40,7 @@ class AnsweredPage:
     expected: Verdict | None = None
     """The right answer of an attention check; None for an item."""
     words: int = 0
-    """How many the page showed; counted where the rules of exclusion are applied."""
+    """Words on the page; counted where the rules of exclusion are applied."""
     scripted: bool = False
     """The page saw no person's key press, touch or click before the answer, or saw text pasted."""
 
@@ -50,7 +50,7 @@ class AnsweredPage:
 
 
 class Skips(NamedTuple):
-    """How many of an annotator's pages were skipped."""
+    """The number of skipped pages, of all pages of an annotator."""
 
     skipped: int
     pages: int
@@ -68,7 +68,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Dissent:
-    """How often an annotator differs from the majority of the others; shown, and never a ground."""
+    """How often an annotator differs from the majority of the others; shown, and never a reason to exclude."""
 
     differs: int
     compared: int

@@ -34,11 +34,11 @@ class ExportedStudy:
 
     flow: Flow | None
     planned: dict[str, Any]
-    """How its ratings are to be analysed, by the names of `AnalysisOptions`: as frozen, or else as its design has it."""
+    """The planned analysis, by the names of `AnalysisOptions`: as frozen, or else as in its design."""
     stopping: str
     frozen: Frozen | None
     exact: bool
-    """Whether every item has exactly its promised number of valid ratings."""
+    """True where every item has exactly its promised number of valid ratings."""
     finished: frozenset[str]
     """Annotators who rated all that they were assigned."""
     failed_checks: frozenset[str]
@@ -48,15 +48,15 @@ class ExportedStudy:
     departures: tuple[str, ...]
     """From what was frozen before the data were seen."""
     amendments: tuple[str, ...] = ()
-    """What was changed while it ran, and why."""
+    """The changes while it ran, with their reasons."""
     questions: tuple[OwnQuestion, ...] = ()
     """The owner's own, asked on each page."""
     rates: RatedThing = "requests"
-    """Whether people said what a chatbot should do, or what replies do."""
+    """What people were asked about: requests or replies."""
     own_answers: tuple[dict[str, Any], ...] = ()
     """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
     traits: dict[str, dict[str, str]] = field(default_factory=dict)
-    """What annotators said of themselves, where groups are compared."""
+    """Answers of annotators about themselves, where groups are compared."""
     round: tuple[str, ...] = ()
     """Version and phase of the round: a study's pilot, its main round and the benchmark it rated may have one name."""
 
@@ -153,7 +153,7 @@ ALIASES = {
     "worker": "annotator_id",
     "duration_s": "seconds",
 }
-"""How tables of other hands name their columns, and how ours are named."""
+"""Other names of columns, and ours."""
 
 SCHEMA = {
     **dict.fromkeys(("item_id", "query_id", "category", "condition", "annotator_id", "verdict"), pl.String),

@@ -32,7 +32,7 @@ class RecruiterIds:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """How a person leaves. What is empty does not apply."""
+    """The way out for a person. An empty field does not apply."""
 
     url: str = ""
     """Where to go."""
@@ -50,7 +50,7 @@ class Recruiter(Protocol):
         """
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
-        """How someone leaves; `person` is None where the ids were deleted or never stored."""
+        """Return the way out; `person` is None where the ids were deleted or never stored."""
 
 
 # Recruiters that come with casewise: invitation links, a redirect or a code by `study.toml`, and Prolific.

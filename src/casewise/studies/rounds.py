@@ -143,11 +143,11 @@ def amendments(study: LiveRound) -> list[tuple[datetime, dict[str, Any]]]:
 
 
 READ_ANEW_S = 60.0
-"""How often a server reads the rounds that it keeps in memory."""
+"""Interval at which a server reads the rounds that it keeps in memory."""
 
 
 def seconds_to_wait(study: LiveRound) -> float:
-    """How long a round that was amended stays paused: until every server has read it, and a little longer."""
+    """Return how long an amended round stays paused: until every server has read it, and a little longer."""
     last = max((at for at, _ in amendments(study)), default=None)
     return 0.0 if last is None else max(0.0, READ_ANEW_S + 5 - (study.now - last).total_seconds())
 
@@ -276,7 +276,7 @@ class ListedRound:
 
 @dataclass(frozen=True, slots=True)
 class NewRound:
-    """What a round is opened with."""
+    """The contents of a round that is opened."""
 
     design: Design
     phase: Phase
@@ -370,14 +370,14 @@ def as_round(row: Row[Any]) -> Round:
 
 
 def shown_items(study: LiveRound) -> tuple[StudyItem, ...]:
-    """What the round shows, as it was put into the database when it was opened."""
+    """Return the items of the round, as they were when it was opened."""
     table = tables.items
     rows = study.execute(select(table).where(table.c.study_id == study.id).order_by(table.c.item_id))
     return tuple(StudyItem(row.item_id, row.query_id, row.condition, row.shown) for row in rows)
 
 
 def round_state(study: LiveRound) -> RoundState:
-    """Whether people are let in now."""
+    """Return whether people are let in now."""
     state: RoundState = study.scalars(select(tables.studies.c.state).where(tables.studies.c.id == study.id)).one()
     return state
 
@@ -409,12 +409,12 @@ class StudyPlan:
 
     @property
     def estimate(self) -> StudyEstimate:
-        """What the design needs and costs."""
+        """The needs and cost of the design."""
         return estimate(self.design, self.material)
 
     @property
     def promise(self) -> Promise:
-        """What freezing fixes, or has fixed."""
+        """The design, texts and items that freezing fixes."""
         return Promise(self.design, self.wording, self.material.items)
 
     @property
@@ -424,7 +424,7 @@ class StudyPlan:
 
     @property
     def problem(self) -> str | None:
-        """Why people cannot be asked to take part in it as it is, or None."""
+        """The reason why people cannot be asked to take part in it as it is, or None."""
         blanks = self.design.contact.placeholders
         if blanks:
             return f"{self.path}: [contact] still has {' and '.join(blanks)}; fill them in: annotators write to this person"
@@ -615,7 +615,7 @@ SIGHT = {
     "away": "how often the page was left for another tab or window",
     "away_s": "seconds that it was away",
 }
-"""What is kept of a page."""
+"""The measurements that are kept of a page."""
 
 LONGEST = 1000
 MOST = 10_000_000

@@ -148,7 +148,7 @@ def write_ratings(table: pl.DataFrame, path: Path) -> None:
 
 @dataclass(frozen=True)
 class SimulatedStudies:
-    """What each analysis found over repeated studies."""
+    """The results of each analysis over repeated studies."""
 
     contrasts: pl.DataFrame
     """One row a contrast and analysis: share of studies in which it rejects, and its intervals' coverage."""
@@ -160,7 +160,7 @@ class SimulatedStudies:
 
 
 class _Study(NamedTuple):
-    """What one simulated study said of each contrast and analysis: NaN where it gave no answer."""
+    """The results of one simulated study by contrast and analysis: NaN where there is none."""
 
     p: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
     low: np.ndarray[tuple[int, ...], np.dtype[np.float64]]

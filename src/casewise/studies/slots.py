@@ -118,7 +118,7 @@ def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What an annotator was given."""
+    """The condition and items that an annotator was given."""
 
     condition: str
     slot_of: Mapping[str, int]

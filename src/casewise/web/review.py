@@ -14,8 +14,7 @@ from sqlalchemy import Connection
 from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
-from casewise.contexts.checks import Remark, Wording, WordingProblem
-from casewise.contexts.difference import Piece, is_same, wording_difference
+from casewise.contexts.checks import Piece, Remark, Wording, WordingProblem, is_same, wording_difference
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,

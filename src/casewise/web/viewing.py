@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from casewise.contexts.difference import Piece, difference
+from casewise.contexts.checks import Piece, difference
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.evaluate.viewing import (
     AGREEMENT,

@@ -1,4 +1,4 @@
-"""What all tables share: moments in UTC, names of constraints, and what is retired."""
+"""Parts that all tables share: times in UTC, names of constraints, and retired tables and columns."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ RETIRED_COLUMNS = {
     "study_annotators": ("rated", "skipped", "median_s", "assessed_at"),
     "study_pages": ("language",),
 }
-"""What databases and backups of revision 0011 have and later ones do not."""
+"""Columns of databases and backups of revision 0011 that later ones do not have."""

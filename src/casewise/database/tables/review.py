@@ -89,7 +89,7 @@ autosaves = Table(
     Column("fields", JSON, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
 )
-"""What a person has typed and not yet submitted. `saved` counts the saves, so that two tabs notice each other."""
+"""Text that a person has typed and not yet submitted. `saved` counts the saves, so that two tabs notice each other."""
 
 passes = Table(
     "review_passes",

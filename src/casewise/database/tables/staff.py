@@ -64,4 +64,4 @@ events = Table(
     Column("subject", String(320)),
     Column("detail", JSON),
 )
-"""Who was invited, let in, given a role or shut out, by whom. Only ever added to."""
+"""Events: who was invited, let in, given a role or shut out, by whom. Rows are only added."""

@@ -64,7 +64,7 @@ items = Table(
     Column("shown", JSON, nullable=False),
     UniqueConstraint("study_id", "item_id", "condition"),
 )
-"""What is shown, and nothing else: the intended label is not here."""
+"""The items as they are shown; the intended label is not here."""
 
 annotators = Table(
     "study_annotators",
@@ -193,7 +193,7 @@ tallies = Table(
     Column("kind", String(20), primary_key=True),
     Column("count", Integer, nullable=False),
 )
-"""How many arrived, and how many were not let in: counts, and nothing about anybody."""
+"""Numbers of people who arrived and who were not let in, and nothing about anybody."""
 
 events = Table(
     "study_events",
