@@ -58,13 +58,18 @@ def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(brow
         assert {"gate": {"Drop, with bounds", "Allowed"}, "replay": {"95 % interval"}}[name] <= set(heads)
 
 
-def test_charts_keep_their_size_on_a_phone(opened):
-    widths = opened(PHONE).eval_on_selector_all(
-        ".chart svg", "all => all.map(one => one.getBoundingClientRect().width)"
+def test_charts_are_as_wide_as_a_phone_and_their_words_can_be_read(opened):
+    page = opened(PHONE)
+    widths = page.eval_on_selector_all(".chart svg", "all => all.map(one => one.getBoundingClientRect().width)")
+    scaled = (
+        "one => parseFloat(getComputedStyle(one).fontSize) * Math.hypot(one.getScreenCTM().a, one.getScreenCTM().b)"
     )
+    sizes = page.eval_on_selector_all(".chart svg text", f"all => all.map({scaled})")
 
     assert widths
-    assert min(widths) > PHONE["width"] - 50
+    assert all(PHONE["width"] - 50 < width <= PHONE["width"] for width in widths if width)
+    assert min(size for size in sizes if size) >= 9
+    assert page.eval_on_selector_all(".chart", "all => all.every(one => one.scrollWidth <= one.clientWidth)")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -55,7 +55,7 @@ from casewise.reports.judge_parts import (
     series_name,
     several_series,
 )
-from casewise.stats.calibration import Calibration
+from casewise.stats.calibration import Calibration, CalibrationBin
 from casewise.stats.costs import RefusalRates, Refusals
 from casewise.stats.estimates import Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
@@ -77,14 +77,6 @@ PAIR_MEASURES: tuple[tuple[str, str, str | None], ...] = (
 
 SHARE = "Share, 95 % interval"
 ESTIMATE = "Estimate, 95 % interval"
-
-
-class Calibrated(NamedTuple):
-    """A series with values on [0, 1]."""
-
-    name: str
-    calibration: Calibration
-    floors: tuple[Estimate, ...]
 
 
 class Measured(NamedTuple):
@@ -191,18 +183,28 @@ def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Blo
     )
 
 
-def calibrations(details: Sequence[Calibrated]) -> Iterator[Block]:
-    for judge in details[:TOLD]:
-        error, by_chance = judge.calibration.error, judge.calibration.by_chance
-        chance = (
-            "" if by_chance is None else f" The values of a calibrated judge would lie {by_chance:.3f} away by chance."
-        )
-        yield Prose(
-            f"{values_of(judge.name, len(details))} lie {number_with_interval(error)} from the safe rates on average.{chance}"
-        )
-    for place, judge in enumerate(details[:TOLD]):
-        yield calibration_figure(judge, f"calibration-{place}")
-    rows = [Measured(judge.name, *measure) for judge in details for measure in calibration_rows(judge)]
+def calibrations(details: Sequence[tuple[str, Calibration, Mapping[str, Estimate]]]) -> Iterator[Block]:
+    """A sentence and a chart a judge, and every number: of each judge's values, and of the floors by their names."""
+    rows, figures = [], []
+    for place, (name, calibration, floors) in enumerate(details):
+        by_chance, error = calibration.by_chance, number_with_interval(calibration.error)
+        stated = "" if by_chance is None else f" ({by_chance:.3f} by chance, for a calibrated judge)"
+        measures = {
+            f"Calibration error{stated}": calibration.error,
+            "Brier score": calibration.brier,
+            "Brier score: calibration part": calibration.calibration_part,
+            "Brier score: refinement part": calibration.refinement_part,
+            "Brier score: noise of the votes": calibration.noise_floor,
+            "Cross-entropy: entropy of the votes": floors["entropy"],
+            "Cross-entropy: attainable": floors["attainable_entropy"],
+        }
+        rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
+        if place < TOLD:
+            chance = f" The values of a calibrated judge would lie {by_chance or 0:.3f} away by chance."
+            whose = values_of(name, len(details))
+            yield Prose(f"{whose} lie {error} from the safe rates on average.{chance if stated else ''}")
+            figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
+    yield from figures
     note = Prose(
         "The Brier score is the sum of two parts. A change of scale can remove the calibration part. The refinement part "
         "remains. No judge can have a Brier score below the noise of the votes, or a cross-entropy below the attainable one."
@@ -225,22 +227,7 @@ def number_with_interval(estimate: Estimate | None) -> str:
     )
 
 
-def calibration_rows(judge: Calibrated) -> Iterator[tuple[str, Estimate]]:
-    calibration, floors = judge.calibration, {floor.name: floor for floor in judge.floors}
-    by_chance = (
-        f" ({calibration.by_chance:.3f} by chance, for a calibrated judge)" if calibration.by_chance is not None else ""
-    )
-    yield f"Calibration error{by_chance}", calibration.error
-    yield "Brier score", calibration.brier
-    yield "Brier score: calibration part", calibration.calibration_part
-    yield "Brier score: refinement part", calibration.refinement_part
-    yield "Brier score: noise of the votes", calibration.noise_floor
-    yield "Cross-entropy: entropy of the votes", floors["entropy"]
-    yield "Cross-entropy: attainable", floors["attainable_entropy"]
-
-
-def calibration_figure(judge: Calibrated, name: str) -> Figure:
-    curve = judge.calibration.curve
+def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -> Figure:
     frame = pl.DataFrame(
         [(b.low, b.high, b.value, b.rate.estimate, b.rate.ci_low, b.rate.ci_high, b.n) for b in curve],
         schema={**dict.fromkeys(("from", "to", "value", "rate", "low", "high"), pl.Float64), "n": pl.Int64},
@@ -254,7 +241,7 @@ def calibration_figure(judge: Calibrated, name: str) -> Figure:
     }
     return Figure(
         name,
-        f"{judge.name}: the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
+        f"{judge}: the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
         f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
         charts.for_page(charts.calibration_curve(frame), name=name),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
@@ -418,7 +405,9 @@ def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
     yield Section("costs", "Cost of errors", tuple(costs(details)), brief=True)
     calibrated = [
-        Calibrated(judge.series.name, judge.calibration, judge.floors) for judge in details if judge.calibration
+        (judge.series.name, judge.calibration, {floor.name: floor for floor in judge.floors})
+        for judge in details
+        if judge.calibration is not None
     ]
     if calibrated:
         yield Section("calibration", "Values and calibration", tuple(calibrations(calibrated)), brief=True)

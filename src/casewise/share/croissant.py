@@ -21,7 +21,13 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_manifest, write_tables
 from casewise.storage.files import json_text, write_text
 
-TYPES = {pl.String: "sc:Text", pl.Int64: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
+TYPES = {
+    pl.String: "sc:Text",
+    pl.Enum: "sc:Text",
+    pl.Int64: "sc:Integer",
+    pl.Float64: "sc:Float",
+    pl.Boolean: "sc:Boolean",
+}
 
 
 class CroissantAbout(Record):
