@@ -28,10 +28,6 @@ def change_manifest(folder, **keys):
     (folder / MANIFEST).write_text(json.dumps(manifest))
 
 
-def test_a_benchmark_comes_back_equal(folder):
-    assert read_benchmark(folder) == DEMO
-
-
 def test_the_published_rows_at_hand_come_back_equal_from_a_folder(tmp_path, shared):
     benchmark = read_published(shared / "data" / "casebench_subset.json")
 
@@ -117,10 +113,6 @@ def test_a_line_that_is_no_record_is_named(folder, name, change, problem):
     ("name", "change", "problem"),
     [
         ("ratings.jsonl", lambda text: text + text.splitlines()[0] + "\n", "has two ratings by annotator:simulated"),
-        ("items.jsonl", lambda text: text + text.splitlines()[0] + "\n", "two items have the id i_"),
-        ("queries.jsonl", lambda text: "\n".join(text.splitlines()[1:]) + "\n", "belongs to no query here"),
-        ("contexts.jsonl", lambda text: "\n".join(text.splitlines()[1:]) + "\n", "shows no context that is here"),
-        ("items.jsonl", lambda text: "\n".join(text.splitlines()[1:]) + "\n", "a rating belongs to no item here"),
         ("ratings.jsonl", lambda text: "\n".join(text.splitlines()[1:]) + "\n", "'counts' says .*but the files hold"),
     ],
 )
@@ -172,4 +164,4 @@ def test_every_file_has_its_checksum_in_the_manifest(folder):
 def test_a_copied_folder_is_the_same_benchmark(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
 
-    assert read_benchmark(copy).digest == DEMO.digest
+    assert read_benchmark(copy) == DEMO

@@ -201,19 +201,6 @@ def test_rates_that_count_the_intent_in_some_rows_only_are_an_error(tmp_path):
         read_published(write(tmp_path / "bad.json", rows))
 
 
-def test_one_context_only_is_allowed_and_said(tmp_path):
-    benchmark = read_published(write(tmp_path / "single.json", released_rows(3)))
-
-    assert any("1 of 2 queries have one context only" in note for note in benchmark.notes())
-
-
-def test_a_byte_order_mark_is_no_harm(tmp_path):
-    file = write(tmp_path / "bom.json", released_rows(2))
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-
-    assert read_published(file).counts.items == 2
-
-
 def test_windows_1252_is_named_with_its_line(tmp_path):
     rows = released_rows(2)
     rows[1]["query"] = "What\u2019s this?"

@@ -212,13 +212,20 @@ def test_a_copy_of_something_else_is_not_taken(served, tmp_path):
     assert cached() == []
 
 
-def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, command):
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("id,text,type\n1,a request,homonyms\n", ":2: 'prompt' is not there"),
+        ("<!DOCTYPE html>\n<title>Not found</title>\n", ": is a web page (HTML), not a table"),
+    ],
+)
+def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, command, text, problem):
     copy = tmp_path / "copy.csv"
-    copy.write_text("id,text,type\n1,a request,homonyms\n")
+    copy.write_text(text)
     refused = command("data", "fetch", "xstest", "--accept-terms", "--from", copy)
 
     assert refused.code == 2
-    assert f"{copy}:2: 'prompt' is not there" in refused.err
+    assert f"{copy}{problem}" in refused.err
     assert cached() == []
 
 

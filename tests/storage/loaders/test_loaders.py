@@ -149,57 +149,41 @@ def spoiled(name, file, spoil):
     return {file: content}
 
 
+DICES = ("dices_350", "diverse_safety_adversarial_dialog_350.csv")
+ANNOTATIONS = ("pluriharms", "annotations.csv")
+CROWD = ("judgebench_dices_350_crowdsourced", "dices_350_crowdsourced.json")
+PRIVACY = ("privacylens", "main_data.json")
+PYRAMID = ("safepyramid", "benchmark.json")
+RULE_TWICE = {"violations": [{"rule": 1, "text": "a", "type": "b"}] * 2, "non_violations": []}
+
 WRONG = {
     "a key of another name": (
-        *("dices_350", "diverse_safety_adversarial_dialog_350.csv"),
+        *DICES,
         lambda rows: [row.update(Q_all=row.pop("Q_overall")) for row in rows],
         r"_350.csv:2: 'Q_overall' is not there.*it has id",
     ),
     "a vote that nobody knows": (
-        *("dices_350", "diverse_safety_adversarial_dialog_350.csv"),
+        *DICES,
         lambda rows: rows[1].update(Q_overall="Maybe"),
         r"'Q_overall' is \"?'Maybe'\"?, not one of Yes, No, Unsure",
     ),
     "two ratings by one person": (
-        *("dices_350", "diverse_safety_adversarial_dialog_350.csv"),
+        *DICES,
         lambda rows: rows.append(dices_rows()[0]),
         "each annotator rates a case once",
     ),
-    "a rating beside the scale": (
-        "pluriharms",
-        "annotations.csv",
-        lambda rows: rows[1].update(Rating_1=101),
-        "from 0 to 100",
-    ),
-    "a rating that is no number": (
-        "pluriharms",
-        "annotations.csv",
-        lambda rows: rows[1].update(Rating_1="nan"),
-        "Rating_1",
-    ),
-    "a column too few": (
-        "pluriharms",
-        "annotations.csv",
-        lambda rows: [row.pop("Rating_2") for row in rows],
-        "request 2",
-    ),
-    "a person twice": (
-        *("pluriharms", "annotations.csv"),
-        lambda rows: rows[1].update(Participant_ID=0),
-        "'0' a second time",
-    ),
+    "a rating beside the scale": (*ANNOTATIONS, lambda rows: rows[1].update(Rating_1=101), "from 0 to 100"),
+    "a rating that is no number": (*ANNOTATIONS, lambda rows: rows[1].update(Rating_1="nan"), "Rating_1"),
+    "a column too few": (*ANNOTATIONS, lambda rows: [row.pop("Rating_2") for row in rows], "request 2"),
+    "a person twice": (*ANNOTATIONS, lambda rows: rows[1].update(Participant_ID=0), "'0' a second time"),
     "labels without a meaning": (
-        *("judgebench_dices_350_crowdsourced", "dices_350_crowdsourced.json"),
+        *CROWD,
         lambda whole: whole["annotations"][0].update(labels_list=["a", "b"]),
         "nothing says which of them means safe",
     ),
-    "no instances": (
-        *("judgebench_dices_350_crowdsourced", "dices_350_crowdsourced.json"),
-        lambda whole: whole.update(instances=[]),
-        "holds no rows",
-    ),
+    "no instances": (*CROWD, lambda whole: whole.update(instances=[]), "holds no rows"),
     "an instance twice": (
-        *("judgebench_dices_350_crowdsourced", "dices_350_crowdsourced.json"),
+        *CROWD,
         lambda whole: whole["instances"][1].update(id=1),
         "instances 2: 'id' is '1' a second time",
     ),
@@ -209,24 +193,18 @@ WRONG = {
         "are both 1",
     ),
     "a number where a text was": (
-        *("privacylens", "main_data.json"),
+        *PRIVACY,
         lambda cases: cases[1]["seed"].update(data_type=5),
         r"entry 2, seed: 'data_type' is 5, not a text",
     ),
     "a text where an object was": (
-        *("privacylens", "main_data.json"),
+        *PRIVACY,
         lambda cases: cases[0].update(vignette="story"),
         r"entry 1, vignette: is .*story.*, not an object",
     ),
-    "a mean too few": (
-        "confaide",
-        "tier_2_labels.txt",
-        lambda lines: lines.pop(),
-        "has 2 lines, and tier_2_labels.txt has 1",
-    ),
+    "a mean too few": (*("confaide", "tier_2_labels.txt"), lambda lines: lines.pop(), "tier_2_labels.txt has 1"),
     "a line without a scenario": (
-        "confaide",
-        "tier_2a.txt",
+        *("confaide", "tier_2a.txt"),
         lambda lines: lines.insert(0, lines.pop().split("\\n")[0]),
         "no scenario",
     ),
@@ -236,18 +214,13 @@ WRONG = {
         r"dataset.json:2: entry 1: 'prompt_benign' is not there",
     ),
     "a rule that the rubric lacks": (
-        *("safepyramid", "benchmark.json"),
+        *PYRAMID,
         lambda whole: whole["data"][0].update(ground_truth_violations=[9]),
         "names rule 9",
     ),
     "a rule twice": (
-        *("safepyramid", "benchmark.json"),
-        lambda whole: whole["data"].append(
-            {
-                **policy_case(3, "L0", [1]),
-                "rubric": {"violations": [{"rule": 1, "text": "a", "type": "b"}] * 2, "non_violations": []},
-            }
-        ),
+        *PYRAMID,
+        lambda whole: whole["data"].append({**policy_case(3, "L0", [1]), "rubric": RULE_TWICE}),
         "rule 1 stands twice",
     ),
     "a label of another kind": (

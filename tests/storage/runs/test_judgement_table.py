@@ -69,12 +69,6 @@ def test_of_several_attempts_the_last_one_counts(tmp_path):
     ]
 
 
-def test_without_further_attempts_nothing_is_dropped(tmp_path):
-    table = judgement_table(log_of(tmp_path / "log", [judgement(i) for i in range(10)]))
-
-    assert last_attempts(table).equals(table)
-
-
 def test_an_empty_log_is_an_empty_table(tmp_path):
     (tmp_path / "log").touch()
 

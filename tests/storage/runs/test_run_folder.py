@@ -19,7 +19,6 @@ from casewise.storage.run_folder import (
     RunManifest,
     judgement_table,
     kind_of,
-    last_attempts,
     read_manifest,
     read_run,
 )
@@ -55,10 +54,6 @@ def test_what_was_added_is_there_when_the_run_goes_on(run):
         assert list(folder.records()) == [judgement(n) for n in range(3)]
 
 
-def test_the_manifest_comes_back_equal(run):
-    assert read_run(run) == manifest()
-
-
 def test_settings_are_compared_as_they_are_written(tmp_path):
     with RunFolder.hold(tmp_path, manifest(settings={"stop": ("a", "b"), "top_p": None}), JUDGEMENT_LOG):
         pass
@@ -92,25 +87,16 @@ def test_another_process_is_kept_out_until_the_first_is_gone(run):
         assert len(list(folder.records())) == 3
 
 
+@pytest.mark.parametrize("whole", [0, 3])
 @pytest.mark.parametrize("torn", [b'{"item_id":"i_9","jud', b"\x00" * 70_000, b'{"item_id":"\xc3'])
-def test_a_torn_last_line_is_cut_off(run, torn):
-    with (run / JUDGEMENTS).open("ab") as file:
-        file.write(torn)
+def test_a_torn_last_line_is_cut_off(run, torn, whole):
+    lines = (run / JUDGEMENTS).read_bytes().splitlines(keepends=True)
+    (run / JUDGEMENTS).write_bytes(b"".join(lines[:whole]) + torn)
 
-    assert len(judgement_table(run / JUDGEMENTS)) == 3
+    assert len(judgement_table(run / JUDGEMENTS)) == whole
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
-        folder.add(judgement(3))
-        assert list(folder.records()) == [judgement(n) for n in range(4)]
-
-
-def test_a_log_that_is_one_torn_line_is_empty(tmp_path):
-    with RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG):
-        pass
-    (tmp_path / JUDGEMENTS).write_text('{"item_id"')
-
-    assert len(judgement_table(tmp_path / JUDGEMENTS)) == 0
-    with RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG) as folder:
-        assert list(folder.records()) == []
+        folder.add(judgement(whole))
+        assert list(folder.records()) == [judgement(n) for n in range(whole + 1)]
 
 
 def test_a_line_in_the_middle_that_is_none_is_named(run):
@@ -139,29 +125,20 @@ def test_a_run_with_another_identity_is_refused_by_the_name_of_the_setting(run, 
     assert (run / JUDGEMENTS).read_bytes() == before
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "error", "problem"),
+    [
+        (".", RunConflict, "holds something else"),
+        ("thesis.tex", RunConflict, "is a file"),
+        ("thesis.tex/run", ConfigurationError, "cannot write"),
+    ],
+)
+def test_a_place_that_is_no_run_folder_is_left_alone(tmp_path, place, error, problem):
     (tmp_path / "thesis.tex").write_text("x")
 
-    with pytest.raises(RunConflict, match="holds something else"), RunFolder.hold(tmp_path, manifest(), JUDGEMENT_LOG):
+    with pytest.raises(error, match=problem), RunFolder.hold(tmp_path / place, manifest(), JUDGEMENT_LOG):
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_file_is_no_run_folder(tmp_path):
-    (tmp_path / "file").write_text("x")
-
-    with pytest.raises(RunConflict, match="is a file"), RunFolder.hold(tmp_path / "file", manifest(), JUDGEMENT_LOG):
-        pass
-
-
-def test_a_place_that_cannot_be_written_is_said(tmp_path):
-    (tmp_path / "file").write_text("x")
-
-    with (
-        pytest.raises(ConfigurationError, match="cannot write"),
-        RunFolder.hold(tmp_path / "file" / "run", manifest(), JUDGEMENT_LOG),
-    ):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -213,26 +190,13 @@ def test_a_full_disk_keeps_what_was_written_before(tmp_path):
     assert len(found) > 5
 
 
-def test_of_several_attempts_the_last_one_counts(run):
-    with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
-        folder.add(judgement(1, attempt=1, value=0.0))
-
-    table = last_attempts(judgement_table(run / JUDGEMENTS))
-    assert len(table) == 3
-    assert dict(zip(table["item_id"], table["value"], strict=True)) == {"i_0": 1.0, "i_1": 0.0, "i_2": 1.0}
-
-
-def test_a_folder_holds_any_kind_of_log_and_says_which(tmp_path):
+def test_a_folder_holds_any_kind_of_log_and_says_which(tmp_path, run):
     with RunFolder.hold(tmp_path / "sums", sum_manifest(base=10), SUMS) as folder:
         folder.add(Sum(left=1, right=2, value=3))
 
-    assert kind_of(tmp_path / "sums") == "sums"
+    assert (kind_of(tmp_path / "sums"), kind_of(run)) == ("sums", "judgements")
     assert read_manifest(tmp_path / "sums", SUMS) == sum_manifest(base=10)
     assert (tmp_path / "sums" / "sums.jsonl").read_text() == '{"attempt":0,"left":1,"right":2,"value":3}\n'
-
-
-def test_a_folder_without_a_kind_is_a_judges(run):
-    assert kind_of(run) == "judgements"
 
 
 def test_a_run_of_another_kind_is_refused_by_its_kind(run, tmp_path):
