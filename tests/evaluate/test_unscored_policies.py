@@ -70,13 +70,11 @@ def test_a_run_that_lacks_more_than_is_allowed_does_not_pass_under_any_policy(ru
     found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 1.0}, options=options)
 
     assert found.decision == "inconclusive"
-    assert "Too many items have no verdict" in found.found.sentence()
+    assert "Too many items have no verdict" in found.sentence()
 
 
 def test_it_passes_where_so_many_are_allowed_and_is_held_against_what_both_scored(runs):
-    found = casewise.gate(
-        runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE
-    ).found
+    found = casewise.gate(runs["some"], runs["whole"], max_drop={"accuracy": 0.5}, max_unscored=0.5, options=EXCLUDE)
 
     assert found.decision == "pass"
     (accuracy,) = found.found.metrics

@@ -207,7 +207,7 @@ class PublicBenchmark:
 
 
 def public_benchmarks() -> list[PublicBenchmark]:
-    """Every public benchmark that casewise, or a package beside it, has a loader for."""
+    """Return every public benchmark that casewise, or a package beside it, has a loader for."""
     return [public_benchmark(name) for name in loader_names()]
 
 
@@ -215,20 +215,11 @@ def public_benchmark(name: str) -> PublicBenchmark:
     try:
         loader = loader_named(name)
     except ConfigurationError as error:  # of another package: the others are listed all the same
-        return PublicBenchmark(
-            name, str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–", False, False
-        )
-    return PublicBenchmark(
-        loader.name,
-        loader.title,
-        loader.size,
-        loader.judged,
-        loader.labels_by,
-        loader.licence,
-        loader.source,
-        is_fetched(loader),
-        all(file.sha256 for file in loader.files),
-    )
+        problem = (str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–")
+        return PublicBenchmark(name, *problem, fetched=False, pinned=False)
+    facts = (loader.title, loader.size, loader.judged, loader.labels_by, loader.licence, loader.source)
+    pinned = all(file.sha256 for file in loader.files)
+    return PublicBenchmark(loader.name, *facts, fetched=is_fetched(loader), pinned=pinned)
 
 
 def fetch(

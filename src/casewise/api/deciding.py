@@ -20,7 +20,7 @@ from casewise.deciding.recommending import Recommendation as RecommendationNumbe
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
-from casewise.reports.document import Document, Table, of_tables, table_of
+from casewise.reports.document import Document, of_tables, table_of
 from casewise.stats.thresholds import Wanted
 from casewise.storage.files import read_text
 
@@ -45,8 +45,8 @@ class Fit(Displayed):
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
-        said: dict[str, Any] = from_json(self.found.model_dump_json(exclude_none=True))
-        return said
+        content: dict[str, Any] = from_json(self.found.model_dump_json(exclude_none=True))
+        return content
 
     def write(self, path: str | Path) -> str:
         """Write the decider to a file; its hash."""
@@ -85,11 +85,11 @@ def fit_decider(
     """
     if isinstance(judge, str):
         raise ConfigurationError("a judge that has a name is found again by it: leave `judge` out")
-    given = benchmark_of([run], benchmark)
+    benchmark = benchmark_of([run], benchmark)
     (folder,) = folders_of([run])
     elicitations = (options.elicitation,) if options.elicitation else ()
-    made = as_judge(judge, as_benchmark(given or "demo"), elicitations=elicitations) if judge is not None else None
-    return Fit(fit_run(folder, wanted, benchmark=given, options=options, judge=made))
+    own = as_judge(judge, as_benchmark(benchmark or "demo"), elicitations=elicitations) if judge is not None else None
+    return Fit(fit_run(folder, wanted, benchmark=benchmark, options=options, judge=own))
 
 
 class Recommendation(DisplayedNumbers[RecommendationNumbers]):
@@ -139,8 +139,8 @@ def recommend(
     """
     if not runs:
         raise ConfigurationError("there is nothing to recommend: give at least one run")
-    found = RecommendationNumbers.of(folders_of(runs), wanted, benchmark=benchmark_of(runs, benchmark), options=options)
-    return Recommendation(found)
+    benchmark = benchmark_of(runs, benchmark)
+    return Recommendation(RecommendationNumbers.of(folders_of(runs), wanted, benchmark=benchmark, options=options))
 
 
 def policy_in(path: Path) -> str:
@@ -158,42 +158,30 @@ def policy_in(path: Path) -> str:
 
 
 def guards_page(names: tuple[str, ...] = ()) -> Document:
-    """The guards that there are; of those named, every fact with its source."""
-    found = [profile_named(name) for name in names]
-    tables: list[Table] = [
-        table_of(
-            "guards",
-            "Guards by the name of their profile: guard:NAME@MODEL.",
-            ("name", "context", "verdict", "licence", "words", "not checked"),
-            (
-                [
-                    one.name,
-                    " or ".join(one.renderings) or one.kind,
-                    verdict_of(one),
-                    one.licence,
-                    "casewise's" if one.own_wording else "its own",
-                    ", ".join(one.unverified) or "–",
-                ]
-                for one in found or all_profiles().values()
-            ),
-        )
-    ]
-    for one in found:
-        facts = [
-            ["template", one.template, "the profile", "casewise's own words stand in it" if one.own_wording else "–"],
-            [
-                "replies",
-                "it can judge a chatbot's reply" if one.reads_replies else "it judges requests only",
-                "the profile",
-                "–",
-            ],
+    """Return a page of the guards that there are; of those named, every fact with its source."""
+    profiles = [profile_named(name) for name in names]
+    rows = [
+        [
+            profile.name,
+            " or ".join(profile.renderings) or profile.kind,
+            verdict_of(profile),
+            profile.licence,
+            "casewise's" if profile.own_wording else "its own",
+            ", ".join(profile.unverified) or "–",
         ]
-        facts += [[name, fact.says, fact.source, fact.state] for name, fact in one.facts.items()]
-        heads = ("fact", "says", "source", "state")
-        tables.append(table_of(f"facts-{one.name}", f"{one.title}: what its profile takes for true.", heads, facts))
-    return of_tables(
-        "Guards", tables, () if found else ("casewise show guards NAME says where each fact of a profile is from.",)
-    )
+        for profile in profiles or all_profiles().values()
+    ]
+    heads: tuple[str, ...] = ("name", "context", "verdict", "licence", "words", "not checked")
+    tables = [table_of("guards", "Guards by the name of their profile: guard:NAME@MODEL.", heads, rows)]
+    for profile in profiles:
+        words = "casewise's own words stand in it" if profile.own_wording else "–"
+        reads = "it can judge a chatbot's reply" if profile.reads_replies else "it judges requests only"
+        facts = [["template", profile.template, "the profile", words], ["replies", reads, "the profile", "–"]]
+        facts += [[name, fact.says, fact.source, fact.state] for name, fact in profile.facts.items()]
+        title = f"{profile.title}: what its profile takes for true."
+        tables.append(table_of(f"facts-{profile.name}", title, ("fact", "says", "source", "state"), facts))
+    note = "casewise show guards NAME says where each fact of a profile is from."
+    return of_tables("Guards", tables, () if profiles else (note,))
 
 
 def verdict_of(profile: GuardProfile) -> str:
@@ -218,8 +206,8 @@ class Monitored(Displayed):
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        said = {name: value for name, value in vars(self.found).items() if name not in ("lines", "tests")}
-        return {**said, "tests": [{**vars(one), "moved": one.moved} for one in self.found.tests]}
+        numbers = {name: value for name, value in vars(self.found).items() if name not in ("lines", "tests")}
+        return {**numbers, "tests": [{**vars(test), "moved": test.moved} for test in self.found.tests]}
 
     def write_material(
         self, folder: str | Path, *, key: str, at_most: int | None = None, seed: int = 0
@@ -236,5 +224,5 @@ def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float =
     DataError
         The log cannot be read, or holds nothing of this decider.
     """
-    file, found = read_decider(Path(decider))
-    return Monitored(monitored(file, found, Path(log), half_width=half_width), file, half_width)
+    file, file_hash = read_decider(Path(decider))
+    return Monitored(monitored(file, file_hash, Path(log), half_width=half_width), file, half_width)

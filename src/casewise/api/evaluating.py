@@ -16,7 +16,7 @@ from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchm
 from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
-from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, one_of
+from casewise.errors import BenchmarkError, ConfigurationError, one_of
 from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
@@ -39,7 +39,6 @@ from casewise.reports.formats import (
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
-from casewise.stats.comparison import Decision
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import cannot_write, json_text, long_step, write_text
 from casewise.storage.load import write_csv
@@ -109,9 +108,6 @@ class DisplayedNumbers(Displayed, Generic[N]):
         return self.found.as_json()
 
 
-# The report of runs, and no more than it needs: what else runs come to is in `evaluating.py`.
-
-
 class Report(JudgeNumbers, Displayed):
     """The report of judges' runs."""
 
@@ -129,6 +125,11 @@ class Report(JudgeNumbers, Displayed):
 
 def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
     return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
+
+
+def options_of(labels: str | LabelPolicy, options: ReportOptions | None) -> ReportOptions:
+    """Return the options, or those of this label policy alone."""
+    return options or ReportOptions(labels=policy_of(labels))
 
 
 def report_options(
@@ -179,12 +180,8 @@ def report(
     """
     if not runs:
         raise BenchmarkError("there is nothing to report: give at least one run")
-    found = options or ReportOptions(labels=policy_of(labels))
     with long_step("the report's numbers, all told"):
-        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=found)
-
-
-# Charts, before anything else is loaded.
+        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options))
 
 
 # From runs to numbers: reports, comparisons, the gate, the leaderboard.
@@ -232,9 +229,11 @@ def compare(
     """
     if not runs:
         raise BenchmarkError("there is nothing to compare: give at least one run")
-    found = options or ReportOptions(labels=policy_of(labels))
     return ComparisonReport.of(
-        folders_of(runs), benchmark=benchmark_of(runs, benchmark), by_repeat=by_repeat, options=found
+        folders_of(runs),
+        benchmark=benchmark_of(runs, benchmark),
+        by_repeat=by_repeat,
+        options=options_of(labels, options),
     )
 
 
@@ -265,16 +264,6 @@ class ForCI(Displayed):
 
     @property
     @abstractmethod
-    def decision(self) -> Decision:
-        """`pass`, `fail`, or `inconclusive` where these items cannot tell, or the run has not finished."""
-
-    @property
-    @abstractmethod
-    def exit_code(self) -> ExitCode:
-        """The exit code of the command."""
-
-    @property
-    @abstractmethod
     def suite(self) -> tuple[str, tuple[Said, ...]]:
         """The subject of the gate, and each decision that it rests on."""
 
@@ -302,31 +291,21 @@ class ForCI(Displayed):
             raise cannot_write(Path(path), error) from error
 
 
-class Gated(ForCI, DisplayedNumbers[GateReport]):
+class Gated(GateReport, ForCI):
     """A gate's decision about a run compared with a baseline."""
 
     laid_out = staticmethod(gate_page)
-
-    @property
-    def decision(self) -> Decision:
-        """`pass`, `fail`, or `inconclusive` where these items cannot tell, or the run has not finished."""
-        return self.found.decision
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """The exit code of the command."""
-        return self.found.exit_code
+    __repr__ = Displayed.__repr__
 
     @property
     def suite(self) -> tuple[str, tuple[Said, ...]]:
         """The two runs, and each metric."""
-        found = self.found
-        return f"{found.run} against {found.baseline} on {found.benchmark}", tuple(looked_at(found))
+        return f"{self.run} against {self.baseline} on {self.benchmark}", tuple(looked_at(self))
 
     @property
     def metrics(self) -> pl.DataFrame:
         """A row a metric: baseline, run, drop, its bounds, what is allowed, the decision."""
-        return pl.DataFrame([{**vars(one), "decision": one.decision} for one in self.found.found.metrics])
+        return pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in self.found.metrics])
 
 
 def gate(
@@ -366,15 +345,15 @@ def gate(
     runs = [baseline, run]
     written = max_drop if isinstance(max_drop, str) else ",".join(f"{name}={drop!r}" for name, drop in max_drop.items())
     before, after = folders_of(runs)
-    found = gate_runs(
+    report = gate_runs(
         after,
         before,
         margins=parse_margins(written),
         max_unscored=MAX_UNSCORED if max_unscored is None else max_unscored,
         benchmark=benchmark_of(runs, benchmark),
-        options=options or ReportOptions(labels=policy_of(labels)),
+        options=options_of(labels, options),
     )
-    return Gated(found)
+    return Gated(**vars(report))
 
 
 @dataclass(frozen=True, repr=False)
@@ -499,15 +478,15 @@ def leaderboard(
     >>> board.rows["judge"].to_list()
     ['constant:intended (binary)', 'constant:safe (binary)']
     """
-    given = benchmark_of(runs, benchmark)
-    found = leaderboard_of(
+    options = options_of(labels, options)
+    numbers = leaderboard_of(
         folders_of(runs),
-        benchmark=given,
+        benchmark=benchmark_of(runs, benchmark),
         outputs=output_files(outputs),
         arms=arms,
-        options=options or ReportOptions(labels=policy_of(labels)),
+        options=options,
     )
-    return Board(found, options or ReportOptions(labels=policy_of(labels)))
+    return Board(numbers, options)
 
 
 class Boards(DisplayedNumbers[Leaderboards]):
@@ -542,8 +521,7 @@ def leaderboards(
     >>> leaderboards(judge("demo", "constant:safe")).found.names
     ('demo 1.0.0',)
     """
-    found = leaderboards_of(folders_of(runs), arms=arms, options=options or ReportOptions(labels=policy_of(labels)))
-    return Boards(found)
+    return Boards(leaderboards_of(folders_of(runs), arms=arms, options=options_of(labels, options)))
 
 
 def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
@@ -562,14 +540,9 @@ class Audited(DisplayedNumbers[Audit]):
     @property
     def findings(self) -> pl.DataFrame:
         """A row a finding, the weightiest first."""
-        rows = [
-            {"code": one.code, "part": one.part, "weight": one.weight, "title": one.title, "advice": one.advice}
-            for one in self.found.findings
-        ]
-        text = pl.String
-        return pl.DataFrame(
-            rows, schema={"code": text, "part": text, "weight": pl.Float64, "title": text, "advice": text}
-        )
+        columns = {"code": pl.String, "part": pl.String, "weight": pl.Float64, "title": pl.String, "advice": pl.String}
+        rows = [[getattr(finding, column) for column in columns] for finding in self.found.findings]
+        return pl.DataFrame(rows, schema=columns, orient="row")
 
     def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
         """The findings with these codes; a part such as `labels` stands for all of its codes, `any` for all there are.
@@ -605,7 +578,7 @@ def audit(
     >>> found.findings.columns
     ['code', 'part', 'weight', 'title', 'advice']
     """
-    found = as_benchmark(benchmark)
-    files = [] if outputs is None and found.about.published is None else output_files(outputs)
+    loaded = as_benchmark(benchmark)
+    files = [] if outputs is None and loaded.about.published is None else output_files(outputs)
     with long_step("the audit, all told"):
-        return Audited(audit_of(found, options=options or AuditOptions(seed=seed), outputs=files))
+        return Audited(audit_of(loaded, options=options or AuditOptions(seed=seed), outputs=files))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -165,16 +165,16 @@ class JobAtProvider:
 
     def cells(self, now: datetime) -> list[str]:
         """Return the job as a row of a table."""
-        told = self.job.intended
-        cost = "unknown" if told.cost_at_most_usd is None else f"${told.cost_at_most_usd:.4f}"
+        first = self.job.intended
+        cost = "unknown" if first.cost_at_most_usd is None else f"${first.cost_at_most_usd:.4f}"
         left = "" if self.job.expires is None else in_hours((self.job.expires - now).total_seconds())
         return [
             self.job.batch or self.job.mark,
-            told.provider,
-            told.model,
-            f"{self.job.n_done:,}/{len(told.names):,}",
+            first.provider,
+            first.model,
+            f"{self.job.n_done:,}/{len(first.names):,}",
             self.stands,
-            in_hours((now - told.at).total_seconds()),
+            in_hours((now - first.at).total_seconds()),
             left if self.job.unsettled else "",
             cost,
             str(self.run),
@@ -182,22 +182,22 @@ class JobAtProvider:
 
     def as_json(self) -> dict[str, Any]:
         """Return the job as plain JSON values: times in UTC, maximum cost, and requests done when it was last seen."""
-        job, told = self.job, self.job.intended
+        job, first = self.job, self.job.intended
         return {
             "run": str(self.run),
             "job": job.mark,
             "batch": job.batch,
-            "provider": told.provider,
-            "model": told.model,
+            "provider": first.provider,
+            "model": first.model,
             "stands": job.stands,
             "state": job.state or None,
             "words": job.words or None,
-            "n_requests": len(told.names),
+            "n_requests": len(first.names),
             "n_done": job.n_done,
             "n_late": len(job.late),
-            "since": told.at.isoformat(),
+            "since": first.at.isoformat(),
             "expires": job.expires.isoformat() if job.expires else None,
-            "cost_at_most_usd": told.cost_at_most_usd,
+            "cost_at_most_usd": first.cost_at_most_usd,
         }
 
 
@@ -301,38 +301,46 @@ def hand_on(
         exported = export_replies(Path(source), target, with_replies=with_texts)
         return Handed(target, exported.notes)
     if to == "paraphrases":
-        made = write_paraphrases(source, target, benchmark=benchmark)
+        n = write_paraphrases(source, target, benchmark=benchmark)
         return Handed(
-            target, (f"{made:,} paraphrases; whoever finds that one says the same writes their name as its reviewer",)
+            target, (f"{n:,} paraphrases; whoever finds that one says the same writes their name as its reviewer",)
         )
     if to == "inspect":
-        return as_inspect(source, target, benchmark, options, with_texts=with_texts)
+        from casewise.share.inspect_log import export_inspect_log  # needs an extra
+
+        if not with_texts and withholds_texts(source, benchmark=benchmark):
+            raise ConfigurationError(
+                "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
+            )
+        return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
     if to == "eee":
         numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
         written = write_every_eval_ever(numbers, target, with_texts=with_texts)
-        notes = notes_of(written.n_left_out, written.left_out, withheld=written.texts_withheld)
+        notes = []
+        if written.left_out is not None:
+            notes.append(
+                f"{written.n_left_out:,} judgements are neither right nor wrong and stand in {written.left_out.name}"
+            )
+        if written.texts_withheld:
+            notes.append("the benchmark's texts and the replies are withheld; --with-texts writes them")
         return Handed(written.aggregate, tuple(notes))
-    if not with_texts and restricted(load_benchmark(source)):
+    return hand_on_benchmark(source, target, to=to, about=about, with_texts=with_texts)
+
+
+def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool) -> Handed:
+    loaded = load_benchmark(source)
+    if not with_texts and restricted(loaded):
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
-        return as_croissant(source, target, about)
+        facts = read_croissant_about(about)
+        biases = [f"{finding.title} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
+        card = write_croissant(loaded, target, about=facts, biases=biases)
+        return Handed(card.path, tuple(f"nothing says {name}: give it with --about FILE" for name in card.lacking))
     if to == "csv":
-        write_spreadsheet(load_benchmark(source), target)
+        write_spreadsheet(loaded, target)
         return Handed(target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",))
-    done = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one of them
-    return Handed(done.path, tuple(f"the published format has no room for {text}" for text in done.lost))
-
-
-def as_inspect(
-    source: str | Path, target: Path, benchmark: str | Path | None, options: ReportOptions, *, with_texts: bool
-) -> Handed:
-    from casewise.share.inspect_log import export_inspect_log  # needs an extra
-
-    if not with_texts and withholds_texts(source, benchmark=benchmark):
-        raise ConfigurationError(
-            "an Inspect log holds queries, contexts and replies, and this benchmark is gated: --with-texts writes them"
-        )
-    return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
+    written_to = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
+    return Handed(written_to.path, tuple(f"the published format has no room for {text}" for text in written_to.lost))
 
 
 def kind_of_source(source: str | Path) -> Kind:
@@ -380,18 +388,3 @@ def is_run(source: str | Path) -> bool:
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:
     """Return True if texts of a run's benchmark need consent before export: it is gated, or the release."""
     return restricted(load_benchmark(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))
-
-
-def as_croissant(source: str | Path, target: Path, about: Path | None) -> Handed:
-    said = read_croissant_about(about)
-    benchmark = load_benchmark(source)
-    biases = [f"{one.title} ({100 * one.share:.0f} % of items)" for one in audit(benchmark).findings]
-    done = write_croissant(benchmark, target, about=said, biases=biases)
-    return Handed(done.path, tuple(f"nothing says {name}: give it with --about FILE" for name in done.lacking))
-
-
-def notes_of(n_left_out: int, left_out: Path | None, *, withheld: bool) -> Iterator[str]:
-    if left_out is not None:
-        yield f"{n_left_out:,} judgements are neither right nor wrong and stand in {left_out.name}"
-    if withheld:
-        yield "the benchmark's texts and the replies are withheld; --with-texts writes them"
