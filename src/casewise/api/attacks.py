@@ -64,7 +64,7 @@ class Offers(Displayed):
 
     def as_json(self) -> dict[str, object]:
         """The same as plain JSON values."""
-        return {"offered": [vars(one) for one in self.offered]}
+        return {"offered": [vars(attack) for attack in self.offered]}
 
 
 def attacks_offered(benchmark: Source | None = None) -> Offers:
@@ -357,8 +357,8 @@ def require_robustness(
     'pass'
     """
     bounds = parse_bounds(max_turned) if isinstance(max_turned, str) else dict(max_turned)
-    found = required(robustness(run, benchmark=benchmark, options=options), bounds, defence=defence)
-    return Required(**vars(found))
+    checked = required(robustness(run, benchmark=benchmark, options=options), bounds, defence=defence)
+    return Required(**vars(checked))
 
 
 TASK = "paraphrase:"
@@ -375,12 +375,20 @@ def write_paraphrases(run: str | Path, to: str | Path, *, benchmark: Source | No
         No model has paraphrased anything for the run.
     """
     folder = Path(run)
-    found = as_benchmark(benchmark if benchmark is not None else read_run(folder).benchmark_source)
-    made = {key: one.made for (maker, key), one in made_in(folder).items() if maker.startswith(TASK) and one.made}
+    benchmark_read = as_benchmark(benchmark if benchmark is not None else read_run(folder).benchmark_source)
+    paraphrases = {
+        key: paraphrase.made
+        for (maker, key), paraphrase in made_in(folder).items()
+        if maker.startswith(TASK) and paraphrase.made
+    }
     sources: dict[str, str] = {}
-    for context in found.contexts:
+    for context in benchmark_read.contexts:
         over_texts(context.shown(), lambda text: sources.setdefault(text_key(text), text))
-    rows = [Paraphrase(of=key, source=source, text=str(made[key])) for key, source in sources.items() if key in made]
+    rows = [
+        Paraphrase(of=key, source=source, text=str(paraphrases[key]))
+        for key, source in sources.items()
+        if key in paraphrases
+    ]
     if not rows:
         raise BenchmarkError(f"{folder} has no paraphrases; casewise attack … --noise paraphrase:MODEL has them made")
     write_jsonl(Path(to), rows)

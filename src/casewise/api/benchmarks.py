@@ -126,10 +126,10 @@ def import_cases(
     )
     name = options.name or (Path(path).stem if target is None else Path(target).name)
     about = About(name=name, labels_by=options.labels_by, scale=frame.scale)
-    found = read_cases(Path(path), columns, frame, about, ratings=ratings)
+    imported = read_cases(Path(path), columns, frame, about, ratings=ratings)
     if target is not None:
-        write_benchmark(found, Path(target))
-    return found
+        write_benchmark(imported, Path(target))
+    return imported
 
 
 def join(first: str | Path, second: str | Path, target: str | Path, *, name: str | None = None) -> Benchmark:
@@ -140,9 +140,9 @@ def join(first: str | Path, second: str | Path, target: str | Path, *, name: str
     BenchmarkError
         They do not fit together: no common query, or an item that was rated in both.
     """
-    found = joined(load_benchmark(first), load_benchmark(second), name=name)
-    write_benchmark(found, Path(target))
-    return found
+    joint = joined(load_benchmark(first), load_benchmark(second), name=name)
+    write_benchmark(joint, Path(target))
+    return joint
 
 
 def load_frame(
@@ -253,18 +253,18 @@ def fetch(
     """
     loader = loader_named(name)
     accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(fetching.conditions(loader))
-    given = [copies] if isinstance(copies, (str, Path)) else copies
-    found = fetching.fetch(
+    paths = [copies] if isinstance(copies, (str, Path)) else copies
+    fetched = fetching.fetch(
         loader,
         accept_terms=accepted,
-        copies=[Path(one) for one in given],
+        copies=[Path(path) for path in paths],
         extra=prompts,
         check_extra=check_prompts,
         progress=progress,
     )
-    if target is not None and found.benchmark is not None:
-        write_benchmark(found.benchmark, Path(target))
-    return found
+    if target is not None and fetched.benchmark is not None:
+        write_benchmark(fetched.benchmark, Path(target))
+    return fetched
 
 
 def check_prompts(path: Path) -> None:
@@ -286,13 +286,15 @@ def output_files(outputs: Outputs) -> list[Path]:
         `CASEWISE_OUTPUTS` is asked, and names no folder; or what is named is not there.
     """
     if outputs is None:
-        kept = outputs_folder()
-        outputs = () if kept is None else kept
-    given = [outputs] if isinstance(outputs, (str, Path)) else outputs
-    if lost := [str(one) for one in given if not Path(one).exists()]:
+        folder = outputs_folder()
+        outputs = () if folder is None else folder
+    places = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    if lost := [str(place) for place in places if not Path(place).exists()]:
         raise ConfigurationError(f"no file or folder of published outputs is at {', '.join(lost)}")
     return [
-        file for one in map(Path, given) for file in (sorted(one.rglob("output_*.json")) if one.is_dir() else [one])
+        file
+        for place in map(Path, places)
+        for file in (sorted(place.rglob("output_*.json")) if place.is_dir() else [place])
     ]
 
 

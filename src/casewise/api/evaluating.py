@@ -377,8 +377,8 @@ class Board(DisplayedNumbers[Leaderboard]):
                     "n_unscored": row.n_unscored,
                     "cost_usd": row.cost_usd,
                     **{
-                        f"{name}{part}": getattr(one, field)
-                        for name, one in row.numbers.items()
+                        f"{name}{part}": getattr(estimate, field)
+                        for name, estimate in row.numbers.items()
                         for part, field in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
                     },
                 }
@@ -406,8 +406,8 @@ class Board(DisplayedNumbers[Leaderboard]):
         runs = dict.fromkeys(row.source for row in self.found.rows if row.kind in ("run", "replies"))
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
         for run, file in reports.items():
-            made = Report.of([Path(run)], benchmark=benchmark, options=self.options).document
-            page = html(made if with_texts or not restricted(benchmark) else made.without_exhibits)
+            document = Report.of([Path(run)], benchmark=benchmark, options=self.options).document
+            page = html(document if with_texts or not restricted(benchmark) else document.without_exhibits)
             write_text(place / file, page.replace(str(escape(run)), Path(run).name))
         numbers = self.as_json()
         for row in numbers["rows"]:  # paths of this machine are nobody else's concern

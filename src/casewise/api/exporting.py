@@ -70,11 +70,11 @@ def look_at(benchmark: Source, item: str | None = None) -> Look:
     >>> look_at("demo").document.sections[0].heading
     'Contents'
     """
-    found = as_benchmark(benchmark)
+    loaded = as_benchmark(benchmark)
     if item is None:
-        return Look(benchmark_page(found), benchmark_json(found))
-    one = found.find(item)
-    return Look(item_page(found, one), item_json(found, one))
+        return Look(benchmark_page(loaded), benchmark_json(loaded))
+    shown = loaded.find(item)
+    return Look(item_page(loaded, shown), item_json(loaded, shown))
 
 
 def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Look:
@@ -109,14 +109,16 @@ def paper(*runs: RunAt | str | Path, benchmark: Source | None = None, outputs: O
     BenchmarkError
         The benchmark has no ratings, or the runs are over different benchmarks.
     """
-    given = benchmark_of(runs, benchmark)
-    read = read_runs(folders_of(runs), benchmark=given) if runs else None
-    loaded = read.benchmark if read else as_benchmark(given or "casebench")
-    found = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
-    page = paper_document(found, loaded)
-    numbers = {name: json_value(part) for name, part in vars(found).items() if name != "replays"}
+    benchmark_named = benchmark_of(runs, benchmark)
+    read = read_runs(folders_of(runs), benchmark=benchmark_named) if runs else None
+    loaded = read.benchmark if read else as_benchmark(benchmark_named or "casebench")
+    published = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
+    page = paper_document(published, loaded)
+    numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
     return Look(
-        page, document_json(page) | {"numbers": numbers | {"replays": [one.as_json() for one in found.replays]}}
+        page,
+        document_json(page)
+        | {"numbers": numbers | {"replays": [replay_numbers.as_json() for replay_numbers in published.replays]}},
     )
 
 
@@ -216,12 +218,12 @@ def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[
     DataError
         There is no such folder.
     """
-    if missing := [Path(one) for one in runs if not Path(one).is_dir()]:
+    if missing := [Path(entry) for entry in runs if not Path(entry).is_dir()]:
         raise DataError(missing[0], None, "there is no such folder")
-    roots = [Path(one) for one in runs or HERE]
+    roots = [Path(entry) for entry in runs or HERE]
     folders = sorted({file.parent for root in roots for file in root.rglob(BATCHES)})
-    found = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
-    return sorted((one for one in found if ended or one.job.unsettled), key=lambda one: one.job.intended.at)
+    jobs = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
+    return sorted((entry for entry in jobs if ended or entry.job.unsettled), key=lambda entry: entry.job.intended.at)
 
 
 def in_hours(seconds: float) -> str:
@@ -365,17 +367,19 @@ def check_format(source: str | Path, to: str | None) -> str:
     kind = kind_of_source(source)
     if to is None:
         return FORMATS[kind][0]
-    known = [name for formats in FORMATS.values() for name in formats]
+    formats_known = [name for formats in FORMATS.values() for name in formats]
     if to in plugin_names("exporters"):
         return to
-    if to not in known:
-        known += plugin_names("exporters")
-        raise ConfigurationError(f"--to is {to!r}{did_you_mean(to, known)}; it can be {', '.join(known)}")
-    if to not in FORMATS[kind]:
-        what = {"benchmark": "a benchmark", "run": "a run", "replies": "replies", "study": "a study"}
-        wanted = next(name for name, formats in FORMATS.items() if to in formats)
+    if to not in formats_known:
+        formats_known += plugin_names("exporters")
         raise ConfigurationError(
-            f"--to {to} takes {what[wanted]}, and {source} is {what[kind]}, which can go to {', '.join(FORMATS[kind])}"
+            f"--to is {to!r}{did_you_mean(to, formats_known)}; it can be {', '.join(formats_known)}"
+        )
+    if to not in FORMATS[kind]:
+        nouns = {"benchmark": "a benchmark", "run": "a run", "replies": "replies", "study": "a study"}
+        right_kind = next(name for name, formats in FORMATS.items() if to in formats)
+        raise ConfigurationError(
+            f"--to {to} takes {nouns[right_kind]}, and {source} is {nouns[kind]}, which can go to {', '.join(FORMATS[kind])}"
         )
     return to
 

@@ -70,13 +70,13 @@ def elicitations_named(names: str | Sequence[Elicitation] | None) -> tuple[Elici
         One of them is none.
     """
     there_are = elicitation_names()
-    each = [name.strip() for name in (names.split(",") if names and isinstance(names, str) else names or ())]
-    for name in each:
+    stripped = [name.strip() for name in (names.split(",") if names and isinstance(names, str) else names or ())]
+    for name in stripped:
         if name not in there_are:
             raise ConfigurationError(
                 f"no elicitation is called {name!r}{did_you_mean(name, there_are)}; there are {', '.join(there_are)}"
             )
-    return tuple(each)
+    return tuple(stripped)
 
 
 def arms_named(
@@ -108,8 +108,8 @@ def arms_named(
     ConfigurationError
         One of them is no arm.
     """
-    each = names.split() if isinstance(names, str) else [names] if isinstance(names, Arm) else names or ()
-    arms = [arm if isinstance(arm, Arm) else arm_named("+".join(map(with_digest, arm.split("+")))) for arm in each]
+    words = names.split() if isinstance(names, str) else [names] if isinstance(names, Arm) else names or ()
+    arms = [arm if isinstance(arm, Arm) else arm_named("+".join(map(with_digest, arm.split("+")))) for arm in words]
     arms += [NO_CONTEXT] if no_context else []
     arms += [Arm.without(*(part.strip() for part in text.split(","))) for text in omit]
     arms += ablation_arms(ablate, parameters) if ablate else ()
@@ -381,19 +381,19 @@ def plan_run(
         live = replace(live, model=replace(live.model, base_url=base_url))
     loaded, asked_for = as_benchmark(benchmark), elicitations_named(elicitations)
     reaching = replace(live, model=replace(live.model, batch=True)) if options.batch else live
-    made = as_judge(judge, loaded, elicitations=asked_for, live=reaching)
+    judge_made = as_judge(judge, loaded, elicitations=asked_for, live=reaching)
     times: int | dict[Elicitation, int] = repeats
-    if live.protocol and isinstance(made, LLMJudge):
-        protocol = protocol_for(live.protocol, made.name)
+    if live.protocol and isinstance(judge_made, LLMJudge):
+        protocol = protocol_for(live.protocol, judge_made.name)
         if repeats > 1 or again:
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        asked_for = asked_for or made.elicitations
+        asked_for = asked_for or judge_made.elicitations
         times, again = protocol.repeats(asked_for), protocol.asked_again
     plan = Plan.of(
         loaded,
-        made,
+        judge_made,
         elicitations=asked_for,
         arms=arms_named(arms),
         repeats=times,
@@ -403,7 +403,7 @@ def plan_run(
     temporary = PassingFolder() if out is None else None
     folder = Path(out) if temporary is None else temporary.path / "run"  # type: ignore[arg-type]  # it is given
     source = options.benchmark_source or source_of(benchmark, loaded)
-    return PlannedRun(folder, loaded, made, plan, replace(options, live=live, benchmark_source=source), temporary)
+    return PlannedRun(folder, loaded, judge_made, plan, replace(options, live=live, benchmark_source=source), temporary)
 
 
 async def judge_async(
@@ -497,7 +497,7 @@ def judge_several(
         raise ConfigurationError(f"two of the runs would share a folder: {', '.join(run.label for run in planned)}")
     runs: list[Run] = []
     for run in planned:
-        elsewhere = sum((spent_in(other.folder) for other in planned if other is not run), Spend())
+        elsewhere = sum((spent_in(neighbour.folder) for neighbour in planned if neighbour is not run), Spend())
         with watch(run) if watch else nullcontext(run.options.watch) as watching:
             options = replace(run.options, limits=run.options.limits.less(elsewhere), watch=watching)
             runs.append(finished(replace(run, options=options).perform()))

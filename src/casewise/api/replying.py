@@ -221,9 +221,9 @@ def grade(
     90
     """
     (folder,) = folders_of([replies])
-    found = find_benchmark(read_replies(folder), benchmark_of([replies], benchmark))
+    loaded = find_benchmark(read_replies(folder), benchmark_of([replies], benchmark))
     by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
-    return finished(grade_into(folder, found, by, options=options))
+    return finished(grade_into(folder, loaded, by, options=options))
 
 
 def compare_says_does(
@@ -292,12 +292,12 @@ def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits())
         person, graded = table["person"] == outcome, table["grader"] == outcome
         if not person.any():
             continue
-        both = int((person & graded).sum())
+        agreed = int((person & graded).sum())
         row: dict[str, Any] = {"outcome": outcome, "n": int(person.sum())}
         for name, whole in (("recall", row["n"]), ("precision", int(graded.sum()))):
-            limits_of = wilson(both, whole) if whole else None
+            limits_of = wilson(agreed, whole) if whole else None
             low, high = (float(limits_of.low), float(limits_of.high)) if limits_of else (None, None)
-            row |= {name: both / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
+            row |= {name: agreed / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
         rows.append(row)
     confusion = table.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
     agree = float((table["person"] == table["grader"]).mean() or 0.0)  # type: ignore[arg-type]  # a share

@@ -114,11 +114,11 @@ def attack(
         )
     if model is not None and adaptive.attacker is not None:
         raise ConfigurationError("--attacker attacks a judge: give --judge instead of --model")
-    given = Attack(benchmark, judge or str(model), wanted, adaptive, items, asking, calls, local, how, out)
+    command = Attack(benchmark, judge or str(model), wanted, adaptive, items, asking, calls, local, how, out)
     if judge is not None:
-        given.on_judge(elicit)
+        command.on_judge(elicit)
     else:
-        given.on_replies(grader)
+        command.on_replies(grader)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Attack:
         if self.how.dry_run:
             tell_estimate(planned.estimate(), self.asked, planned.estimate_before())
             return
-        receivers = (*planned.sends_to(), *(one.sends_to for one in graders))
+        receivers = (*planned.sends_to(), *(by.sends_to for by in graders))
         leave("the benchmark's queries and the replies", *receivers, agreed=self.how.yes)
         with watching(f"attacking {self.asked}") as watch:
             replies = planned.perform(watch)
@@ -226,9 +226,9 @@ def robustness(
     run
         A run folder of casewise attack.
     """
-    found = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
+    report = api.robustness(run, benchmark=numbers.benchmark, options=numbers.options())
     page = documents.html or run / "robustness.html"
-    write_text(page, found.to_html())
-    replace(documents, html=None).present(found)
+    write_text(page, report.to_html())
+    replace(documents, html=None).present(report)
     note(f"page: {shlex.quote(str(page))}")
-    end_with_code(found)
+    end_with_code(report)

@@ -54,23 +54,23 @@ ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of 
 @app.command(name="list")
 def list_() -> None:
     """List public benchmarks by name, with size, content, labels, licence and source."""
-    known = api.public_benchmarks()
+    benchmarks = api.public_benchmarks()
     if as_json():
-        print_json({"benchmarks": [asdict(benchmark) for benchmark in known]})
+        print_json({"benchmarks": [asdict(benchmark) for benchmark in benchmarks]})
         return
     print_table(
         ("name", "size", "judged", "labelled by", "licence", "from", "fetched"),
         [
             (
-                one.name,
-                one.size,
-                one.judged,
-                one.labels_by or "see its file",
-                one.licence,
-                one.source if one.pinned else f"{one.source}, unpinned",
-                "yes" if one.fetched else "no",
+                row.name,
+                row.size,
+                row.judged,
+                row.labels_by or "see its file",
+                row.licence,
+                row.source if row.pinned else f"{row.source}, unpinned",
+                "yes" if row.fetched else "no",
             )
-            for one in known
+            for row in benchmarks
         ],
     )
     note("casewise data fetch NAME gets one; unpinned: its checksum is shown and recorded at the first fetch")
@@ -217,10 +217,10 @@ def audit(
     """
     from casewise.audits.subject import checked_codes  # and the whole audit
 
-    wanted = checked_codes(fail_on)
-    found = api.audit(benchmark, seed=seed, outputs=outputs)
-    documents.present(found)
-    if failing := found.matching(wanted):
+    codes = checked_codes(fail_on)
+    report = api.audit(benchmark, seed=seed, outputs=outputs)
+    documents.present(report)
+    if failing := report.matching(codes):
         note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")
         raise SystemExit(ExitCode.NO)
 
@@ -308,15 +308,15 @@ HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in
 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
     """List the batch jobs at providers."""
-    found = api.batch_jobs(runs, ended=ended)
+    jobs = api.batch_jobs(runs, ended=ended)
     if as_json():
-        print_json({"jobs": [job.as_json() for job in found]})
+        print_json({"jobs": [job.as_json() for job in jobs]})
         return
-    if not found:
+    if not jobs:
         elsewhere = "" if runs else " in runs and replies; of another folder: casewise show jobs FOLDER"
         note(f"nothing is out{elsewhere}")
         return
-    print_table(HEADINGS, [job.cells(datetime.now(UTC)) for job in found])
+    print_table(HEADINGS, [job.cells(datetime.now(UTC)) for job in jobs])
     note("the command that handed them over collects them")
 
 
@@ -356,10 +356,15 @@ def export(
     kind = api.exporting.kind_of_source(source)
     to = api.exporting.check_format(source, to)
     if kind == "study":
-        done = api.Study(source, phase, database).export(out)
-        facts = {"folder": str(done.folder), "ratings": done.ratings, "excluded": done.excluded, "exact": done.exact}
-        say(f"{done.folder}: {done.ratings:,} ratings, {done.excluded:,} apart in excluded.jsonl", **facts)
-        if not done.exact:
+        exported = api.Study(source, phase, database).export(out)
+        facts = {
+            "folder": str(exported.folder),
+            "ratings": exported.ratings,
+            "excluded": exported.excluded,
+            "exact": exported.exact,
+        }
+        say(f"{exported.folder}: {exported.ratings:,} ratings, {exported.excluded:,} apart in excluded.jsonl", **facts)
+        if not exported.exact:
             note("The study is not complete: some items have fewer ratings than promised.")
         return
     if join is not None:

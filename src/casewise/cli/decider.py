@@ -57,10 +57,10 @@ def fit(
     if on_average:
         wanted = replace(wanted, level=None)
     options = replace(fitting, elicitation=elicitations[0] if elicitations else None)
-    found = api.deciding.fit_decider(run, wanted, benchmark=benchmark, options=options)
-    found.write(out)
+    fitted = api.deciding.fit_decider(run, wanted, benchmark=benchmark, options=options)
+    fitted.write(out)
     note(f"written: {out}")
-    DocumentOptions(html=html, markdown=markdown).present(found)
+    DocumentOptions(html=html, markdown=markdown).present(fitted)
 
 
 def recommend(
@@ -86,12 +86,12 @@ def recommend(
     wanted = wanted or api.deciding.Wanted(ratio=1)
     if on_average:
         wanted = replace(wanted, level=None)
-    found = api.recommend(*runs, wanted=wanted, benchmark=benchmark)
+    recommendation = api.recommend(*runs, wanted=wanted, benchmark=benchmark)
     page = documents.html or runs[0] / "recommend.html"
-    write_text(page, found.to_html())
-    replace(documents, html=None).present(found, full=False)
+    write_text(page, recommendation.to_html())
+    replace(documents, html=None).present(recommendation, full=False)
     note(f"page: {page}")
-    for command in found.found.commands:
+    for command in recommendation.found.commands:
         note(f"next: {command}")
 
 
@@ -125,29 +125,29 @@ def ask(
     reply
         A chatbot's reply, for a guard that reads replies.
     """
-    known = context_in(context, parameter)
+    context_given = context_in(context, parameter)
     words = read_as("text", reply, str) if reply is not None else None
-    made = api.deciding.Decider.load(decider, base_url=base_url)
+    loaded = api.deciding.Decider.load(decider, base_url=base_url)
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
     if messages is not None and reply is not None:
         raise ConfigurationError("with --messages the reply is the last of them: leave --reply out")
     if messages is not None:
-        request = replace(api.deciding.from_messages(read_json(messages), known), category=category)
+        request = replace(api.deciding.from_messages(read_json(messages), context_given), category=category)
     else:
-        request = api.deciding.DecisionRequest(str(query), known, reply=words, category=category)
+        request = api.deciding.DecisionRequest(str(query), context_given, reply=words, category=category)
     try:
-        found = made.ask(request)
+        decided = loaded.ask(request)
     finally:
-        made.close()
+        loaded.close()
     if as_json():
-        print_json({**found.as_json(), "measured": made.measured})
+        print_json({**decided.as_json(), "measured": loaded.measured})
         return
-    print(f"{found.decision}\n  {found.why}")
-    for difference in found.unmeasured:
+    print(f"{decided.decision}\n  {decided.why}")
+    for difference in decided.unmeasured:
         print(f"  not measured: {difference}")
-    harm, over = made.file.measured.harm, made.file.measured.over_refusal
-    print(f"  measured on {made.file.benchmark.name}: harm {harm.as_share}, over-refusal {over.as_share}")
+    harm, over = loaded.file.measured.harm, loaded.file.measured.over_refusal
+    print(f"  measured on {loaded.file.benchmark.name}: harm {harm.as_share}, over-refusal {over.as_share}")
 
 
 @app.command
@@ -177,37 +177,37 @@ def monitor(
     seed
         Seed of the draw of requests.
     """
-    found = api.deciding.monitor_decider(decider, log, half_width=half_width)
+    monitored = api.deciding.monitor_decider(decider, log, half_width=half_width)
     if material is not None:
         key = os.environ.get("CASEWISE_CAPTURE_KEY")
         if not key:
             raise ConfigurationError("set CASEWISE_CAPTURE_KEY to the key that the log's texts were encrypted with")
-        written = found.write_material(material, key=key, at_most=at_most, seed=seed)
+        written = monitored.write_material(material, key=key, at_most=at_most, seed=seed)
         left_out = f"; left out: {written.left_out} with earlier turns or a reply" if written.left_out else ""
         note(f"written: {material}, {written.n_items} items for people to rate{left_out}")
-    documents.present(found)
+    documents.present(monitored)
 
 
-def context_in(said: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
+def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
     """The context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
-    found: Any = said
-    if said is not None and said.lstrip().startswith("{"):
+    value: Any = written
+    if written is not None and written.lstrip().startswith("{"):
         try:
-            found = json.loads(said)
+            value = json.loads(written)
         except ValueError as error:
             raise ConfigurationError(f"--context begins as JSON does and is none: {error}") from error
-    elif said is not None and (said.endswith(".json") or is_file(said)):
-        found = read_json(Path(said))
+    elif written is not None and (written.endswith(".json") or is_file(written)):
+        value = read_json(Path(written))
     if not parameters:
-        return found  # type: ignore[no-any-return]
-    if isinstance(found, str):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str):
         raise ConfigurationError("give a context as a text or by --parameter, not both")
-    pairs = [one.partition("=") for one in parameters]
+    pairs = [option.partition("=") for option in parameters]
     if wrong := next(
-        (one for one, (name, _, text) in zip(parameters, pairs, strict=True) if not name or not text), None
+        (option for option, (name, _, text) in zip(parameters, pairs, strict=True) if not name or not text), None
     ):
         raise ConfigurationError(f"--parameter {wrong!r} is not NAME=STATEMENT, such as recipient.type='a nurse'")
-    return {**(found or {}), **{name.strip(): text for name, _, text in pairs}}
+    return {**(value or {}), **{name.strip(): text for name, _, text in pairs}}
 
 
 def is_file(name: str) -> bool:

@@ -63,17 +63,17 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
         Where the run goes.
     """
     run = api.judge("demo", "linear", out=out)
-    found = run.report()
+    report = run.report()
     page = out / "report.html"
-    write_text(page, found.to_html())
-    found.write_metrics(out)
-    DocumentOptions(form=form).present(found, full=False)
+    write_text(page, report.to_html())
+    report.write_metrics(out)
+    DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
     called = how_it_was_called()
     note("Next:")
     with_web = find_spec("uvicorn") is not None
-    for command, what in NEXT if with_web else NEXT[1:]:
-        note(f"  {called} {command.format(out=out):<40} {what}")
+    for command, purpose in NEXT if with_web else NEXT[1:]:
+        note(f"  {called} {command.format(out=out):<40} {purpose}")
     if not with_web:
         note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
 
@@ -109,8 +109,8 @@ def paper(
     if sources and (sources[0].suffix == ".jsonl" or api.evaluating.benchmark_judged(sources[0]) == "safepyramid"):
         rules(sources, benchmark=benchmark)
         return
-    files = [one for one in sources or () if not one.is_dir() and one.suffix == ".json"]
-    runs = [one for one in sources or () if one not in files]
+    files = [path for path in sources or () if not path.is_dir() and path.suffix == ".json"]
+    runs = [path for path in sources or () if path not in files]
     if not files:
         documents.present(api.paper(*runs, benchmark=benchmark, outputs=outputs))
         return
@@ -118,11 +118,11 @@ def paper(
         raise ConfigurationError("give run folders, or output files: output files beside runs are --outputs")
     from casewise.reports.published import replay_page  # and all that was published
 
-    asked = api.elicitations_named(elicitation)
-    found = [api.replay(file, elicitation=asked[0] if asked else None) for file in files]
-    several = {"replays": [one.as_json() for one in found]}
-    documents.present(Look(replay_page(*found), found[0].as_json() if len(found) == 1 else several))
-    if all(one.n_unscored == one.n for one in found):
+    elicitations = api.elicitations_named(elicitation)
+    replays = [api.replay(file, elicitation=elicitations[0] if elicitations else None) for file in files]
+    several = {"replays": [path.as_json() for path in replays]}
+    documents.present(Look(replay_page(*replays), replays[0].as_json() if len(replays) == 1 else several))
+    if all(path.n_unscored == path.n for path in replays):
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
@@ -158,8 +158,8 @@ class NumbersOptions:
 
     def options(self, **more: Any) -> ReportOptions:
         """Return the options as the Python API takes them."""
-        found = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
-        return replace(found, **more)
+        options = api.report_options(self.labels, ties=self.ties, unscored=self.unscored, items=self.items)
+        return replace(options, **more)
 
 
 Numbers = Annotated[NumbersOptions, COUNTED]
@@ -208,16 +208,16 @@ def report(
     options = numbers.options(
         fit_thresholds=fit_thresholds, margin=margin, grader_labels=grader_labels, with_replies=with_replies
     )
-    found = api.report(*runs, benchmark=numbers.benchmark, options=options)
+    numbers_report = api.report(*runs, benchmark=numbers.benchmark, options=options)
     page = documents.html or runs[0] / "report.html"
-    write_text(page, found.to_html(), private=found.document.quotes_replies)
+    write_text(page, numbers_report.to_html(), private=numbers_report.document.quotes_replies)
     if len(runs) == 1:
-        found.write_metrics(runs[0])
+        numbers_report.write_metrics(runs[0])
     if failures is not None:
-        note(f"written: {failures}, {found.write_failures(failures):,} items")
-    replace(documents, html=None).present(found, full=full)
+        note(f"written: {failures}, {numbers_report.write_failures(failures):,} items")
+    replace(documents, html=None).present(numbers_report, full=full)
     note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
-    end_with_code(found)
+    end_with_code(numbers_report)
 
 
 def end_with_code(found: MayHaveScored) -> None:
@@ -255,16 +255,16 @@ def compare(
     if not (says or does):
         if grader_labels is not None:
             raise ConfigurationError("--grader-labels goes with --says and --does")
-        found = api.compare(*(runs or ()), benchmark=numbers.benchmark, by_repeat=by_repeat, options=options)
-        documents.present(found)
-        end_with_code(found)
+        comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, by_repeat=by_repeat, options=options)
+        documents.present(comparison)
+        end_with_code(comparison)
         return
     if runs or by_repeat or not (says and does):
         raise ConfigurationError("--says and --does go together, without other runs and without --by-repeat")
     options = replace(options, grader_labels=grader_labels)
-    told = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
-    documents.present(told)
-    end_with_code(told)
+    says_does = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
+    documents.present(says_does)
+    end_with_code(says_does)
 
 
 def leaderboard(
@@ -298,11 +298,11 @@ def leaderboard(
         documents.present(boards)
         end_with_code(boards.found)
         return
-    found = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
+    board = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
     if site is not None:
-        note(f"site: {found.write_site(site, with_texts=with_texts)}")
-    documents.present(found)
-    end_with_code(found.found)
+        note(f"site: {board.write_site(site, with_texts=with_texts)}")
+    documents.present(board)
+    end_with_code(board.found)
 
 
 CI = options_group("In continuous integration", 8)
@@ -361,15 +361,15 @@ def gate(
     max_unscored
         With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
     """
-    found: Gated | Required
+    report: Gated | Required
     if max_turned is not None and baseline is None and max_drop is None:
-        found = api.require_robustness(
+        report = api.require_robustness(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()
         )
     elif baseline is None or max_drop is None or max_turned is not None:
         raise ConfigurationError("give --baseline with --max-drop, or --max-turned alone: two gates are two commands")
     else:
-        found = api.gate(
+        report = api.gate(
             run,
             baseline,
             max_drop=max_drop,
@@ -377,6 +377,6 @@ def gate(
             benchmark=numbers.benchmark,
             options=numbers.options(),
         )
-    documents.present(found)
-    in_ci.tell(found)
-    raise SystemExit(found.exit_code)
+    documents.present(report)
+    in_ci.tell(report)
+    raise SystemExit(report.exit_code)

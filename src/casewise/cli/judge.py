@@ -140,8 +140,8 @@ def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
     if as_json():
         print_json({"runs": runs_json(runs, planned)})
         return
-    for run, one in zip(runs, planned, strict=False):
-        print(f"{one.label}:")
+    for run, plan in zip(runs, planned, strict=False):
+        print(f"{plan.label}:")
         print_summary(run.summary, run.path, then=None)
     if all_done(runs, planned):
         paths = [run.path for run in runs]
@@ -153,11 +153,11 @@ def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
 
 def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:
     """Return the summaries of runs by judge or, where there are several benchmarks, by benchmark and judge."""
-    told: dict[str, dict[str, Any]] = {}
-    for run, one in zip(runs, planned, strict=False):
-        told.setdefault(benchmark_folder(one), {})[one.judge.name] = run.summary.as_json()
-    several = len({benchmark_folder(one) for one in planned}) > 1
-    return told if several or not told else next(iter(told.values()))
+    summaries: dict[str, dict[str, Any]] = {}
+    for run, plan in zip(runs, planned, strict=False):
+        summaries.setdefault(benchmark_folder(plan), {})[plan.judge.name] = run.summary.as_json()
+    several = len({benchmark_folder(plan) for plan in planned}) > 1
+    return summaries if several or not summaries else next(iter(summaries.values()))
 
 
 def benchmark_folder(planned: PlannedRun) -> str:
@@ -172,9 +172,9 @@ def all_done(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
 
 def print_planned(planned: Sequence[PlannedRun]) -> None:
     """Print what runs would take, and on which benchmark where there are several."""
-    several = len({one.benchmark.digest for one in planned}) > 1
-    estimates = [(one.estimate(), one.judge) for one in planned]
-    print_estimates(estimates, benchmarks=[one.benchmark.name for one in planned] if several else ())
+    several = len({run.benchmark.digest for run in planned}) > 1
+    estimates = [(run.estimate(), run.judge) for run in planned]
+    print_estimates(estimates, benchmarks=[run.benchmark.name for run in planned] if several else ())
 
 
 def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmarks: Sequence[str] = ()) -> None:
@@ -183,7 +183,7 @@ def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmark
     `benchmarks`: the benchmark of each, where there are several.
     """
     if as_json():
-        told = [
+        rows = [
             {
                 **({"benchmark": benchmarks[place]} if benchmarks else {}),
                 "judge": judge.name,
@@ -192,7 +192,7 @@ def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmark
             }
             for place, (estimate, judge) in enumerate(estimates)
         ]
-        print_json(told[0] if len(told) == 1 else {"judges": told})
+        print_json(rows[0] if len(rows) == 1 else {"judges": rows})
         return
     for place, (estimate, judge) in enumerate(estimates):
         name = f"{judge.name} on {benchmarks[place]}" if benchmarks else judge.name
@@ -201,22 +201,24 @@ def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmark
         print_before(estimate.before)
         for word, tokens in label_tokens(judge).items():
             print(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
-    most = [one.cost_at_most_usd for estimate, _ in estimates for one in (estimate, *estimate.before.values())]
+    most = [
+        estimated.cost_at_most_usd for estimate, _ in estimates for estimated in (estimate, *estimate.before.values())
+    ]
     if len(most) > 1 and None not in most:
         print(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
 
 
 def print_before(before: Mapping[str, CallEstimate]) -> None:
     """Print the estimated cost of models that make texts for the arms."""
-    for name, one in before.items():
-        print(f"before that, {name}: {one.n_calls:,} texts")
-        print_cost(one)
+    for name, texts in before.items():
+        print(f"before that, {name}: {texts.n_calls:,} texts")
+        print_cost(texts)
 
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:
     """The tokens with which a local model can begin each label."""
     tokens = judge.model.label_tokens(("safe", "unsafe")) if judge.model else {}
-    return {word: list(found) for word, found in tokens.items()}
+    return {word: list(strings) for word, strings in tokens.items()}
 
 
 def print_probe(probe: Probe) -> None:
@@ -263,16 +265,16 @@ def judge(
         Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE. Default: runs/BENCHMARK-JUDGE,
         or runs/BENCHMARK/JUDGE.
     """
-    given = Judging(plan, items, model, calls, local, needs_key=not how.dry_run)
+    judging = Judging(plan, items, model, calls, local, needs_key=not how.dry_run)
     if len(benchmark) > 1:
         folders = folders_of(benchmark, judge, out or Path("runs"))
     elif len(judge) > 1:
         folders = {benchmark[0]: judge_folders(judge, out or default_folder(Path(benchmark[0]).stem))}
     else:
         folders = {benchmark[0]: {judge[0]: out or default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
-    planned = given.planned(folders)
+    planned = judging.planned(folders)
     if how.test_connection:
-        test_connection([one.judge for one in planned], calls, agreed=how.yes)
+        test_connection([plan_of_run.judge for plan_of_run in planned], calls, agreed=how.yes)
         return
     if how.dry_run:
         print_planned(planned)
@@ -288,9 +290,9 @@ def judge(
 
 def performed(planned: Sequence[PlannedRun], *, agreed: bool) -> list[Run]:
     """Perform runs under one budget, once the person agrees to what is sent."""
-    for to in dict.fromkeys(to for one in planned for to in one.sends_to()):
+    for to in dict.fromkeys(to for run in planned for to in run.sends_to()):
         leave(QUERIES, to, agreed=agreed)
-    return api.judge_several(planned, watch=lambda one: watching(f"judging {one.label}"))
+    return api.judge_several(planned, watch=lambda run: watching(f"judging {run.label}"))
 
 
 def folders_of(benchmarks: Sequence[str], judges: Sequence[str], out: Path) -> dict[str, dict[str, Path]]:

@@ -165,7 +165,9 @@ def study(
     }
     chosen = next((question for question, start in starts.items() if start is not None), effect)
     shared_options = SHARED_WITH_PEOPLE if chosen == people else frozenset()
-    if extra := [name for other in starts if other != chosen for name in set_in(other) if name not in shared_options]:
+    if extra := [
+        name for unchosen in starts if unchosen != chosen for name in set_in(unchosen) if name not in shared_options
+    ]:
         raise ConfigurationError(
             f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} are of different questions: give those of one"
         )
@@ -239,9 +241,9 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
         note(f"{len(table):,} ratings by {table['annotator_id'].n_unique():,} simulated annotators: {crowd.ratings}")
         note(f"next: casewise study report {crowd.ratings}")
         return
-    found = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
-    numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": found.contrasts, "tasks": found.tasks}
-    documents.present(Look(simulation_page(found), json_value(numbers)))
+    studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
+    numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": studies.contrasts, "tasks": studies.tasks}
+    documents.present(Look(simulation_page(studies), json_value(numbers)))
 
 
 @app.command

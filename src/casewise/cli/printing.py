@@ -126,14 +126,18 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 def say_files(target: Path) -> None:
     """With --json: add every written file, its size and its digest."""
-    if (said := FACTS.get()) is None:
+    if (facts := FACTS.get()) is None:
         return
     under = target if target.is_dir() else target.parent
     paths = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
     contents = ((path, path.read_bytes()) for path in paths)
-    said["files"] = [
-        {"file": path.relative_to(under).as_posix(), "bytes": len(found), "sha256": hashlib.sha256(found).hexdigest()}
-        for path, found in contents
+    facts["files"] = [
+        {
+            "file": path.relative_to(under).as_posix(),
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        for path, content in contents
     ]
 
 
@@ -186,16 +190,20 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 def print_estimate(plan: StudyPlan) -> None:
     """Print the result of `study check`."""
-    found, design, left_out = plan.estimate, plan.design, plan.material.left_out
+    estimate, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
-    print(f"{found.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
-    print(f"  {found.ratings:,} ratings, by {found.annotators:,} annotators at {design.ratings.per_annotator} each")
-    if found.short_batches:
-        print(f"  {found.short_batches:,} of the batches are shorter, and paid in full")
-    print(f"  {found.screened_out:,} more may not pass the quiz: {found.people:,} people in all")
-    print(f"  {found.hours:,.0f} hours of people's time, {found.minutes_per_annotator:.1f} minutes each")
-    print(f"  {found.pay:,.2f} {money} to people and {found.fees:,.2f} {money} in fees: {found.total:,.2f} {money}")
-    print(f"  {found.hourly:.2f} {money} an hour for the median annotator (floor {found.hourly_floor:.2f})")
+    print(f"{estimate.items:,} items in {len(design.conditions)} conditions, {design.ratings.per_item} ratings each:")
+    print(
+        f"  {estimate.ratings:,} ratings, by {estimate.annotators:,} annotators at {design.ratings.per_annotator} each"
+    )
+    if estimate.short_batches:
+        print(f"  {estimate.short_batches:,} of the batches are shorter, and paid in full")
+    print(f"  {estimate.screened_out:,} more may not pass the quiz: {estimate.people:,} people in all")
+    print(f"  {estimate.hours:,.0f} hours of people's time, {estimate.minutes_per_annotator:.1f} minutes each")
+    print(
+        f"  {estimate.pay:,.2f} {money} to people and {estimate.fees:,.2f} {money} in fees: {estimate.total:,.2f} {money}"
+    )
+    print(f"  {estimate.hourly:.2f} {money} an hour for the median annotator (floor {estimate.hourly_floor:.2f})")
     if left_out:
         print(f"  {left_out} items about child-related crimes are left out ([sensitive] turns them on)")
 
@@ -203,8 +211,8 @@ def print_estimate(plan: StudyPlan) -> None:
 def print_overview(seen: Overview) -> None:
     """Each condition on a line, then where people are."""
     names = ("promised", "valid", "reserved", "open", "surplus", "void", "skipped", "people")
-    rows = [[one.condition, *(getattr(one, name) for name in names)] for one in seen.conditions]
-    total = ["all", *(sum(getattr(one, name) for one in seen.conditions) for name in names)]
+    rows = [[state.condition, *(getattr(state, name) for name in names)] for state in seen.conditions]
+    total = ["all", *(sum(getattr(state, name) for state in seen.conditions) for name in names)]
     print_table(["condition", *names], [*rows, total])
     if seen.stages:
         print("people: " + ", ".join(f"{count} {stage}" for stage, count in sorted(seen.stages.items())))
@@ -333,8 +341,8 @@ def command_line() -> str:
 
 def print_cost(estimate: CallEstimate) -> None:
     """Print the estimated tokens and cost of calls."""
-    told = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
-    say(f"about {told} (a rough estimate)", **asdict(estimate))
+    tokens = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"
+    say(f"about {tokens} (a rough estimate)", **asdict(estimate))
     if estimate.cost_usd is None:
         say("cost: unknown; give --price-in and --price-out")
     else:
@@ -352,8 +360,8 @@ def leave(what: str, *to: str | None, agreed: bool) -> None:
         allow_sending(what, whom, agreed=agreed, ask=person())
 
 
-def asked(said: str) -> bool:
-    note(said)
+def asked(question: str) -> bool:
+    note(question)
     return confirmed("Do its terms and yours allow that?")
 
 

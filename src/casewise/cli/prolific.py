@@ -105,21 +105,21 @@ def places(
         name = recruiting.set_places(total)
         say(f"{name} has {total} places", places=total)
         return
-    found = recruiting.fit_places()
+    fitted = recruiting.fit_places()
     say(
-        f"{found.taken} of {found.before} places taken, {found.needed} more people needed; "
-        f"it has {found.after} places now",
-        taken=found.taken,
-        needed=found.needed,
-        places=found.after,
-        paused=found.paused,
-        started=found.started,
+        f"{fitted.taken} of {fitted.before} places taken, {fitted.needed} more people needed; "
+        f"it has {fitted.after} places now",
+        taken=fitted.taken,
+        needed=fitted.needed,
+        places=fitted.after,
+        paused=fitted.paused,
+        started=fitted.started,
     )
-    if found.started:
+    if fitted.started:
         say("it was paused there, and is started again")
-    if found.why:
-        what = "it is paused there instead" if found.paused else "they stay, and whoever finds no item is paid"
-        note(f"Prolific lets no place be taken away, so {what}: {found.why}")
+    if fitted.why:
+        consequence = "it is paused there instead" if fitted.paused else "they stay, and whoever finds no item is paid"
+        note(f"Prolific lets no place be taken away, so {consequence}: {fitted.why}")
 
 
 QUESTIONS = {
@@ -157,11 +157,11 @@ def reconcile(
     """
     recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
     first: list[Reconciled] | None = None
-    done: list[Done] = []
-    asked: set[tuple[str, str | None]] = set()
+    outcomes: list[Done] = []
+    proposed: set[tuple[str, str | None]] = set()
     while True:  # who is ended in one round is paid in the next
         lines = recruiting.reconcile()
-        lines = [line for line in lines if first is None or (line.action and line.key not in asked)]
+        lines = [line for line in lines if first is None or (line.action and line.key not in proposed)]
         unsettled = [line for line in lines if line.advice != SETTLED]
         if unsettled:
             heads = ("submission", "there", "annotator", "here", "what to do")
@@ -172,19 +172,19 @@ def reconcile(
         chosen = []
         for action, question in QUESTIONS.items():
             of_kind = [line for line in unsettled if line.action == action]
-            asked |= {line.key for line in of_kind}
+            proposed |= {line.key for line in of_kind}
             cost = sum(line.amount for line in of_kind)
             words = question.format(many=f"{len(of_kind):,}", cost=f", for {cost:,.2f} without the fee" if cost else "")
-            given = yes if action != "decide" or doubtful is None else doubtful
-            if of_kind and (confirmed(words) if given is None else given and (action != "decide" or bool(doubtful))):
+            answer = yes if action != "decide" or doubtful is None else doubtful
+            if of_kind and (confirmed(words) if answer is None else answer and (action != "decide" or bool(doubtful))):
                 chosen += of_kind
         if not chosen:
             break
-        done += recruiting.carry_out(chosen)
-    refused = [result for result in done if result.refused]
+        outcomes += recruiting.carry_out(chosen)
+    refused = [result for result in outcomes if result.refused]
     for result in refused:
         note(f"{reconciled_row(result.line)[0]}: {result.line.action} was refused: {result.refused}")
-    counts = Counter(result.line.action for result in done if not result.refused)
+    counts = Counter(result.line.action for result in outcomes if not result.refused)
     summary = "; ".join(f"{action}: {many}" for action, many in counts.items()) or "nothing was done"
     say(
         summary + (f"; refused: {len(refused)}" if refused else ""),
@@ -201,11 +201,11 @@ def reconcile(
 
 
 def reconciled_row(line: Reconciled) -> tuple[str, str, str, str, str]:
-    there, here = line.submission, line.standing
+    submission, standing = line.submission, line.standing
     return (
-        there.id if there else "",
-        there.status.lower() if there else "",
-        here.annotator if here else "",
-        here.status if here else "",
+        submission.id if submission else "",
+        submission.status.lower() if submission else "",
+        standing.annotator if standing else "",
+        standing.status if standing else "",
         line.advice,
     )

@@ -210,10 +210,10 @@ def grade(
         return
     if dry_run:
         over = find_benchmark(read_replies(replies), benchmark)
-        for one in graders:
-            tell_estimate(estimate_grading(replies, over, one), one.name)
+        for grader_made in graders:
+            tell_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return
-    leave("the benchmark's queries and the replies", *(one.sends_to for one in graders), agreed=yes)
+    leave("the benchmark's queries and the replies", *(grader_made.sends_to for grader_made in graders), agreed=yes)
     options = GradeOptions(
         retries=retry_ungraded, limits=calls.limits, command=command_line(), batch=calls.batches.options()
     )
@@ -257,11 +257,11 @@ def discard(replies: Path, summaries: list[GradeSummary]) -> None:
 def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: bool, yes: bool) -> None:
     """Print how often each grader agrees with people on a labelled file, or what that would take."""
     if dry_run:
-        for one in graders:
-            tell_estimate(estimate_pairs(read_labelled_pairs(file), one), one.name)
+        for grader in graders:
+            tell_estimate(estimate_pairs(read_labelled_pairs(file), grader), grader.name)
         return
-    leave("the prompts and the responses", *(one.sends_to for one in graders), agreed=yes)
-    checks = [check_grader(file, one, limits=calls.limits) for one in graders]
+    leave("the prompts and the responses", *(grader.sends_to for grader in graders), agreed=yes)
+    checks = [check_grader(file, grader, limits=calls.limits) for grader in graders]
     if as_json():
         print_json([check.as_json() for check in checks])
         return
@@ -274,7 +274,7 @@ def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: boo
 def tell_estimate(estimate: CallEstimate, whom: str, before: Mapping[str, CallEstimate] = MappingProxyType({})) -> None:
     """Print the estimated cost of calls, and of the texts that models make before."""
     if as_json():
-        makers = {"before": {name: asdict(one) for name, one in before.items()}} if before else {}
+        makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
         print_json({"asked": whom, **asdict(estimate), **makers})
         return
     print(f"{whom}: {estimate.n_calls:,} calls")

@@ -184,14 +184,14 @@ def kind_of(argument: Argument) -> tuple[Any, bool]:
     """Return the type of an option's value, and whether it takes several."""
     hint = argument.hint
     if NoneType in get_args(hint):
-        hint = next(one for one in get_args(hint) if one is not NoneType)
+        hint = next(part for part in get_args(hint) if part is not NoneType)
     several = get_origin(hint) in (list, tuple)
     return (get_args(hint)[0] if several else hint), several
 
 
 def as_keys(text: str) -> str:
     """Write options as they are called in a file: `--max-cost` is `max_cost`."""
-    return re.sub(r"--([a-z][a-z-]*[a-z])", lambda found: found[1].replace("-", "_"), text)
+    return re.sub(r"--([a-z][a-z-]*[a-z])", lambda match: match[1].replace("-", "_"), text)
 
 
 # Reading a run file.
@@ -218,12 +218,12 @@ def option(argument: Argument, value: Any, where: str) -> list[str]:
             raise ConfigurationError(f"{where} is {value!r}; it is true or false")
         name = argument.name if value else argument.name.replace("--", "--no-", 1)
         return [] if value == argument.field_info.default else [name]
-    each = value if several and isinstance(value, list) else [value]
-    for one in each:
-        if isinstance(one, bool) or type(one) not in {int: (int,), float: (int, float)}.get(kind, (str,)):
-            wanted = {int: "a whole number", float: "a number"}.get(kind, "a list of texts" if several else "a text")
-            raise ConfigurationError(f"{where} is {one!r}; it is {wanted}")
-    return [f"{argument.name}={one}" if argument.name.startswith("-") else str(one) for one in each]
+    values = value if several and isinstance(value, list) else [value]
+    for item in values:
+        if isinstance(item, bool) or type(item) not in {int: (int,), float: (int, float)}.get(kind, (str,)):
+            kind_name = {int: "a whole number", float: "a number"}.get(kind, "a list of texts" if several else "a text")
+            raise ConfigurationError(f"{where} is {item!r}; it is {kind_name}")
+    return [f"{argument.name}={item}" if argument.name.startswith("-") else str(item) for item in values]
 
 
 @dataclass(frozen=True)
@@ -239,10 +239,10 @@ class RunFile:
 
         Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
         """
-        found = cls(path, read_toml(path, "a run file"))
-        with found.naming_it():
-            _ = found.judging, found.report, found.gates
-        return found
+        run_file = cls(path, read_toml(path, "a run file"))
+        with run_file.naming_it():
+            _ = run_file.judging, run_file.report, run_file.gates
+        return run_file
 
     @contextmanager
     def naming_it(self) -> Iterator[None]:
@@ -260,12 +260,12 @@ class RunFile:
         """Return the key whose value an error quotes, and a colon; nothing where it quotes none."""
         values = {key: [value] if isinstance(value, str) else value for key, value in self.top.items()}
         words = {
-            key: [w for one in value for w in re.split(r"[,\s]+", str(one))]
+            key: [w for item in value for w in re.split(r"[,\s]+", str(item))]
             for key, value in values.items()
             if isinstance(value, list)
         }
-        quoted = [(key, word) for key, some in words.items() for word in some if word and word in text]
-        return f"{max(quoted, key=lambda one: len(one[1]))[0]}: " if quoted else ""
+        quoted = [(key, word) for key, candidates in words.items() for word in candidates if word and word in text]
+        return f"{max(quoted, key=lambda item: len(item[1]))[0]}: " if quoted else ""
 
     @cached_property
     def top(self) -> dict[str, Any]:
@@ -380,30 +380,30 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     file
         A TOML file, as casewise init writes it.
     """
-    given = RunFile.read(file)
-    planned = given.planned(needs_key=not how.dry_run)
+    run_file = RunFile.read(file)
+    planned = run_file.planned(needs_key=not how.dry_run)
     if how.test_connection:
-        test_connection([one.judge for one in planned], given.judging["calls"], agreed=how.yes)
+        test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
         return
     if how.dry_run:
         print_planned(planned)
-        n = sum(len(list(gate_calls(given, table))) for table in given.gates)
-        note(f"then: reports in {given.out}, {n} gate{'' if n == 1 else 's'}")
+        n = sum(len(list(gate_calls(run_file, table))) for table in run_file.gates)
+        note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return
     runs = performed(planned, agreed=how.yes)
-    given.keep()
-    done: dict[str, Any] = {"runs": runs_json(runs, planned)}
+    run_file.keep()
+    document: dict[str, Any] = {"runs": runs_json(runs, planned)}
     if not as_json():
-        for one, performed_run in zip(planned, runs, strict=False):
-            print(f"{one.label}:")
+        for plan, performed_run in zip(planned, runs, strict=False):
+            print(f"{plan.label}:")
             print_summary(performed_run.summary, performed_run.path, then=None)
-    if not all_done(runs, planned) or any(one.summary.n_unavailable for one in runs):
+    if not all_done(runs, planned) or any(plan.summary.n_unavailable for plan in runs):
         if as_json():
-            print_json(done)
+            print_json(document)
         raise SystemExit(ExitCode.STOPPED)
-    codes = [*reported(given, done), *gated(given, done)]
+    codes = [*reported(run_file, document), *gated(run_file, document)]
     if as_json():
-        print_json(done)
+        print_json(document)
     raise SystemExit(worst(codes))
 
 
@@ -419,28 +419,28 @@ def worst(codes: Sequence[int]) -> int:
     return next((code for code in (*of_gates, *codes) if code), ExitCode.DONE.value)
 
 
-def reported(given: RunFile, done: dict[str, Any]) -> Iterator[int]:
+def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Write the report of each benchmark and, of several runs, the leaderboard; yield exit codes."""
     reports: dict[str, Any] = {}
-    for source, of_judges in given.folders().items():
+    for source, of_judges in run_file.folders().items():
         folders = [str(folder) for folder in of_judges.values()]
         page = next(iter(of_judges.values())).parent / "report.html"
-        code, reports[source] = called("report", [*folders, *given.report, f"--html={page}"])
+        code, reports[source] = called("report", [*folders, *run_file.report, f"--html={page}"])
         yield code
-    done["reports"] = reports
-    every = [str(folder) for of_judges in given.folders().values() for folder in of_judges.values()]
+    document["reports"] = reports
+    every = [str(folder) for of_judges in run_file.folders().values() for folder in of_judges.values()]
     if len(every) > 1:
-        known = {argument.name for argument in options_of("leaderboard").values()}
-        shared = [token for token in given.report if token.partition("=")[0] in known]
-        page = given.out / "leaderboard.html"
-        code, done["leaderboard"] = called("leaderboard", [*every, *shared, f"--html={page}"])
+        options = {argument.name for argument in options_of("leaderboard").values()}
+        shared = [token for token in run_file.report if token.partition("=")[0] in options]
+        page = run_file.out / "leaderboard.html"
+        code, document["leaderboard"] = called("leaderboard", [*every, *shared, f"--html={page}"])
         yield code
 
 
-def gate_calls(given: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
+def gate_calls(run_file: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the benchmark, the judge and the arguments of each call of `casewise gate` that a table stands for."""
-    tokens = given.gate_tokens(table, "")
-    for source, of_judges in given.folders().items():
+    tokens = run_file.gate_tokens(table, "")
+    for source, of_judges in run_file.folders().items():
         if source not in listed(table.get("benchmark") or source):
             continue
         baseline = table.get("baseline")
@@ -450,15 +450,15 @@ def gate_calls(given: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, 
                 yield source, judge, [str(folder), *held, *tokens]
 
 
-def gated(given: RunFile, done: dict[str, Any]) -> Iterator[int]:
+def gated(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Check every gate; yield exit codes."""
-    done["gates"] = []
-    for table in given.gates:
-        for source, judge, tokens in gate_calls(given, table):
+    document["gates"] = []
+    for table in run_file.gates:
+        for source, judge, tokens in gate_calls(run_file, table):
             if not as_json():
                 print(f"\ngate: {judge} on {source}")
-            code, found = called("gate", tokens)
-            done["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": found})
+            code, printed = called("gate", tokens)
+            document["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": printed})
             yield code
 
 

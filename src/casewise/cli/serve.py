@@ -51,25 +51,25 @@ def doctor(*, reach: bool = False) -> None:
     """
     from casewise.share.checkup import checkup  # loads every client
 
-    found = checkup(os.environ, reach=reach)
+    report = checkup(os.environ, reach=reach)
     if as_json():
-        print_json(found.as_json())
+        print_json(report.as_json())
         return
-    for name, version in found.versions.items():
+    for name, version in report.versions.items():
         print(f"{name:14} {version}")
     print()
-    for extra in found.extras:
+    for extra in report.extras:
         missing = f"missing {', '.join(extra.missing)}: {install_command(extra.name)}"
         print(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
     print()
-    widest = max((len(endpoint.key) for endpoint in found.endpoints), default=0)
-    for endpoint in found.endpoints:
+    widest = max((len(endpoint.key) for endpoint in report.endpoints), default=0)
+    for endpoint in report.endpoints:
         answers = "" if endpoint.reachable is None else ("answers" if endpoint.reachable else "no answer")
         print(
             f"{endpoint.name + '/':14} {endpoint.key:{widest}}  {answers:{10 if reach else 0}} {endpoint.address}".rstrip()
         )
     print()
-    for text in found.data:
+    for text in report.data:
         print(text)
 
 
@@ -192,10 +192,10 @@ def serve(
         ("runs", view, ViewOptions()),
     ):
         if kind != name and (
-            given := [flag for flag in vars(options) if getattr(options, flag) != getattr(default, flag)]
+            changed := [flag for flag in vars(options) if getattr(options, flag) != getattr(default, flag)]
         ):
             raise ConfigurationError(
-                f"--{given[0].strip('_').replace('_', '-')} is for another thing than {NAMED[kind]}"
+                f"--{changed[0].strip('_').replace('_', '-')} is for another thing than {NAMED[kind]}"
             )
     if kind in ("runs", "study") and host != "127.0.0.1":
         raise ConfigurationError(f"{NAMED[kind]} listens on 127.0.0.1 only: leave --host out")
@@ -297,8 +297,8 @@ def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) 
         )
     retry = RetryPolicy(retries=1)
     client = ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
-    made = api.deciding.Decider.load(decider, model=ModelOptions(base_url=options.base_url, client=client))
-    made = made.failing(options.fail) if options.fail else made
+    loaded = api.deciding.Decider.load(decider, model=ModelOptions(base_url=options.base_url, client=client))
+    loaded = loaded.failing(options.fail) if options.fail else loaded
     settings = deciding.ServiceOptions(
         keys=deciding.keys_in(options.keys) if options.keys else frozenset(),
         per_minute=options.per_minute,
@@ -312,16 +312,16 @@ def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) 
     asked_at = f"{address}/v1/decide"
     shadow = " in shadow mode: every request passes" if options.shadow else ""
     announce(
-        f"the decider of {made.file.judge.name} answers POST {asked_at}{shadow}",
+        f"the decider of {loaded.file.judge.name} answers POST {asked_at}{shadow}",
         err=True,
         address=address,
         decide=asked_at,
-        judge=made.file.judge.name,
-        decider=made.hash,
+        judge=loaded.file.judge.name,
+        decider=loaded.hash,
         shadow=options.shadow,
     )
     uvicorn.run(
-        deciding.create_service(made, settings),
+        deciding.create_service(loaded, settings),
         host=host,
         port=port,
         log_level="warning",
@@ -351,7 +351,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
         err=True,
         address=address,
         n_items=len(table.items),
-        series=[one.name for one in table.series],
+        series=[series.name for series in table.series],
     )
     if options.open_:
         webbrowser.open(address)
@@ -372,14 +372,20 @@ def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
 
     table = viewed.now()
     withheld = not with_texts and restricted(table.benchmark)
-    wanted = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
-    done = write_view(viewed, out, only=wanted, withheld=withheld, quoted=with_texts)
+    items = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
     if withheld:
         note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
     elif table.of_replies and not with_texts:
         note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
-    note(f"{done.n_items:,} items and {done.n_lists:,} lists; begin at:")
-    say(str(done.path), path=str(done.path), n_items=done.n_items, n_lists=done.n_lists, texts_withheld=withheld)
+    note(f"{written.n_items:,} items and {written.n_lists:,} lists; begin at:")
+    say(
+        str(written.path),
+        path=str(written.path),
+        n_items=written.n_items,
+        n_lists=written.n_lists,
+        texts_withheld=withheld,
+    )
     say_files(out)
 
 

@@ -62,8 +62,8 @@ def rehearse(
     """
     from casewise.web.load_test import rehearse_study  # an extra
 
-    done = rehearse_study(study, options, url=url, database=database)
-    result = done.result
+    rehearsed = rehearse_study(study, options, url=url, database=database)
+    result = rehearsed.result
     speed = {
         "steps": len(result.latencies_s),
         "steps_per_s": round(result.steps_per_s, 1),
@@ -71,14 +71,15 @@ def rehearse(
         "p99_ms": round(result.percentile_ms(99), 1),
     }
     if as_json():
-        seen = {**asdict(done.overview), "exact": done.overview.exact, "people": done.people}
-        print_json({**seen, "outcomes": dict(result.outcomes), "for_nothing": done.for_nothing, **speed})
+        facts = {**asdict(rehearsed.overview), "exact": rehearsed.overview.exact, "people": rehearsed.people}
+        print_json({**facts, "outcomes": dict(result.outcomes), "for_nothing": rehearsed.for_nothing, **speed})
         return
-    print_overview(done.overview)
+    print_overview(rehearsed.overview)
     print(
-        f"{done.people:,} simulated people: " + ", ".join(f"{n} {what}" for what, n in sorted(result.outcomes.items()))
+        f"{rehearsed.people:,} simulated people: "
+        + ", ".join(f"{n} {outcome}" for outcome, n in sorted(result.outcomes.items()))
     )
-    print(f"{done.for_nothing:.1%} of those who arrived passed the quiz and found no place")
+    print(f"{rehearsed.for_nothing:.1%} of those who arrived passed the quiz and found no place")
     print(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"
@@ -147,7 +148,7 @@ def report(
     seed
         Seed of the bootstrap and of the permutations.
     """
-    wanted = api.choose_options(
+    options = api.choose_options(
         alpha=alpha,
         correction=correction,
         labels=labels,
@@ -158,11 +159,11 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    found = api.study_report(ratings, crossed=crossed, case_studies=category, judges=judge, **wanted)
+    analysis = api.study_report(ratings, crossed=crossed, case_studies=category, judges=judge, **options)
     page = out / "report.html"
     again = page.exists()
-    found.write(out)
-    DocumentOptions(form=form).present(found)
+    analysis.write(out)
+    DocumentOptions(form=form).present(analysis)
     note(f"page: {page}" + (" (in place of the earlier one)" if again else ""))
 
 
@@ -214,8 +215,8 @@ def init(
     email
         The researcher's e-mail address.
     """
-    given = {"researcher": researcher, "institution": institution, "email": email}
-    contact = NOBODY.model_copy(update={part: value for part, value in given.items() if value})
+    parts = {"researcher": researcher, "institution": institution, "email": email}
+    contact = NOBODY.model_copy(update={part: value for part, value in parts.items() if value})
     given_name: dict[str, Any] = {"path": to, "name": name, "contact": contact}
     if question == "reply":
         if people is not None:
@@ -322,7 +323,7 @@ def open_round(
     place = Study(study, database=database, site_url=site_url)
     opened = place.pilot(queries=queries, per_item=per_item) if pilot else place.open()
     design = opened.plan.design
-    departures = [str(one) for one in opened.plan.departures]
+    departures = [str(change) for change in opened.plan.departures]
     say(
         f"The {opened.phase} round of {design.name} {design.version} is open. People arrive at:\n  {opened.url}",
         name=design.name,
@@ -346,14 +347,16 @@ def open_round(
 @app.command
 def status(study: StudyArgument = STUDY, /, *, phase: PhaseOption = "main", database: DatabaseOption = None) -> None:
     """Show the progress of each condition."""
-    found = Study(study, phase, database).status()
-    seen = found.monitor.overview
+    status_now = Study(study, phase, database).status()
+    overview = status_now.monitor.overview
     if as_json():
-        print_json({"state": found.state, **asdict(seen), "exact": seen.exact, **found.monitor.as_json()})
+        print_json(
+            {"state": status_now.state, **asdict(overview), "exact": overview.exact, **status_now.monitor.as_json()}
+        )
         return
-    print(f"{found.round.name} {found.round.version}, {found.round.phase} round, {found.state}")
-    print_overview(seen)
-    print_monitor(found.monitor, currency=found.round.design.pay.currency)
+    print(f"{status_now.round.name} {status_now.round.version}, {status_now.round.phase} round, {status_now.state}")
+    print_overview(overview)
+    print_monitor(status_now.monitor, currency=status_now.round.design.pay.currency)
 
 
 @app.command(name="set")
@@ -391,18 +394,18 @@ def set_state(
         note(f"Waiting {seconds:.0f} s, until every server has read the amendment.")
         time.sleep(seconds)
 
-    found = Study(study, phase, database).set_state(state, wait=wait)
-    facts = {"name": found.name, "version": found.version, "phase": found.phase, "state": state}
+    changed = Study(study, phase, database).set_state(state, wait=wait)
+    facts = {"name": changed.name, "version": changed.version, "phase": changed.phase, "state": state}
     say("{name} {version} ({phase}) is {state}".format(**facts), **facts)
 
 
 def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
     """Say what study.toml changes in the round, and change it after a yes; whether it was."""
-    with Study(study, phase, database).amending(why=why) as (found, go_on):
-        (before, after), (cost_before, cost_after) = found.ratings, found.cost
-        say(found.change, said=found.change)
+    with Study(study, phase, database).amending(why=why) as (amendment, go_on):
+        (before, after), (cost_before, cost_after) = amendment.ratings, amendment.cost
+        say(amendment.change, said=amendment.change)
         say(f"ratings: {before:,}, then {after:,}", ratings=[before, after])
-        cost = f"{cost_before:,.2f} {found.currency}, then {cost_after:,.2f} {found.currency}"
+        cost = f"{cost_before:,.2f} {amendment.currency}, then {cost_after:,.2f} {amendment.currency}"
         say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
         say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
         agreed = yes or confirmed("Continue?")
