@@ -106,15 +106,15 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
     items, rated, by_kind = subject.items, subject.benchmark.rated, dict[str, LevelAlpha]()
     if items["n_unsure"].sum():
         counts = (subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy())
-        given = given_by(subject, rated.table["verdict"].to_physical().cast(pl.Int64))  # in the order of the counts
+        raters = given_by(subject, rated.table["verdict"].to_physical().cast(pl.Int64))  # in the order of the counts
         with suppress(StatisticsError):
             by_kind["agreement_with_unsure"] = alpha_by_level(
-                np.stack(counts, axis=1), level="nominal", clusters=subject.query, given=given
+                np.stack(counts, axis=1), level="nominal", clusters=subject.query, given=raters
             )
     value = rated.table["value"]
-    place, given = rated.places(items["item_id"]), given_by(subject, value)
+    place, raters = rated.places(items["item_id"]), given_by(subject, value)
     rows = (place >= 0) & value.is_not_null().to_numpy()
-    annotator = None if given is None else given.annotator
+    annotator = None if raters is None else raters.annotator
     if rows.any():
         with suppress(StatisticsError):
             by_kind["agreement_on_scale"] = alpha_on_scale(
@@ -129,10 +129,10 @@ def given_by(subject: Subject, value: pl.Series) -> Given | None:
     return None if raters is None else Given(*raters)
 
 
-def share_estimate(measured: Measured, given: Given | None) -> Estimate:
-    """A share of votes with its interval over items, and over people where `given` says whose each vote is."""
-    if given is not None:
-        measured = replace(measured, votes=votes_of_ratings(given, (given.value - measured.value) / len(given.value)))
+def share_estimate(measured: Measured, votes: Given | None) -> Estimate:
+    """A share of votes with its interval over items, and over people where `votes` says whose each vote is."""
+    if votes is not None:
+        measured = replace(measured, votes=votes_of_ratings(votes, (votes.value - measured.value) / len(votes.value)))
     return estimate_of(measured)
 
 
@@ -152,22 +152,24 @@ def groups_of_annotators(subject: Subject) -> list[dict[str, Any]]:
     for trait in traits.columns[1:]:
         for value in traits[trait].drop_nulls().unique(maintain_order=True):
             group = (traits[trait] == value).fill_null(value=False).to_numpy()[raters.annotator]
-            given = Given(*(column[group] for column in raters))
-            people, size = len(np.unique(given.annotator)), len(subject.items)
+            votes_of_group = Given(*(column[group] for column in raters))
+            people, size = len(np.unique(votes_of_group.annotator)), len(subject.items)
             if people < LEAST_OF_GROUP:
                 continue
             terms = {
-                "safe": np.bincount(given.item, weights=given.value, minlength=size).astype(np.float64),
-                "votes": np.bincount(given.item, minlength=size).astype(np.float64),
+                "safe": np.bincount(votes_of_group.item, weights=votes_of_group.value, minlength=size).astype(
+                    np.float64
+                ),
+                "votes": np.bincount(votes_of_group.item, minlength=size).astype(np.float64),
             }
             totals = TotalsByCluster.of(terms, subject.query)
-            rate = share_estimate(totals.measure(share_of("safe_rate", "safe", "votes")), given)
+            rate = share_estimate(totals.measure(share_of("safe_rate", "safe", "votes")), votes_of_group)
             rows.append(
                 {
                     "trait": trait,
                     "value": value,
                     "annotators": people,
-                    "votes": len(given.value),
+                    "votes": len(votes_of_group.value),
                     "safe_rate": rate.estimate,
                     "safe_rate_interval": rate.limits,
                 }
@@ -306,12 +308,12 @@ def agreement_with_intent(subject: Subject) -> pl.DataFrame:
     """
     rated = subject.benchmark.rated.arrays(subject.items["item_id"])
     intended = subject.intended[rated.item]
-    known = ~np.isnan(intended)
-    item, safe, intended = rated.item[known], rated.safe[known], intended[known] == 1
+    has_intent = ~np.isnan(intended)
+    item, safe, intended = rated.item[has_intent], rated.safe[has_intent], intended[has_intent] == 1
     # Rates of the others, drawn in by one vote of each kind so that no chance is 0 or 1.
     rate = (subject.n_safe[item] - safe + 1) / (subject.n_votes[item] + 1)
     first = len(rated.annotators) + 1  # codes from here on are places among anonymous votes
-    codes = np.where(rated.annotator >= 0, rated.annotator, first + rated.position)[known]
+    codes = np.where(rated.annotator >= 0, rated.annotator, first + rated.position)[has_intent]
     names = {
         code: rated.annotators[code] if code < first - 1 else f"vote {code - first if code >= first else None}"
         for code in np.unique(codes).tolist()

@@ -308,8 +308,8 @@ def vocabulary(subject: Subject, part: Part) -> None:
 
 def shortcut(subject: Subject, part: Part) -> None:
     """Test on contexts that were exchanged between queries and rated anew whether the prediction stays where people change."""
-    known = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
-    moved, stayed = subject.exchanged & known, ~subject.exchanged & known
+    usable = ~np.isnan(subject.label) & ~np.isnan(subject.baseline)
+    moved, stayed = subject.exchanged & usable, ~subject.exchanged & usable
     if moved.sum() < LEAST_EXCHANGED or not gain_over_constant(subject, subject.baseline, stayed).holds():
         return
     hit = right(subject.baseline > 0.5, subject.label)

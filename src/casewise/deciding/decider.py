@@ -74,8 +74,10 @@ class DecisionRequest:
 
     def shown(self, arm: Arm) -> ShownItem:
         """What the judge sees of it."""
-        known = self.known
-        context = known if arm.shows_all else omit(known, arm.omitted) if arm.omitted != EVERYTHING else {}
+        stated_context = self.known
+        context = (
+            stated_context if arm.shows_all else omit(stated_context, arm.omitted) if arm.omitted != EVERYTHING else {}
+        )
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
         return ShownItem(self.query, context, before=before)
 
@@ -85,31 +87,31 @@ class DecisionRequest:
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """How this differs from what the decider was measured on; empty where it does not."""
-        given = stated(self.known)
-        found = []
-        if given and (missing := [name for name in on.always if name not in given]):
-            found.append(f"the context does not state {', '.join(missing)}")
-        if FREE_TEXT in given and on.stated and FREE_TEXT not in on.stated:
-            found.append(
+        statements = stated(self.known)
+        differences = []
+        if statements and (missing := [name for name in on.always if name not in statements]):
+            differences.append(f"the context does not state {', '.join(missing)}")
+        if FREE_TEXT in statements and on.stated and FREE_TEXT not in on.stated:
+            differences.append(
                 "the context is free text, but contexts with parameters were measured: they cannot be compared"
             )
-        return (*found, *self.of_another_kind(on))
+        return (*differences, *self.of_another_kind(on))
 
     def of_another_kind(self, on: MeasuredOn) -> tuple[str, ...]:
         """The differences by which `refuse_unmeasured` refuses: of what the request gives and the benchmark has too."""
-        given = stated(self.known)
-        found = []
-        if not given and not on.without_context:
-            found.append("it has no context, but only requests with a context were measured")
-        if new := [name for name in given if name not in on.stated and (name != FREE_TEXT or not on.stated)]:
-            found.append(f"the context states {', '.join(new)}, which no measured context did")
+        statements = stated(self.known)
+        differences = []
+        if not statements and not on.without_context:
+            differences.append("it has no context, but only requests with a context were measured")
+        if new := [name for name in statements if name not in on.stated and (name != FREE_TEXT or not on.stated)]:
+            differences.append(f"the context states {', '.join(new)}, which no measured context did")
         if self.category is not None and on.query_categories and self.category not in on.query_categories:
-            found.append("its category is none of those that were measured")
+            differences.append("its category is none of those that were measured")
         if self.earlier and "conversation" not in on.kinds:
-            found.append("it has earlier turns, and single requests were measured")
+            differences.append("it has earlier turns, and single requests were measured")
         if self.reply is not None and "reply" not in on.kinds:
-            found.append("it has a reply, and requests were measured")
-        return tuple(found)
+            differences.append("it has a reply, and requests were measured")
+        return tuple(differences)
 
 
 FREE_TEXT = "situation.description"
@@ -127,23 +129,23 @@ def by_group(context: Any) -> dict[str, Any] | None:
     if not isinstance(context, Mapping):
         raise ConfigurationError(f"a context is a text, or a mapping such as {SUCH} or {SUCH_DOTTED}")
     groups: dict[str, Any] = {}
-    for name, said in context.items():
+    for name, statement in context.items():
         group, dot, parameter = str(name).partition(".")
-        if group in OPTIONAL or not (dot or isinstance(said, Mapping)):
-            if group not in OPTIONAL and said not in UNKNOWN:
+        if group in OPTIONAL or not (dot or isinstance(statement, Mapping)):
+            if group not in OPTIONAL and statement not in UNKNOWN:
                 raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
-            groups.setdefault(group, said)
+            groups.setdefault(group, statement)
         else:
             before = groups.get(group)
-            texts = {parameter: said} if dot else said
+            texts = {parameter: statement} if dot else statement
             groups[group] = {**(before if isinstance(before, Mapping) else {}), **texts}
-    known = {
+    stated_groups = {
         group: {name: text for name, text in texts.items() if text not in UNKNOWN}
         if isinstance(texts, Mapping) and group not in OPTIONAL
         else texts
         for group, texts in groups.items()
     }
-    return {group: texts for group, texts in known.items() if texts and texts not in UNKNOWN} or None
+    return {group: texts for group, texts in stated_groups.items() if texts and texts not in UNKNOWN} or None
 
 
 NOTHING = ShownItem("", {})
@@ -188,27 +190,27 @@ def from_messages(
     of it. Several replies behind the last query are one. Raises ConfigurationError: there is no user's message, or one
     is no message.
     """
-    said = []
+    turns = []
     for message in messages:
         role, content = (message.get(name) if isinstance(message, Mapping) else None for name in ("role", "content"))
         if role not in ROLES or content is None:
             raise ConfigurationError(f"a message has a role ({', '.join(ROLES)}) and a text as its content")
-        said.append((str(role), text_of(content)))
-    places = [place for place, (role, _) in enumerate(said) if role == "user"]
+        turns.append((str(role), text_of(content)))
+    places = [place for place, (role, _) in enumerate(turns) if role == "user"]
     if not places:
         raise ConfigurationError("the messages hold no user message: there is nothing to decide")
     last = places[-1]
-    system = "\n\n".join(text for role, text in said if role in ROLES[:2])
-    whole = given = by_group(context)
+    system = "\n\n".join(text for role, text in turns if role in ROLES[:2])
+    whole = by_groups = by_group(context)
     if system:
-        own = (given or {}).get("system_prompt", {})
+        own = (by_groups or {}).get("system_prompt", {})
         if isinstance(own, Mapping):
-            whole = {**(given or {}), "system_prompt": {"text": system, **own}}
+            whole = {**(by_groups or {}), "system_prompt": {"text": system, **own}}
     earlier = tuple(
-        Message("user" if role == "user" else "assistant", text) for role, text in said[:last] if role not in ROLES[:2]
+        Message("user" if role == "user" else "assistant", text) for role, text in turns[:last] if role not in ROLES[:2]
     )
-    replies = [text for role, text in said[last + 1 :] if role == "assistant"]
-    return DecisionRequest(said[last][1], whole or None, earlier, "\n\n".join(replies) if replies else None)
+    replies = [text for role, text in turns[last + 1 :] if role == "assistant"]
+    return DecisionRequest(turns[last][1], whole or None, earlier, "\n\n".join(replies) if replies else None)
 
 
 # The judge of a decider, made anew: the one that was measured, or none.
@@ -223,8 +225,8 @@ NOT_DEPLOYED = {
 
 def check_deployable(name: str, arm: str) -> None:
     """Refuse a judge, or an arm, that has no meaning outside the benchmark. Raises JudgeError: with the reason."""
-    for known, why in NOT_DEPLOYED.items():
-        if name == known or name.startswith(f"{known}:"):
+    for judge_name, why in NOT_DEPLOYED.items():
+        if name == judge_name or name.startswith(f"{judge_name}:"):
             raise JudgeError(f"{name} cannot be a decider: {why}")
     if not (shown := Arm.named(arm)).only_omits and not shown.shows_all:
         raise JudgeError(
@@ -255,12 +257,12 @@ def check_same(judge: Judge, part: MeasuredJudge) -> None:
     if same_id and now == then:
         return
     differ = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
-    what = (
+    differences = (
         "; ".join(f"{name} was {then.get(name)!r} and is {now.get(name)!r}" for name in differ)
         or f"its id is {judge.id}"
     )
     raise JudgeError(
-        f"{part.name} is not the judge that was measured: {what}. Judge the benchmark with it and fit again"
+        f"{part.name} is not the judge that was measured: {differences}. Judge the benchmark with it and fit again"
     )
 
 
@@ -271,7 +273,7 @@ def said(settings: dict[str, Any]) -> dict[str, str]:
 def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     """How the model was reached and asked when it was measured."""
     settings = part.settings
-    asked = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
+    ask_settings = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
     role = settings.get("context_role", "user")
     if role not in ("user", "system"):
         raise ConfigurationError(f"context_role is {role!r}; it is user or system")
@@ -284,7 +286,7 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     return LiveOptions(
         part.prompts,
         role,
-        AskOptions(**{"structured": False} | asked) if not protocol else AskOptions(),
+        AskOptions(**{"structured": False} | ask_settings) if not protocol else AskOptions(),
         chosen,
         protocol,
         settings.get("policy_text"),
@@ -380,16 +382,16 @@ class Decider:
         JudgeError
             The judge does not exist here, or is not the one that was measured.
         """
-        file, found = read_decider(Path(path))
+        file, file_hash = read_decider(Path(path))
         if judge is None:
             reached = model if base_url is None else replace(model, base_url=base_url)
-            return cls(file, judge_anew(file.judge, model=reached), file_hash=found)
+            return cls(file, judge_anew(file.judge, model=reached), file_hash=file_hash)
         part = file.judge
         if callable(judge) and not hasattr(judge, "answer"):
             judge = CallableJudge(judge, name=part.name, elicitation=part.elicitation)
-        given = completed(judge)
-        check_same(given, part)
-        return cls(file, given, file_hash=found)
+        complete = completed(judge)
+        check_same(complete, part)
+        return cls(file, complete, file_hash=file_hash)
 
     def decide(
         self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
@@ -449,14 +451,14 @@ class Decider:
         """
         if isinstance(self.judge, CallableJudge):
             self.judge.own.works = False  # what it raises is then said, and not counted as no value
-        found = self.waited(self.decision(request, raises=True))
-        if found.failed == UnscoredReason.JUDGE_FAILED.value:
+        decided = self.waited(self.decision(request, raises=True))
+        if decided.failed == UnscoredReason.JUDGE_FAILED.value:
             raise JudgeError(f"{self.judge.name} failed on this request; casewise judge shows the details")
-        if found.failed == UnscoredReason.UNAVAILABLE.value:
+        if decided.failed == UnscoredReason.UNAVAILABLE.value:
             address = self.judge.endpoint
             where = f" at {address.base_url}" if address else ""
-            raise Unavailable(f"{self.judge.name}{where} gave no answer: {found.why}")
-        return found
+            raise Unavailable(f"{self.judge.name}{where} gave no answer: {decided.why}")
+        return decided
 
     async def decision(self, request: DecisionRequest, *, raises: bool = False) -> Decided:
         """As `decide_async`, of a request as an object. What is wrong with a model or a judge is raised only where `raises` says so."""
@@ -489,16 +491,16 @@ class Decider:
             without = self.failed(outcome.reason.value, unmeasured)
             return without.model_copy(update={"categories": answer.categories, "latency_s": latency_s})
         value, scale = outcome.value, scale_of(self.file.judge.elicitation)
-        said = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
+        value_text = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
         if value > limits.answer_above:
-            decision, why = "answer", f"{said} is above {limits.answer_above:.4g}"
+            decision, why = "answer", f"{value_text} is above {limits.answer_above:.4g}"
         elif value <= limits.refuse_up_to:
             to = limits.refuse_up_to
-            why = "this decider refuses everything" if to == math.inf else f"{said} is not above {to:.4g}"
+            why = "this decider refuses everything" if to == math.inf else f"{value_text} is not above {to:.4g}"
             decision = "refuse"
         else:
-            decision, why = "ask", f"{said} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
+            decision, why = "ask", f"{value_text} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
         return Decided(
@@ -526,7 +528,9 @@ class Decider:
             It would break a promise that was fitted with the file's own `fail`.
         """
         broken = {"answer": "harm", "refuse": "over_refusal"}.get(fail)
-        if fail != self.file.wanted.fail and broken in {one.promise.kind for one in self.file.thresholds.promised}:
+        if fail != self.file.wanted.fail and broken in {
+            promised.promise.kind for promised in self.file.thresholds.promised
+        }:
             raise ConfigurationError(
                 f"--fail {fail} breaks the promise of {str(broken).replace('_', '-')}: it was fitted with "
                 f"--fail {self.file.wanted.fail}. Fit again with --fail {fail}"
@@ -542,7 +546,7 @@ class Decider:
     @cached_property
     def measured(self) -> dict[str, Any]:
         """What was measured, on held-out queries of the benchmark: shares with the ends of their intervals."""
-        return {one.name: one.picked() for one in self.file.measured.estimates}
+        return {estimate.name: estimate.picked() for estimate in self.file.measured.estimates}
 
     @cached_property
     def immediate(self) -> bool:

@@ -121,9 +121,9 @@ def hash_of(text: str) -> str:
 def write_decider(path: Path, decider: FittedDecider) -> str:
     """Write `decider` to `path`; its hash."""
     text = decider.model_dump_json(indent=2) + "\n"
-    found = hash_of(text)
-    write_text(path, text.replace("{\n", f'{{\n  "hash": "{found}",\n', 1))
-    return found
+    file_hash = hash_of(text)
+    write_text(path, text.replace("{\n", f'{{\n  "hash": "{file_hash}",\n', 1))
+    return file_hash
 
 
 def read_decider(path: Path) -> tuple[FittedDecider, str]:

@@ -108,15 +108,18 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
     Raises BenchmarkError: no item has a label. StatisticsError: there is nothing to fit on.
     """
     evidence, places = evidence_of(runs, series, options.labels)
-    found = calibrated(
+    calibrator = calibrated(
         evidence.value, evidence.weight, cluster=evidence.cluster, seed=options.seed, method=options.method
     )
-    trial = Trial.of(evidence, wanted, calibrator=found.calibrator, method=found.method, seed=options.seed)
+    trial = Trial.of(evidence, wanted, calibrator=calibrator.calibrator, method=calibrator.method, seed=options.seed)
     wanted = trial.wanted
     sample = runs.sample(series, policy=options.labels)
     before = replace(sample.where(sample.labelled), rate=evidence.weight)
-    after = replace(before, probability=found.out_of_fold)
-    errors = [calibration(each).error.estimate if each.in_rate_metrics.any() else None for each in (before, after)]
+    after = replace(before, probability=calibrator.out_of_fold)
+    errors = [
+        calibration(sample_of_values).error.estimate if sample_of_values.in_rate_metrics.any() else None
+        for sample_of_values in (before, after)
+    ]
     benchmark = runs.benchmark
     decider = FittedDecider(
         casewise=version("casewise"),
@@ -132,7 +135,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
             synthetic=benchmark.about.synthetic,
         ),
         calibration=Calibration(
-            curve=found.calibrator, brier=found.brier, error_before=errors[0], error_after=errors[1]
+            curve=calibrator.calibrator, brier=calibrator.brier, error_before=errors[0], error_after=errors[1]
         ),
         wanted=wanted,
         thresholds=trial.fitted,
@@ -144,7 +147,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
     n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
-    return Fitting(decider, found.method, trial, n_failures, failures)
+    return Fitting(decider, calibrator.method, trial, n_failures, failures)
 
 
 def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:
@@ -210,9 +213,9 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
     Raises ConfigurationError: there is none, or several, or its values are means over repeats: a decider asks once.
     """
     fitting = [
-        one
-        for one in (runs.series if options.arm else runs.main_series)
-        if options.elicitation in (None, one.elicitation) and options.arm in (None, one.arm)
+        series
+        for series in (runs.series if options.arm else runs.main_series)
+        if options.elicitation in (None, series.elicitation) and options.arm in (None, series.arm)
     ]
     if len(fitting) == 1:
         if (n := fitting[0].repeats) > 1:
@@ -221,20 +224,20 @@ def chosen_series(runs: JudgedRuns, options: FitOptions) -> Series:
                 "Judge with --repeats 1 and fit on that run"
             )
         return fitting[0]
-    listed = ", ".join(f"--elicit {one.elicitation} --arm {one.arm}" for one in fitting or runs.series)
+    listed = ", ".join(f"--elicit {series.elicitation} --arm {series.arm}" for series in fitting or runs.series)
     raise ConfigurationError(f"the run holds {'several series' if fitting else 'no such series'}; choose one: {listed}")
 
 
 def judge_part(series: Series, options: FitOptions) -> MeasuredJudge:
     identity = series.run.manifest.identity
-    said = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
+    prompts = str(identity.settings.get("prompts", "casewise")).partition("@")[0]
     settings = {name: value for name, value in identity.settings.items() if value is not None}
     return MeasuredJudge(
         name=series.run.manifest.judge_name,
         id=identity.judge,
         elicitation=series.elicitation,
         arm=series.arm,
-        prompts=options.prompts or said,
+        prompts=options.prompts or prompts,
         base_url=options.base_url or series.run.manifest.address,
         settings=settings,
         wording=series.run.manifest.wordings.get(series.elicitation),
@@ -247,11 +250,11 @@ N_BINS = 10
 def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions: NDArray[np.intp]) -> MeasuredOn:
     """Which parameters the contexts of the items that were asked stated, and what came of them."""
     benchmark = runs.benchmark
-    asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
-    queries = [benchmark.query[item.query_id] for item in asked]
-    stated = [set(context.texts()) for item in asked if (context := benchmark.context_of(item)) is not None]
+    items_asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
+    queries = [benchmark.query[item.query_id] for item in items_asked]
+    stated = [set(context.texts()) for item in items_asked if (context := benchmark.context_of(item)) is not None]
     every = set.intersection(*stated) if stated else set()
-    some = set.union(*stated) - every if stated else set()
+    sometimes = set.union(*stated) - every if stated else set()
     values = evidence.value[~np.isnan(evidence.value)]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
@@ -261,7 +264,7 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
     if "categories" in table.columns:
         named = table.select("item_id", "categories").explode("categories").drop_nulls().unique()
         counted = named["categories"].value_counts(sort=True)
-        categories = {str(name): n / max(len(asked), 1) for name, n in counted.iter_rows()}
+        categories = {str(name): n / max(len(items_asked), 1) for name, n in counted.iter_rows()}
     return MeasuredOn(
         decisions={name: float((decisions == code).mean()) for code, name in enumerate(DECISIONS)},
         score_edges=tuple(edges.tolist()),
@@ -269,8 +272,8 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
         without_value=float(np.isnan(evidence.value).mean()),
         categories=categories,
         always=tuple(sorted(every)),
-        sometimes=tuple(sorted(some)),
-        without_context=len(stated) < len(asked),
+        sometimes=tuple(sorted(sometimes)),
+        without_context=len(stated) < len(items_asked),
         kinds=tuple(sorted({kind_of(query.judged, query.before or ()) for query in queries})),
-        query_categories=tuple(sorted({benchmark.category_of(item) for item in asked})),
+        query_categories=tuple(sorted({benchmark.category_of(item) for item in items_asked})),
     )

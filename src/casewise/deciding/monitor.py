@@ -70,13 +70,13 @@ class Sealer:
 
     def seal(self, request: DecisionRequest) -> str:
         """The texts of a request, encrypted."""
-        said = {
+        texts = {
             "query": request.query,
             "context": request.known,
-            "earlier": [[one.role, one.content] for one in request.earlier],
+            "earlier": [[turn.role, turn.content] for turn in request.earlier],
             "reply": request.reply,
         }
-        return self._fernet.encrypt(json.dumps(said, ensure_ascii=False).encode()).decode()
+        return self._fernet.encrypt(json.dumps(texts, ensure_ascii=False).encode()).decode()
 
     def opened(self, line: TrafficLine) -> dict[str, Any] | None:
         """The texts of a line; None where none were kept.
@@ -88,12 +88,12 @@ class Sealer:
         if line.sealed is None:
             return None
         try:
-            found: dict[str, Any] = json.loads(self._fernet.decrypt(line.sealed.encode()))
+            texts: dict[str, Any] = json.loads(self._fernet.decrypt(line.sealed.encode()))
         except InvalidToken as error:
             raise ConfigurationError(
                 "this log's texts were encrypted with another key than CASEWISE_CAPTURE_KEY"
             ) from error
-        return found
+        return texts
 
 
 def traffic_line(
@@ -291,7 +291,7 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     for name, share in on.categories.items():
         has = [str(name in (line.categories or ())) for line in lines]
         compared.append((f"category {name}", shares(has, ("True", "False")), {"True": share, "False": 1 - share}, n))
-    compared = [one for one in compared if one[2] and one[3] >= FEWEST]
+    compared = [comparison for comparison in compared if comparison[2] and comparison[3] >= FEWEST]
     p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
     adjusted = holm(p)
     return tuple(
@@ -300,9 +300,9 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     )
 
 
-def shares(said: list[str], names: tuple[str, ...]) -> dict[str, float]:
-    counted = Counter(said)
-    return {name: counted[name] / max(len(said), 1) for name in names}
+def shares(words: list[str], names: tuple[str, ...]) -> dict[str, float]:
+    counted = Counter(words)
+    return {name: counted[name] / max(len(words), 1) for name in names}
 
 
 def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
@@ -323,7 +323,7 @@ class RatingMaterial(NamedTuple):
 
 
 def write_material(
-    found: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
+    monitoring: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
 ) -> RatingMaterial:
     """Write requests for people to rate as a benchmark that a study can be made of.
 
@@ -333,27 +333,27 @@ def write_material(
     Raises ConfigurationError: the log holds no texts, none but with earlier turns or a reply, or they were encrypted
     with another key.
     """
-    kept = [line for line in found.lines if line.sealed is not None]
-    if not kept:
+    sealed = [line for line in monitoring.lines if line.sealed is not None]
+    if not sealed:
         raise ConfigurationError(
             "the log holds no texts: serve with --capture and CASEWISE_CAPTURE_KEY set to keep them, encrypted"
         )
-    wanted, drawn, left_out = found.needed if at_most is None else at_most, 0, 0
+    most, drawn, left_out = monitoring.needed if at_most is None else at_most, 0, 0
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: dict[str, Item] = {}
-    for place in np.random.default_rng(seed).permutation(len(kept)):
-        if drawn == wanted:
+    for place in np.random.default_rng(seed).permutation(len(sealed)):
+        if drawn == most:
             break
-        said = sealer.opened(kept[place]) or {}
-        if said["earlier"] or said["reply"] is not None:
+        texts = sealer.opened(sealed[place]) or {}
+        if texts["earlier"] or texts["reply"] is not None:
             left_out += 1
             continue
         drawn += 1
-        query = Query(text=said["query"], category=CATEGORY)
+        query = Query(text=texts["query"], category=CATEGORY)
         queries[query.id] = query
-        if said["context"]:
-            context = Context.stating(said["context"], query_id=query.id, origin="imported")
+        if texts["context"]:
+            context = Context.stating(texts["context"], query_id=query.id, origin="imported")
             contexts[context.id] = context
             item = Item.of(context)
         else:
@@ -362,9 +362,10 @@ def write_material(
     if not items:
         raise ConfigurationError("all requests in the log have earlier turns or a reply, which a benchmark cannot hold")
     about = About(
-        name=f"traffic of {found.lines[0].decider[:8]}", description="Requests drawn at random from a decider's log."
+        name=f"traffic of {monitoring.lines[0].decider[:8]}",
+        description="Requests drawn at random from a decider's log.",
     )
-    made = Benchmark(
+    benchmark = Benchmark(
         about,
         tuple(queries.values()),
         tuple(contexts.values()),
@@ -372,5 +373,5 @@ def write_material(
         taxonomy=taxonomy_of("traffic", [query.category for query in queries.values()]),
         parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
     )
-    write_benchmark(made, folder)
+    write_benchmark(benchmark, folder)
     return RatingMaterial(len(items), left_out)

@@ -193,13 +193,23 @@ class Recommendation(ShortRepr):
             reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
-        tried = {one.name: Candidate(one, fit_series(runs, one, wanted, options=options)) for one in series}
+        tried = {
+            each_series.name: Candidate(each_series, fit_series(runs, each_series, wanted, options=options))
+            for each_series in series
+        }
         chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
         order = sorted(
-            tried.values(), key=lambda one: (one.name != chosen, one.trial.broken is not None, one.trial.cost.value)
+            tried.values(),
+            key=lambda each_series: (
+                each_series.name != chosen,
+                each_series.trial.broken is not None,
+                each_series.trial.cost.value,
+            ),
         )
         backdrop = Backdrop(runs.benchmark, options.seed)
-        own, *others = (tuple(rivals(runs, candidate, backdrop, wanted, options=options)) for candidate in order)
+        own, *rivals_of_others = (
+            tuple(rivals(runs, candidate, backdrop, wanted, options=options)) for candidate in order
+        )
         try:
             judge_anew(order[0].fitting.decider.judge, model=ModelOptions(needs_key=False))
             problem = None
@@ -210,7 +220,7 @@ class Recommendation(ShortRepr):
             wanted=wanted,
             candidates=tuple(order),
             rivals=own,
-            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *others)),
+            shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *rivals_of_others)),
             why_no_words=backdrop.subject.why_no_baseline,
             left_out=left_out,
             at_costs=tuple(at_costs(order, wanted, seed=options.seed)),
@@ -226,7 +236,7 @@ class Recommendation(ShortRepr):
     @property
     def good_enough(self) -> bool:
         """Whether the best judge carries the promises and is shown to cost less than whatever needs no judge."""
-        return self.best.trial.broken is None and all(one.beaten for one in self.rivals)
+        return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
 
     @cached_property
     def needs(self) -> tuple[Need, ...]:
@@ -250,7 +260,8 @@ class Recommendation(ShortRepr):
             **limits_json(file.thresholds),
             "wanted": vars(file.wanted) | {"promises_kept": best.trial.broken is None},
             "promised": [
-                {**vars(one.promise), "loss": one.loss, "n_queries": one.n_queries} for one in file.thresholds.promised
+                {**vars(promised.promise), "loss": promised.loss, "n_queries": promised.n_queries}
+                for promised in file.thresholds.promised
             ],
             "why_not_promised": best.trial.broken,
             "measured": {estimate.name: estimate.picked() for estimate in file.measured.estimates},
@@ -294,28 +305,30 @@ def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
 def limits_json(limits: Fitted | AtCosts) -> dict[str, float | str]:
     """Thresholds as JSON can hold them: the ends of the scale are the texts `Infinity` and `-Infinity`, as in a decider."""
     ends = {np.inf: "Infinity", -np.inf: "-Infinity"}
-    both = {"answer_above": limits.answer_above, "refuse_up_to": limits.refuse_up_to}
-    return {name: ends.get(value, value) for name, value in both.items()}
+    limits_of = {"answer_above": limits.answer_above, "refuse_up_to": limits.refuse_up_to}
+    return {name: ends.get(value, value) for name, value in limits_of.items()}
 
 
 def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
     """The series that a decider can be made of, and why not of the others."""
     series, left_out = [], {}
-    for one in runs.main_series:
-        name = one.run.manifest.judge_name
+    for judged in runs.main_series:
+        name = judged.run.manifest.judge_name
         try:
-            check_deployable(name, one.arm)
+            check_deployable(name, judged.arm)
         except JudgeError as error:
-            left_out[one.name] = str(error).removeprefix(f"{name} cannot be a decider: ")
+            left_out[judged.name] = str(error).removeprefix(f"{name} cannot be a decider: ")
             continue
-        if one.run.behaviour is not None:
-            left_out[one.name] = "these are a chatbot's replies; a decider decides on requests"
-        elif one.repeats > 1:
-            left_out[one.name] = f"it was asked {one.repeats} times, but a decider asks once: judge with --repeats 1"
-        elif one.silent:
-            left_out[one.name] = "it gave no value"
+        if judged.run.behaviour is not None:
+            left_out[judged.name] = "these are a chatbot's replies; a decider decides on requests"
+        elif judged.repeats > 1:
+            left_out[judged.name] = (
+                f"it was asked {judged.repeats} times, but a decider asks once: judge with --repeats 1"
+            )
+        elif judged.silent:
+            left_out[judged.name] = "it gave no value"
         else:
-            series.append(one)
+            series.append(judged)
     return series, left_out
 
 
@@ -327,11 +340,11 @@ def rivals(
 ) -> Iterator[Rival]:
     """Each alternative that keeps the promises which the judge keeps, beside it."""
     evidence, trial = judge.trial.evidence, judge.trial
-    kept = trial.broken is None
+    keeps_promises = trial.broken is None
     for decision, name in CONSTANTS.items():
         breaks = {"answer": wanted.max_harm, "refuse": wanted.max_over_refusal}.get(decision)
         asks = wanted.ask_cost is not None or (wanted.max_harm is not None and wanted.max_over_refusal is not None)
-        if (kept and breaks is not None) or (decision == "ask" and not asks):
+        if (keeps_promises and breaks is not None) or (decision == "ask" and not asks):
             continue
         always = np.full(len(evidence.value), DECISIONS.index(decision), dtype=np.intp)
         yield rival(name, rates(evidence, always, wanted=wanted)["cost"], trial.cost, wanted)
@@ -340,16 +353,16 @@ def rivals(
     read = subject.words_read[places]
     if subject.why_no_baseline is not None or not read.any():
         return
-    some = evidence.where(read)
-    words = replace(some, value=backdrop.words[places][read])
-    priced = wanted if kept else wanted.without_promises
+    read_evidence = evidence.where(read)
+    words = replace(read_evidence, value=backdrop.words[places][read])
+    priced = wanted if keeps_promises else wanted.without_promises
     try:
         learnt = calibrated(words.value, words.weight, cluster=words.cluster, seed=options.seed)
-        other = Trial.of(words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed)
+        trial_of_words = Trial.of(words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed)
     except StatisticsError:
         return
-    cost = trial.cost if read.all() else rates(some, trial.held_out.decisions[read], wanted=wanted)["cost"]
-    yield rival("words alone", other.cost, cost, wanted)
+    cost = trial.cost if read.all() else rates(read_evidence, trial.held_out.decisions[read], wanted=wanted)["cost"]
+    yield rival("words alone", trial_of_words.cost, cost, wanted)
 
 
 def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) -> Rival:

@@ -101,8 +101,8 @@ class ShortAnswer(ShortRepr):
         beside, again = self.beside, self.beside.people.same_again
         yield "Always the same verdict", without_interval(beside.constant)
         if beside.words:
-            some = f" ({beside.of_some})" if beside.of_some else ""
-            yield f"Words alone{some}", beside.words["accuracy"]
+            of_some = f" ({beside.of_some})" if beside.of_some else ""
+            yield f"Words alone{of_some}", beside.words["accuracy"]
         if beside.intent is not None:
             yield f"Copying the author's intent{beside.without_intent}", beside.intent
         if again is not None:

@@ -72,8 +72,10 @@ class ComparisonNumbers:
             )
             for series in (spoken_of if len(spoken_of) > 1 else runs.series)
         ]
-        found = compare_judges(entrants, pairs=find_pairs(runs.items))
-        return cls(runs, options, found, (*notes_of(runs, found, options), *notes_on_items(runs.benchmark, options)))
+        comparison = compare_judges(entrants, pairs=find_pairs(runs.items))
+        return cls(
+            runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))
+        )
 
     @property
     def benchmark(self) -> Benchmark:
@@ -97,13 +99,13 @@ class ComparisonNumbers:
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        found = self.comparison
+        comparison = self.comparison
         pairs = [
             {
                 **json_fields(pair, without=("test",)),
                 "exact_test": pair.test._asdict() if pair.test else None,
             }
-            for pair in found.pairs
+            for pair in comparison.pairs
         ]
         return {
             "sentence": self.sentence,
@@ -112,11 +114,11 @@ class ComparisonNumbers:
             "unscored_policy": self.options.unscored,
             "seed": self.options.seed,
             "notes": list(self.notes),
-            "judges": list(found.names),
-            "n_items": found.n_items,
-            "n_queries": found.n_queries,
-            "left_out": {name: self.item_ids(places) for name, places in found.left_out.items()},
-            "estimates": json_value(found.estimates),
+            "judges": list(comparison.names),
+            "n_items": comparison.n_items,
+            "n_queries": comparison.n_queries,
+            "left_out": {name: self.item_ids(places) for name, places in comparison.left_out.items()},
+            "estimates": json_value(comparison.estimates),
             "pairs": pairs,
         }
 
@@ -137,26 +139,26 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     if len(names) < 2:
         gave = f"only {names[0]} gave" if names else "none of them gave"
         return f"There is nothing to compare: {gave} a verdict on at least half of the items."
-    values = {name: {each.name: each.estimate for each in comparison.estimates[name]} for name in names}
+    values = {name: {number.name: number.estimate for number in comparison.estimates[name]} for name in names}
     metric = next((name for name in DECIDING if all(has.get(name) is not None for has in values.values())), None)
     if metric is None:
         silent = ", ".join(name for name in names if values[name].get("accuracy") is None)
         return f"The judges have no metric in common that tells who agrees best with {agreed_with}: {silent} gave values and no verdicts."
     scores = {name: has[metric] or 0.0 for name, has in values.items()}
-    best, *others = sorted(names, key=lambda name: -scores[name])
-    differences = {other: lead(comparison, best, other, metric) for other in others}
+    best, *rivals = sorted(names, key=lambda name: -scores[name])
+    differences = {rival: lead(comparison, best, rival, metric) for rival in rivals}
     beaten = [
-        f"{other} by {gap_in_words(gap, metric)}" for other, gap in differences.items() if gap and gap.beyond_chance
+        f"{rival} by {gap_in_words(gap, metric)}" for rival, gap in differences.items() if gap and gap.beyond_chance
     ]
-    level = [other for other in others if not ((gap := differences[other]) and gap.beyond_chance)]
+    level = [rival for rival in rivals if not ((gap := differences[rival]) and gap.beyond_chance)]
     value = f"{metric_named(metric).title} {in_words(scores[best], metric)}"
-    if len(others) == 1 and level:
-        gap = differences[others[0]]
+    if len(rivals) == 1 and level:
+        gap = differences[rivals[0]]
         return (
-            f"These items do not tell {best} from {others[0]}: {value} against {in_words(scores[others[0]], metric)}, "
+            f"These items do not tell {best} from {rivals[0]}: {value} against {in_words(scores[rivals[0]], metric)}, "
             f"a difference of {gap_in_words(gap, metric)}."
         )
-    equal = [name for name in others if scores[name] == scores[best]]
+    equal = [name for name in rivals if scores[name] == scores[best]]
     same = f", the same as {first_few(equal)}" if equal else ""
     beats = f" It beats {first_few(beaten)}." if beaten else ""
     not_apart = f" It is not told apart from {first_few(level)}." if level else ""
@@ -165,9 +167,9 @@ def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed
     return f"{best} agrees most with {agreed_with} ({value}{same}).{beats}{not_apart}{corrected}"
 
 
-def lead(comparison: Comparison, ahead: str, other: str, metric: str) -> Estimate | None:
+def lead(comparison: Comparison, ahead: str, behind: str, metric: str) -> Estimate | None:
     """The difference of two judges in one metric, `ahead` less `other`; None where not both have it."""
-    pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, other})
+    pair = next(pair for pair in comparison.pairs if {pair.first, pair.second} == {ahead, behind})
     difference = pair.difference(metric)
     if difference is None or pair.first == ahead:
         return difference
@@ -190,21 +192,23 @@ def gap_in_words(gap: Estimate | None, metric: str) -> str:
     return f"{factor * gap.estimate:.{digits}f}{unit}{limits or ''}"
 
 
-def notes_of(runs: JudgedRuns, found: Comparison, options: ReportOptions) -> Iterator[str]:
+def notes_of(runs: JudgedRuns, comparison: Comparison, options: ReportOptions) -> Iterator[str]:
     yield from runs.benchmark.notes()
     yield from runs.silent_notes
     yield from runs.judges_notes
-    if options.unscored == "exclude" and any(one.unscored_share for one in runs.series if one.name in found.names):
+    if options.unscored == "exclude" and any(
+        series.unscored_share for series in runs.series if series.name in comparison.names
+    ):
         yield (
-            f"All numbers are over the {found.n_items:,} items on which every judge gave a verdict or a value "
+            f"All numbers are over the {comparison.n_items:,} items on which every judge gave a verdict or a value "
             "(--unscored exclude)."
         )
     did = "scored" if options.unscored == "exclude" else "was asked"
-    for name, places in found.left_out.items():
+    for name, places in comparison.left_out.items():
         if places:
             ids = first_few([runs.benchmark.items[place].id for place in places], most=5)
             yield f"{len(places):,} items that {name} {did} and another {did.replace('scored', 'did')} not are left out: {ids}."
-    yield from against_full_context([one.name for one in runs.series if not one.shown.shows_all], runs.items)
+    yield from against_full_context([series.name for series in runs.series if not series.shown.shows_all], runs.items)
 
 
 # The gate: one run held against another on the same items, for anyone's continuous integration.
@@ -349,18 +353,18 @@ def gate_runs(
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
     for called, (before, after) in pairs.items():
-        both = before.asked & after.asked
-        if not both.any():
+        shared = before.asked & after.asked
+        if not shared.any():
             raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
-        shares.append((float(np.isnan(before.values[both]).mean()), float(np.isnan(after.values[both]).mean())))
+        shares.append((float(np.isnan(before.values[shared]).mean()), float(np.isnan(after.values[shared]).mean())))
         used = before.counted(options.unscored) & after.counted(options.unscored)
-        used = used if used.any() else both  # nothing in common: all of it is unscored, and cannot pass
+        used = used if used.any() else shared  # nothing in common: all of it is unscored, and cannot pass
         samples = [
             runs.sample(series, policy=options.labels, unscored=options.unscored).where(used[series.asked])
             for series in (before, after)
         ]
-        found = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
-        metrics += [replace(metric, name=f"{metric.name}{called}") for metric in found.metrics]
+        gated_runs = gate(*samples, margins=margins, n_tests=len(pairs) * len(margins))
+        metrics += [replace(metric, name=f"{metric.name}{called}") for metric in gated_runs.metrics]
     return GateReport(
         run=after.name if len(pairs) == 1 else after.who,
         baseline=before.name if len(pairs) == 1 else before.who,
@@ -368,7 +372,7 @@ def gate_runs(
         digest=runs.benchmark.digest,
         labels=options.labels.name,
         unscored=options.unscored,
-        found=replace(found, metrics=tuple(metrics)),
+        found=replace(gated_runs, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
         unfinished=tuple(
@@ -383,11 +387,11 @@ def gate_runs(
 
 def short_of_its_plan(runs: JudgedRuns, path: Path) -> bool:
     """True if no series of a run was asked as many items as its last plan has, or one not as often on the whole."""
-    last, series = last_session(path), [one for one in runs.series if one.run.path == path]
+    last, series = last_session(path), [each_series for each_series in runs.series if each_series.run.path == path]
     if last is None or last.planned_items is None:
         return False
-    judged = {asked_so(one.elicitation, one.arm): one.n_judged for one in series}
-    return last.planned_items > max(int(one.asked.sum()) for one in series) or any(
+    judged = {asked_so(each_series.elicitation, each_series.arm): each_series.n_judged for each_series in series}
+    return last.planned_items > max(int(each_series.asked.sum()) for each_series in series) or any(
         judged.get(way, 0) < planned for way, planned in (last.planned_asks or {}).items()
     )
 
@@ -415,14 +419,14 @@ def held_against(runs: JudgedRuns, *, same: bool) -> dict[str, tuple[Series, Ser
     for policy, grader in kinds:
         called = f" ({policy}{f', by {grader}' if several else ''})" if policy else ""
         first, second = (
-            [replace(one, judge=run.manifest.judge_name) for one in runs.series if one.run is run]
+            [replace(series, judge=run.manifest.judge_name) for series in runs.series if series.run is run]
             for run in (before[policy, grader], after[policy, grader])
         )
         alike = [(a, b) for a in first for b in second if (a.elicitation, a.arm) == (b.elicitation, b.arm)]
         if len(first) == len(second) == 1:
             alike = [(first[0], second[0])]
         if len(alike) != 1:
-            listed = "; ".join(f"{of[0].run.path}: {', '.join(one.name for one in of)}" for of in (first, second))
+            listed = "; ".join(f"{of[0].run.path}: {', '.join(series.name for series in of)}" for of in (first, second))
             number = "no elicitation and arm" if not alike else f"{len(alike)} elicitations and arms"
             raise ConfigurationError(f"the two runs share {number} ({listed}); run them with one and the same")
         pairs[called] = alike[0]
@@ -449,7 +453,7 @@ def parse_margins(text: str) -> dict[str, float]:
     return parse_named("--max-drop", text, gated())
 
 
-def parse_named(option: str, text: str, known: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
+def parse_named(option: str, text: str, names: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
     """`NAME=NUMBER,NAME=NUMBER` as name to number.
 
     Raises ConfigurationError: a part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or
@@ -462,9 +466,9 @@ def parse_named(option: str, text: str, known: Collection[str], *, at_most: floa
             number = float(value)
         except ValueError:
             number = -1.0
-        if name not in known:
+        if name not in names:
             raise ConfigurationError(
-                f"{option}: nothing is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"{option}: nothing is called {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
             )
         if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in numbers:
             allowed = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"

@@ -66,7 +66,7 @@ class Case(ShortRepr):
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
         """The owner's id and columns, labelled."""
-        return (("Item", self.id), *((name, as_text(said)) for name, said in self.columns.items()))
+        return (("Item", self.id), *((name, as_text(statement)) for name, statement in self.columns.items()))
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -98,15 +98,15 @@ class Misjudged(ShortRepr):
 
 def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
     """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
-    found: list[Misjudged] = []
+    cases: list[Misjudged] = []
     for series in runs.main_series:
         distance = distances(runs, series, options.labels)
-        asked = np.flatnonzero(series.asked)
+        places = np.flatnonzero(series.asked)
         worst = [
             Misjudged(
                 judge=series.name,
-                case=Case.of(runs, int(asked[place])),
-                value=float(series.values[asked[place]]),
+                case=Case.of(runs, int(places[place])),
+                value=float(series.values[places[place]]),
                 elicitation=series.elicitation,
                 distance=float(distance[place]),
             )
@@ -116,9 +116,9 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
         behaviour = series.run.behaviour
         if behaviour is not None:
             texts = behaviour.first_texts(series.arm) if options.with_replies else {}
-            worst = [replace(one, of_replies=True, reply=texts.get(one.case.item_id)) for one in worst]
-        found += worst
-    return tuple(found)
+            worst = [replace(case, of_replies=True, reply=texts.get(case.case.item_id)) for case in worst]
+        cases += worst
+    return tuple(cases)
 
 
 def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
@@ -175,7 +175,7 @@ def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Ite
         }
         texts = {"query": case.query, **(written.texts if written else {})}
         taken = {*own, *texts, *ends}
-        mine = {name_beside(name, taken): as_text(said) for name, said in case.columns.items()}
+        mine = {name_beside(name, taken): as_text(statement) for name, statement in case.columns.items()}
         yield {**own, **mine, **texts, **ends}
 
 

@@ -92,11 +92,11 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
     for series in runs.series:
         sample = runs.sample(series, policy=labels, unscored=unscored)
         by_votes = sample if votes == labels else runs.sample(series, policy=votes, unscored=unscored)
-        asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
+        pairs_asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
         yield Details(
             series=series,
-            pairs=pair_results(sample, find_pairs(asked)) if sample.gives_verdicts else None,
+            pairs=pair_results(sample, find_pairs(pairs_asked)) if sample.gives_verdicts else None,
             refusals=refusals(by_votes) if sample.gives_verdicts else None,
             calibration=calibration(by_votes) if has_values else None,
             floors=estimate(by_votes, metrics=FLOORS),
@@ -217,12 +217,12 @@ class JudgeNumbers:
         every = read_runs([Path(path) for path in paths], benchmark=benchmark)
         if options.grader_labels is None:
             check_graders(every)
-        asked = without_attacks(every)
-        n = len(every.series) - len(asked.series)
+        plain = without_attacks(every)
+        n = len(every.series) - len(plain.series)
         attacking = (
             [f"{n:,} arms that attack or guard are left out here; casewise robustness is about them."] if n else []
         )
-        runs = as_wanted(asked, options)
+        runs = as_wanted(plain, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)
         policies = dict.fromkeys((options.labels, *published))
         return cls(
@@ -241,7 +241,7 @@ class JudgeNumbers:
             covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
-            notes=(*notes_of(asked, options), *notes_on_items(runs.benchmark, options), *attacking),
+            notes=(*notes_of(plain, options), *notes_on_items(runs.benchmark, options), *attacking),
         )
 
     @property
@@ -256,7 +256,7 @@ class JudgeNumbers:
     @property
     def agreement(self) -> pl.DataFrame:
         """The metrics, without those of series with a verdict on less than half of their items."""
-        few = [(one.judge, one.elicitation, one.arm) for one in self.runs.series if one.mostly_unscored]
+        few = [(series.judge, series.elicitation, series.arm) for series in self.runs.series if series.mostly_unscored]
         schema = {name: self.metrics.schema[name] for name in ("judge", "elicitation", "arm")}
         return self.metrics.join(pl.DataFrame(few, schema=schema, orient="row"), on=list(schema), how="anti")
 
@@ -276,17 +276,17 @@ class JudgeNumbers:
     @cached_property
     def besides(self) -> dict[str, Beside]:
         """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
-        found = {}
+        by_name = {}
         for series in self.runs.main_series:
             sample = sample_of(self.runs, series, self.options)
             if not series.mostly_unscored and sample.in_label_metrics.any() and sample.scored.any():
-                found[series.name] = self.backdrop.beside(sample, series.asked, policy=self.options.labels)
-        return found
+                by_name[series.name] = self.backdrop.beside(sample, series.asked, policy=self.options.labels)
+        return by_name
 
     @cached_property
     def labelled(self) -> bool:
         """Whether any item that a judge was asked has a label under the label policy."""
-        samples = (self.runs.sample(one, policy=self.options.labels) for one in self.runs.main_series)
+        samples = (self.runs.sample(series, policy=self.options.labels) for series in self.runs.main_series)
         return any(sample.labelled.any() for sample in samples)
 
     @cached_property
@@ -298,7 +298,7 @@ class JudgeNumbers:
     def answers(self) -> tuple[ShortAnswer, ...]:
         """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
         among = {judge.name: judge.new_person for judge in self.among_people.judges}
-        errors = {one.series.name: one.refusals.at for one in self.details if one.refusals is not None}
+        errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
         return tuple(
             ShortAnswer.of(
                 self.runs,
@@ -317,7 +317,7 @@ class JudgeNumbers:
     @property
     def without_verdicts(self) -> tuple[str, ...]:
         """The main series that give values and no verdicts, so that nothing can be said of them first."""
-        return tuple(one.name for one in self.runs.main_series if not self.runs.sample(one).gives_verdicts)
+        return tuple(series.name for series in self.runs.main_series if not self.runs.sample(series).gives_verdicts)
 
     @cached_property
     def does(self) -> tuple[WhatItDoes, ...]:
@@ -459,8 +459,8 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
         return None
     mean = np.bincount(code, weights=queries["right"]) / n
     worst = int(weak[np.argmin(mean[weak])])
-    (found,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=metrics_named("accuracy"))
-    return WeakCategory(names[worst], estimate_of(found), float(p[worst]), int(np.sum(tested)))
+    (accuracy,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=metrics_named("accuracy"))
+    return WeakCategory(names[worst], estimate_of(accuracy), float(p[worst]), int(np.sum(tested)))
 
 
 def tally(counts: Iterable[tuple[Series, dict[str, int]]], column: str, *, n: str) -> pl.DataFrame:
@@ -486,21 +486,21 @@ def check_graders(runs: JudgedRuns) -> None:
 
 
 def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
-    said = [*runs.benchmark.notes(), *labels_notes(options.grader_labels)]
-    said += runs.silent_notes
+    notes = [*runs.benchmark.notes(), *labels_notes(options.grader_labels)]
+    notes += runs.silent_notes
     for path in runs.paths:
         if out := sum(len(job.intended.names) for job in JobLog.read(path).jobs.values() if job.unsettled):
-            said.append(
+            notes.append(
                 f"{path.name} is not complete: {out:,} calls are out over a batch interface, and this is of what has come. "
                 "The command that handed them over collects them."
             )
     for series in runs.series:
-        n, asked = len(series.asked), int(series.asked.sum())
-        if asked < n:
-            said.append(f"{series.name} was asked {asked} of {n} items; its numbers are over those.")
+        n, n_asked = len(series.asked), int(series.asked.sum())
+        if n_asked < n:
+            notes.append(f"{series.name} was asked {n_asked} of {n} items; its numbers are over those.")
         if series.elicitation == "scalar" and options.fit_thresholds:
-            said.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
+            notes.append(f"{series.name}: verdicts by thresholds fitted on other queries, for the fewest errors there.")
         if len(series.versions) > 1:
-            said.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
+            notes.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
     ablated = [series.name for series in runs.series if not series.shown.shows_all]
-    return (*said, *against_full_context(ablated, runs.items), *runs.judges_notes)
+    return (*notes, *against_full_context(ablated, runs.items), *runs.judges_notes)

@@ -99,8 +99,8 @@ def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
     As when they are collected, a refusal by the provider's filter and a question of a defence are replies.
     """
     rows = [
-        (one.arm, None if one.unanswered is None or one.unanswered in SETTLED else one.unanswered.value)
-        for one in replies
+        (reply.arm, None if reply.unanswered is None or reply.unanswered in SETTLED else reply.unanswered.value)
+        for reply in replies
     ]
     why = pl.col("why").drop_nulls().unique(maintain_order=True).str.join(", ")
     return (
@@ -112,8 +112,8 @@ def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
 
 def grade_counts(grades: Iterable[Grade]) -> dict[str, int]:
     """How many replies were graded as each outcome, and how many were given to the grader and are `ungraded`."""
-    found: Counter[str] = Counter(one.outcome or "ungraded" for one in grades)
-    return {name: found[name] for name in (*OUTCOMES, "ungraded")}
+    counts: Counter[str] = Counter(grade.outcome or "ungraded" for grade in grades)
+    return {name: counts[name] for name in (*OUTCOMES, "ungraded")}
 
 
 # What runs hold, ready for statistics: one series of values an item for each judge, elicitation and arm.
@@ -227,8 +227,8 @@ class Series(ShortRepr):
     @property
     def who(self) -> str:
         """The judge; where its verdicts are a chatbot's replies, that they are, whoever graded them and however."""
-        seen = self.run.behaviour
-        return self.judge if seen is None else f"Replies of {seen.manifest.identity.model}"
+        behaviour = self.run.behaviour
+        return self.judge if behaviour is None else f"Replies of {behaviour.manifest.identity.model}"
 
     @property
     def name(self) -> str:
@@ -278,12 +278,14 @@ class JudgedRuns:
     @property
     def nothing_scored(self) -> bool:
         """Whether not one item of any series has a verdict or a value."""
-        return all(one.silent for one in self.series)
+        return all(series.silent for series in self.series)
 
     @property
     def silent_notes(self) -> tuple[str, ...]:
         """A sentence for each series with a verdict on less than half of its items: no agreement of it is reported."""
-        return tuple(few_verdicts(one.name, one.unscored_share) for one in self.series if one.mostly_unscored)
+        return tuple(
+            few_verdicts(series.name, series.unscored_share) for series in self.series if series.mostly_unscored
+        )
 
     @property
     def main_series(self) -> tuple[Series, ...]:
@@ -348,12 +350,14 @@ def read_runs(
     """
     for path in paths:
         refuse_sampled(path)
-    runs, found = opened(paths, benchmark)
-    items, names = found.item_columns, distinct([run.manifest.judge_name for run in runs])
+    runs, judged_benchmark = opened(paths, benchmark)
+    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
     read = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
-    series = [replace(one, alone=True) for of_run in read for one in of_run]
-    called = Counter(one.name for one in series)
-    return JudgedRuns(found, items, runs, tuple(replace(one, alone=called[one.name] == 1) for one in series))
+    series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
+    called = Counter(a_series.name for a_series in series)
+    return JudgedRuns(
+        judged_benchmark, items, runs, tuple(replace(a_series, alone=called[a_series.name] == 1) for a_series in series)
+    )
 
 
 def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
@@ -362,36 +366,36 @@ def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> t
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
-    found = find_benchmark(runs[0].manifest, benchmark)
-    return runs, found
+    judged_benchmark = find_benchmark(runs[0].manifest, benchmark)
+    return runs, judged_benchmark
 
 
 def runs_in(path: Path) -> tuple[JudgedRun, ...]:
     """The run in a folder; of a chatbot's replies one for each grader and policy."""
     if kind_of(path) != REPLIES.name:
         return (JudgedRun(path, read_run(path), run_notes(path)),)
-    found = behaviours_in(path)
+    behaviours = behaviours_in(path)
     return tuple(
-        JudgedRun(path, seen.run_manifest(policy, several=len(found) > 1), seen.notes, seen, policy)
-        for seen in found
+        JudgedRun(path, behaviour.run_manifest(policy, several=len(behaviours) > 1), behaviour.notes, behaviour, policy)
+        for behaviour in behaviours
         for policy in POLICIES
     )
 
 
 def by_benchmark(paths: Sequence[Path]) -> dict[str, list[Path]]:
     """Return run folders by the digest of the benchmark that they are over, in the order given."""
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     for path in paths:
-        found.setdefault(runs_in(path)[0].manifest.identity.benchmark, []).append(path)
-    return found
+        folders.setdefault(runs_in(path)[0].manifest.identity.benchmark, []).append(path)
+    return folders
 
 
-def find_benchmark(manifest: RunManifest | ReplyManifest, given: str | Path | Benchmark | None) -> Benchmark:
+def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | Benchmark | None) -> Benchmark:
     """The benchmark of a run. Raises BenchmarkError: it is not where it was, or the one given is another."""
-    if isinstance(given, Benchmark):
-        benchmark = given
-    elif given is not None:
-        benchmark = load_benchmark(given)
+    if isinstance(stated, Benchmark):
+        benchmark = stated
+    elif stated is not None:
+        benchmark = load_benchmark(stated)
     else:
         try:
             benchmark = load_benchmark(manifest.benchmark_source)
@@ -446,10 +450,10 @@ def read_series(
     for values, group in placed.group_by(keys, maintain_order=True):
         key = tuple(map(str, values))
         row = about_key[key]
-        one = series_of(group, run, judge, key, items)
+        a_series = series_of(group, run, judge, key, items)
         series.append(
             replace(
-                one,
+                a_series,
                 cost_usd=row["cost_usd"] if row["priced"] else None,
                 latency_s=row["latency_s"],
                 versions=tuple(row["versions"]),
@@ -458,7 +462,15 @@ def read_series(
             )
         )
     order = elicitation_names()
-    return sorted(series, key=lambda one: (not one.shown.shows_all, one.arm, order.index(one.elicitation), one.repeat))
+    return sorted(
+        series,
+        key=lambda a_series: (
+            not a_series.shown.shows_all,
+            a_series.arm,
+            order.index(a_series.elicitation),
+            a_series.repeat,
+        ),
+    )
 
 
 def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, ...], items: pl.DataFrame) -> Series:
@@ -468,10 +480,10 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
     repeats = int(np.bincount(per_item["item_id"].to_numpy()).max())
     if repeats > 1:
         per_item = item_values(per_item, elicitation=elicitation)
-    values, asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
+    values, was_asked = np.full(len(items), np.nan), np.zeros(len(items), dtype=np.bool_)
     places = per_item["item_id"].to_numpy()
     values[places] = per_item["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    asked[places] = True
+    was_asked[places] = True
     silent = group.join(per_item.filter(pl.col("value").is_null()), left_on="place", right_on="item_id", how="semi")
     unscored = silent.unique("place", maintain_order=True)
     reasons = unscored["unscored_reason"].cast(pl.String).value_counts(sort=True)
@@ -481,7 +493,7 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
         elicitation=elicitation,
         arm=key[1],
         values=values,
-        asked=asked,
+        asked=was_asked,
         reasons={str(reason): count for reason, count in reasons.iter_rows()},
         repeats=repeats,
         n_judged=len(group),
@@ -509,13 +521,13 @@ def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | Non
 
     Columns are those of `casewise.storage.benchmark_folder.LONG_COLUMNS`. Raises as `read_runs`.
     """
-    runs, found = opened(paths, benchmark)
-    items, names = found.item_columns, distinct([run.manifest.judge_name for run in runs])
-    said = (
+    runs, judged_benchmark = opened(paths, benchmark)
+    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
+    judgements = (
         judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
         for run, name in zip(runs, names, strict=True)
     )
-    return pl.concat([people_rows(found), *said])
+    return pl.concat([people_rows(judged_benchmark), *judgements])
 
 
 # Two facts in the details of a log: the probability on the labels, and the words of a second reader.
@@ -558,13 +570,17 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
     `judgements`, `mean`, `lowest` and `low` (the share of judgements whose mass is below one half); empty where no judgement
     keeps its mass.
     """
-    asked = {one.run.path for one in runs.series if one.elicitation == "probability" and one.run.behaviour is None}
+    paths = {
+        series.run.path
+        for series in runs.series
+        if series.elicitation == "probability" and series.run.behaviour is None
+    }
     words = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
     label = [words.get(weight, "none") for weight in labels(runs.items, policy).weight]
     by_item = pl.DataFrame({"item_id": runs.items["item_id"], "label": label})
     masses = []
     for run in runs.runs:
-        if run.path in asked:
+        if run.path in paths:
             log = details_in(run.log, ("covered_mass", pl.Float64())).filter(pl.col("elicitation") == "probability")
             rows = log.select("item_id", "arm", "repeat", "attempt", mass="covered_mass").collect(engine="streaming")
             last = last_rows(rows, ["item_id", "arm", "repeat"]).drop_nulls("mass").join(by_item, on="item_id")

@@ -94,11 +94,11 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         except CasewiseError as error:
             notes.append(f"Not read, so not on this board: {error}")
             continue
-        values, asked = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
+        values, answered = np.full(len(place), np.nan), np.zeros(len(place), dtype=np.bool_)
         for value, item in zip(output.values, item_ids(output, runs.benchmark), strict=True):
             if item is not None:
-                asked[place[item]], values[place[item]] = True, value
-        if not asked.any():
+                answered[place[item]], values[place[item]] = True, value
+        if not answered.any():
             notes.append(f"{path} holds no answer to any item of {runs.benchmark.name!r}, so it is not on this board.")
             continue
         notes += notes_of(output)
@@ -106,7 +106,7 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         name = f"{output.judge} ({output.elicitation}{arm})"
         if name in recorded:
             name = f"published:{name}"  # a run of these outputs goes by the same name on a page
-        judge = contender(runs, name, output.elicitation, values, options, asked=asked, path=path)
+        judge = contender(runs, name, output.elicitation, values, options, answered=answered, path=path)
         judges.append(replace(judge, shows_all=output.arm.shows_all))
     if paths and not judges:
         notes = [
@@ -122,14 +122,14 @@ def contender(
     values: FloatArray,
     options: ReportOptions,
     *,
-    asked: BoolArray | None = None,
+    answered: BoolArray | None = None,
     path: Path | None = None,
 ) -> Contender:
     return Contender(
         name,
         "baseline" if path is None else "output",
         "" if path is None else str(path),
-        np.ones(len(values), dtype=np.bool_) if asked is None else asked,
+        np.ones(len(values), dtype=np.bool_) if answered is None else answered,
         lambda policy: judged(
             runs.items,
             values,

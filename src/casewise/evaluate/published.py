@@ -271,7 +271,14 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> Ca
 
 def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:
     same = (row.judge, row.elicitation, row.source)
-    whole = next((one for one in rows if not one.omitted and (one.judge, one.elicitation, one.source) == same), None)
+    whole = next(
+        (
+            row_of_same
+            for row_of_same in rows
+            if not row_of_same.omitted and (row_of_same.judge, row_of_same.elicitation, row_of_same.source) == same
+        ),
+        None,
+    )
     for name in ("recall_safe", "recall_unsafe"):
         of_whole = whole.published.get(name) if whole is not None else None
         yield Omission(row.judge, row.source, row.omitted, name, of_whole, row.published.get(name))

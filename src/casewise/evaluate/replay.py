@@ -122,7 +122,9 @@ def by_papers_rules(sample: Sample, elicitation: Elicitation) -> dict[str, Estim
     The cross-entropy is the release's own formula, which has no interval.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        numbers = {one.name: one for one in estimate(sample, metrics=metrics_named(*metric_names(elicitation)))}
+        numbers = {
+            number.name: number for number in estimate(sample, metrics=metrics_named(*metric_names(elicitation)))
+        }
     if "cross_entropy" in numbers:
         value, why = published_cross_entropy(sample), "no interval: the release's formula is not bounded"
         finite = value if np.isfinite(value) else None

@@ -125,19 +125,19 @@ class AttackedRun(ShortRepr):
     @property
     def defences(self) -> tuple[str, ...]:
         """Those under which anything was asked, none first."""
-        return tuple(dict.fromkeys(one.setting.defence for one in self.asked))
+        return tuple(dict.fromkeys(arm.setting.defence for arm in self.asked))
 
     def plain(self, defence: str) -> ArmVerdicts | None:
         """The arm of a defence without any attack."""
-        found = (one for one in self.asked if one.setting.attack is None and one.setting.defence == defence)
-        return next(found, None)
+        plain_arms = (arm for arm in self.asked if arm.setting.attack is None and arm.setting.defence == defence)
+        return next(plain_arms, None)
 
     def pairings(self) -> Iterator[Pairing]:
         """Every attack and perturbation with the arm that it is held against."""
-        for one in self.asked:
-            plain = self.plain(one.setting.defence)
-            if one.setting.attack is not None and plain is not None:
-                yield Pairing(one, plain)
+        for arm in self.asked:
+            plain = self.plain(arm.setting.defence)
+            if arm.setting.attack is not None and plain is not None:
+                yield Pairing(arm, plain)
 
 
 def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, options: ReportOptions) -> AttackedRun:
@@ -161,11 +161,11 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
         and series.run is first.run
         and (setting := setting_of(series.shown, own))
     ]
-    asked, adaptive = (tuple(arm for arm in arms if arm.is_turn == turns) for turns in (False, True))
-    weight = asked[0].sample.weight if asked else np.zeros(0)
+    plain_and_attacked, adaptive = (tuple(arm for arm in arms if arm.is_turn == turns) for turns in (False, True))
+    weight = plain_and_attacked[0].sample.weight if plain_and_attacked else np.zeros(0)
     twins = twins_of(runs.items, weight)
-    run = AttackedRun(runs, first.elicitation, asked, adaptive, weight, twins, MadeTexts(made_in(path)))
-    if not (adaptive and asked) and not any(True for _ in run.pairings()):
+    run = AttackedRun(runs, first.elicitation, plain_and_attacked, adaptive, weight, twins, MadeTexts(made_in(path)))
+    if not (adaptive and plain_and_attacked) and not any(True for _ in run.pairings()):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
         )
@@ -215,11 +215,11 @@ def wordings(runs: JudgedRuns, arm: Arm) -> NDArray[np.intp] | None:
     attack = attack_in(arm.transforms[0]) if arm.transforms else None
     if attack is None or len(attack.wordings) < 2:
         return None
-    each = {query: attack.wording(query) for query in runs.items["query_id"].unique()}
-    shown = np.array([each[query] for query in runs.items["query_id"]], dtype=np.intp)
-    found = np.zeros(int(runs.cluster.max(initial=-1)) + 1, dtype=np.intp)
-    found[runs.cluster] = shown
-    return found if (found[runs.cluster] == shown).all() else None
+    of_query = {query: attack.wording(query) for query in runs.items["query_id"].unique()}
+    shown = np.array([of_query[query] for query in runs.items["query_id"]], dtype=np.intp)
+    of_cluster = np.zeros(int(runs.cluster.max(initial=-1)) + 1, dtype=np.intp)
+    of_cluster[runs.cluster] = shown
+    return of_cluster if (of_cluster[runs.cluster] == shown).all() else None
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,8 @@ def rows_of(run: AttackedRun, defence: str, counts: Callable[[Setting], bool]) -
             pairs = [(arm, bare[arm.setting.attack]) for arm in arms if arm.setting.attack in bare]
         measures = measured([(arm, arm.counts) for arm in arms])
         means = {
-            name: mean_of_shares([one for one, _ in some], [of for _, of in some]) for name, some in measures.items()
+            name: mean_of_shares([number for number, _ in pairs_of_number], [of for _, of in pairs_of_number])
+            for name, pairs_of_number in measures.items()
         }
         estimates = {name: mean.estimate for name, mean in means.items() if mean is not None}
         if len(estimates) == len(METRICS):
@@ -318,15 +319,15 @@ def changes(pairs: Sequence[tuple[ArmVerdicts, ArmVerdicts]]) -> dict[str, Estim
     bare = measured([(arm, of) for (_, arm), (_, of) in zip(pairs, shared, strict=True)])
     differences = {}
     for name, numbers in own.items():
-        known = [
+        defined = [
             (first, second, of)
             for (first, of), (second, _) in zip(numbers, bare[name], strict=True)
             if not np.isnan(first.value) and not np.isnan(second.value)
         ]
-        if len(known) == 1:
-            differences[name] = difference_of(*known[0][:2])
-        elif known:
-            first, second, queries = zip(*known, strict=True)
+        if len(defined) == 1:
+            differences[name] = difference_of(*defined[0][:2])
+        elif defined:
+            first, second, queries = zip(*defined, strict=True)
             means = mean_of_shares(first, queries), mean_of_shares(second, queries)
             if means[0] is not None and means[1] is not None:
                 differences[name] = difference_of_means(means[0], means[1])
@@ -524,7 +525,7 @@ class RobustnessNumbers(ShortRepr):
     @property
     def nothing_scored(self) -> bool:
         """Return whether not one item has a verdict or a value, attacked or not."""
-        return all(one.series.silent for one in self.run.asked)
+        return all(arm.series.silent for arm in self.run.asked)
 
     @property
     def judge(self) -> str:
@@ -533,9 +534,11 @@ class RobustnessNumbers(ShortRepr):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader must know before any number."""
-        names = [f"{one.judge} ({one.elicitation})" for one in (self.run.asked[0].series, *self.run.runs.series)]
-        others = [name for name in dict.fromkeys(names) if name != names[0]]
-        unsaid = (f"Nothing here is about {', '.join(others)}: only {names[0]} is.",) if others else ()
+        names = [
+            f"{series.judge} ({series.elicitation})" for series in (self.run.asked[0].series, *self.run.runs.series)
+        ]
+        unused = [name for name in dict.fromkeys(names) if name != names[0]]
+        unsaid = (f"Nothing here is about {', '.join(unused)}: only {names[0]} is.",) if unused else ()
         return (
             *self.run.benchmark.notes(),
             *unsaid,
@@ -561,10 +564,10 @@ class RobustnessNumbers(ShortRepr):
 
     def items(self, towards: Towards, setting: Setting, *, alike: bool = False) -> BoolArray:
         """The items that an attack towards a verdict is about: those that people find to be the other."""
-        other = float(towards == "unsafe")
-        of: BoolArray = self.run.weight == other
+        opposite = float(towards == "unsafe")
+        of: BoolArray = self.run.weight == opposite
         if setting.twin:
-            of &= self.run.twins_weight == (other if alike else 1 - other)
+            of &= self.run.twins_weight == (opposite if alike else 1 - opposite)
         return of
 
     def flips_on(self, pairing: Pairing, towards: Towards, of: BoolArray) -> Flips:
@@ -621,9 +624,9 @@ class RobustnessNumbers(ShortRepr):
         category = self.run.runs.items["category"]
         for towards, name in product(SIDES, category.unique(maintain_order=True).sort().to_list()):
             rows = self._turned(towards, NO_DEFENCE, (category == name).to_numpy())
-            known = [(row, turned) for row, turned in rows if turned.value > 0]
-            if known:
-                row, turned = max(known, key=lambda attack: attack[1].value)
+            moving = [(row, turned) for row, turned in rows if turned.value > 0]
+            if moving:
+                row, turned = max(moving, key=lambda attack: attack[1].value)
                 among = sum(not np.isnan(turned.value) for _, turned in rows)
                 worst.append(WorstOf(str(name), towards, str(row.setting.attack), estimate_of(turned), among))
         return tuple(worst)
@@ -671,8 +674,8 @@ class RobustnessNumbers(ShortRepr):
             for (attack, under), bare in turned.items()
             if under == NO_DEFENCE and (attack, defence) in turned
         ]
-        known = [pair for pair in pairs if all(mean_of_shares([one]) is not None for one in pair)]
-        without, with_it = (mean_of_shares([pair[side] for pair in known]) for side in (0, 1))
+        defined = [pair for pair in pairs if all(mean_of_shares([turned_share]) is not None for turned_share in pair)]
+        without, with_it = (mean_of_shares([pair[side] for pair in defined]) for side in (0, 1))
         return None if without is None or with_it is None else difference_of_means(without, with_it)
 
     @cached_property
@@ -737,16 +740,18 @@ class RobustnessNumbers(ShortRepr):
 
     def leading(self, *, n: int, towards: Towards) -> Sequence[Attacked]:
         """The attacks that turn the most verdicts, whatever the defence."""
-        known = [row for row in self.rows if row.counts and row.towards == towards and row.turned.estimate is not None]
-        return sorted(known, key=lambda row: -(row.turned.estimate or 0.0))[:n]
+        defined = [
+            row for row in self.rows if row.counts and row.towards == towards and row.turned.estimate is not None
+        ]
+        return sorted(defined, key=lambda row: -(row.turned.estimate or 0.0))[:n]
 
     @property
     def unmoved(self) -> bool:
         """True if there are verdicts under the attacks, and not one moved or was silenced, but where a detector stands before it."""
         own = [row for row in self.rows if not holds_back(row.setting.defence)]
-        known = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
+        defined = [row for row in own if row.change.estimate is not None or row.turned.estimate is not None]
         moved = any(row.change.estimate or row.turned.estimate or row.silenced.estimate for row in own)
-        return bool(known) and not moved and not any(result.n_changed for result in self.adaptive)
+        return bool(defined) and not moved and not any(result.n_changed for result in self.adaptive)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -799,8 +804,8 @@ class RequiredRobustness(ShortRepr):
     @property
     def decision(self) -> Decision:
         """Return what the bounds say together."""
-        found = {one.decision for one in self.bounds}
-        return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
+        decisions = {bound.decision for bound in self.bounds}
+        return "fail" if "fail" in decisions else "inconclusive" if "inconclusive" in decisions else "pass"
 
     @property
     def exit_code(self) -> ExitCode:
@@ -835,8 +840,12 @@ def required(numbers: RobustnessNumbers, bounds: Mapping[str, float], *, defence
         ]
         if not shares:
             raise BenchmarkError(f"the run has no attack under the defence {defence!r} that {BOUNDED[name]!r} is about")
-        attack, worst = max(shares, key=lambda one: 1.0 if one[1].ci_high is None else one[1].ci_high)
-        surely = max(shares, key=lambda one: -1.0 if one[1].ci_low is None else one[1].ci_low)
+        attack, worst = max(
+            shares, key=lambda attack_share: 1.0 if attack_share[1].ci_high is None else attack_share[1].ci_high
+        )
+        surely = max(
+            shares, key=lambda attack_share: -1.0 if attack_share[1].ci_low is None else attack_share[1].ci_low
+        )
         decision: Decision = "inconclusive"
         if worst.ci_high is not None and worst.ci_high <= at_most:
             decision = "pass"

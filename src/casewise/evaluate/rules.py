@@ -56,7 +56,7 @@ class RuleReport:
             "judge": self.judge,
             "protocol": self.protocol,
             "levels": {
-                level: {name: one.picked("n", "method") for name, one in estimates(scores)}
+                level: {name: score.picked("n", "method") for name, score in estimates(scores)}
                 | {"cases": scores.cases, "clusters": scores.clusters}
                 for level, scores in self.levels.items()
             },
@@ -65,13 +65,13 @@ class RuleReport:
 
 def estimates(scores: RuleScores) -> list[tuple[str, Estimate]]:
     """Every score by the name that the benchmark gives it."""
-    at = [(f"RMR@{level:g}", one) for level, one in scores.match.items()]
+    at = [(f"RMR@{level:g}", score) for level, score in scores.match.items()]
     return [("RMR", scores.rule_match), *at, ("RDR", scores.disagreement), ("unpredicted", scores.unpredicted)]
 
 
 def cases_of(benchmark: Benchmark) -> dict[str, Case]:
     """Cases by id. Raises BenchmarkError: the items do not say which case and rule each is of."""
-    found: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
     for item in benchmark.items:
         stated = item.columns or {}
         case, rule = stated.get("case"), stated.get("rule")
@@ -79,30 +79,30 @@ def cases_of(benchmark: Benchmark) -> dict[str, Case]:
             raise BenchmarkError(
                 f"item {item.id} of {benchmark.name} has no column 'case' and 'rule', as SafePyramid's have"
             )
-        earlier = found.get(case, Case(benchmark.category_of(item), item.cluster or case, {}, frozenset()))
+        earlier = cases.get(case, Case(benchmark.category_of(item), item.cluster or case, {}, frozenset()))
         votes = benchmark.votes[item.id]
         violated = earlier.violated | ({rule} if votes.total and not votes.safe else set())
-        found[case] = earlier._replace(items={**earlier.items, rule: item.id}, violated=violated)
-    return found
+        cases[case] = earlier._replace(items={**earlier.items, rule: item.id}, violated=violated)
+    return cases
 
 
 def scored(
-    judge: str, protocol: Protocol, cases: Mapping[str, Case], said: Mapping[str, frozenset[int] | None]
+    judge: str, protocol: Protocol, cases: Mapping[str, Case], predicted: Mapping[str, frozenset[int] | None]
 ) -> RuleReport:
     """Scores over the cases in `said`: all of them, and those of each level."""
-    asked = {name: cases[name] for name in cases if name in said}
-    levels = {ALL: list(asked)} | {
-        level: [name for name in asked if asked[name].level == level]
-        for level in sorted({one.level for one in asked.values()})
+    chosen = {name: cases[name] for name in cases if name in predicted}
+    levels = {ALL: list(chosen)} | {
+        level: [name for name in chosen if chosen[name].level == level]
+        for level in sorted({case.level for case in chosen.values()})
     }
     return RuleReport(
         judge,
         protocol,
         {
             level: rule_scores(
-                [said[name] for name in names],
-                [asked[name].violated for name in names],
-                clusters=np.unique([asked[name].cluster for name in names], return_inverse=True)[1],
+                [predicted[name] for name in names],
+                [chosen[name].violated for name in names],
+                clusters=np.unique([chosen[name].cluster for name in names], return_inverse=True)[1],
             )
             for level, names in levels.items()
         },
@@ -115,19 +115,19 @@ def rules_of_run(run: Path, benchmark: str | Path | Benchmark | None = None) -> 
     A case with a rule that has no verdict has no prediction. Raises BenchmarkError: the run is over another benchmark.
     """
     runs = read_runs([run], benchmark=benchmark)
-    cases, found = cases_of(runs.benchmark), []
+    cases, reports = cases_of(runs.benchmark), []
     for series in runs.main_series:
         safe = dict(zip(runs.items["item_id"], verdicts(series.values, elicitation=series.elicitation), strict=True))
-        asked = dict(zip(runs.items["item_id"], series.asked, strict=True))
-        said: dict[str, frozenset[int] | None] = {}
+        was_asked = dict(zip(runs.items["item_id"], series.asked, strict=True))
+        predicted: dict[str, frozenset[int] | None] = {}
         for name, case in cases.items():
-            if not any(asked[item] for item in case.items.values()):
+            if not any(was_asked[item] for item in case.items.values()):
                 continue
             by_rule = {rule: safe[item] for rule, item in case.items.items()}
             whole = all(np.isfinite(value) for value in by_rule.values())
-            said[name] = frozenset(rule for rule, value in by_rule.items() if value == 0) if whole else None
-        found.append(scored(series.name, "per rule", cases, said))
-    return found
+            predicted[name] = frozenset(rule for rule, value in by_rule.items() if value == 0) if whole else None
+        reports.append(scored(series.name, "per rule", cases, predicted))
+    return reports
 
 
 def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
@@ -135,22 +135,22 @@ def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
 
     Raises DataError: a line is another, names a case or a rule that the benchmark lacks, or repeats a case.
     """
-    cases, said = cases_of(benchmark), dict[str, frozenset[int] | None]()
+    cases, predicted = cases_of(benchmark), dict[str, frozenset[int] | None]()
     for number, line in numbered_lines(path):
         entry = Entry(path, number, parse(line, path=path, line=number))
         name = entry.name("id")
-        if name not in cases or name in said:
+        if name not in cases or name in predicted:
             entry.refuse(
                 f"'id' is {name!r}, "
-                + ("a case for the second time" if name in said else f"no case of {benchmark.name}")
+                + ("a case for the second time" if name in predicted else f"no case of {benchmark.name}")
             )
         if entry.values.get("violated_rules") is None and "violated_rules" in entry.values:
-            said[name] = None
+            predicted[name] = None
             continue
         rules = frozenset(int(entry.number_in(rule, "violated_rules", 1)) for rule in entry.list("violated_rules"))
         if strange := rules - set(cases[name].items):
             entry.refuse(f"'violated_rules' names rule {min(strange)}, which the policy of {name!r} does not have")
-        said[name] = rules
-    if not said:
+        predicted[name] = rules
+    if not predicted:
         raise DataError(path, None, "is empty; each line is a case with 'id' and 'violated_rules'")
-    return scored(path.stem, "per policy", cases, said)
+    return scored(path.stem, "per policy", cases, predicted)

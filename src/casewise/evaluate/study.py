@@ -80,8 +80,8 @@ def rates_with_judge(ratings: CodedRatings, run: Path, *, level: float = 0.95) -
 
 def filled(values: FloatArray) -> FloatArray:
     """The values with their mean where there is none: a constant there says nothing of the label."""
-    known = ~np.isnan(values)
-    return np.where(known, values, values[known].mean() if known.any() else 0.0)
+    finite = ~np.isnan(values)
+    return np.where(finite, values, values[finite].mean() if finite.any() else 0.0)
 
 
 # Two runs as the pilot of a study that tells their judges apart: by query, and as if more people had rated.
@@ -141,7 +141,7 @@ class JudgesPilot:
         return {self.items[place]: float(moves[place]) for place in order if moves[place] >= LEAST_MOVE}
 
     def against(self, weight: FloatArray, query: IntArray) -> QueryDifferences:
-        first, second = (right(np.resize(one, len(weight)), weight) for one in self.verdicts)
+        first, second = (right(np.resize(verdicts, len(weight)), weight) for verdicts in self.verdicts)
         return query_differences(first, second, clusters=query)
 
 
@@ -156,11 +156,11 @@ def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None 
         held = ", ".join(series.name for series in runs.series)
         raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")
     first, second = (runs.whole_sample(series) for series in runs.series)
-    both = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
-    if not both.any():
+    shared = runs.series[0].asked & runs.series[1].asked & (runs.items["n_votes"].to_numpy() > 0)
+    if not shared.any():
         raise StatisticsError("no item was asked of both judges and rated by people")
-    safe, votes = (runs.items[name].to_numpy()[both].astype(np.int64) for name in ("n_safe", "n_votes"))
-    query = np.unique(first.cluster[both], return_inverse=True)[1].astype(np.int64)
+    safe, votes = (runs.items[name].to_numpy()[shared].astype(np.int64) for name in ("n_safe", "n_votes"))
+    query = np.unique(first.cluster[shared], return_inverse=True)[1].astype(np.int64)
     names = (runs.series[0].name, runs.series[1].name)
-    items = tuple(runs.items["item_id"].to_numpy()[both].tolist())
-    return JudgesPilot(names, items, (first.safe[both], second.safe[both]), safe, votes, query)
+    items = tuple(runs.items["item_id"].to_numpy()[shared].tolist())
+    return JudgesPilot(names, items, (first.safe[shared], second.safe[shared]), safe, votes, query)

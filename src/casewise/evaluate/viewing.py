@@ -145,8 +145,10 @@ def attacks_of(arm: Arm) -> tuple[str, ...]:
 
 def of_people(items: pl.DataFrame, policy: LabelPolicy) -> pl.DataFrame:
     """The table of items with what people said of each."""
-    found = labels(items, policy)
-    named = np.select([found.weight == 1, found.weight == 0, ~np.isnan(found.weight)], LABELS[:3], LABELS[3])
+    label_weights = labels(items, policy)
+    named = np.select(
+        [label_weights.weight == 1, label_weights.weight == 0, ~np.isnan(label_weights.weight)], LABELS[:3], LABELS[3]
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = items["n_safe"].to_numpy() / items["n_votes"].to_numpy()
     return items.with_columns(
@@ -432,7 +434,7 @@ class Viewed:
     @property
     def paths(self) -> tuple[Path, ...]:
         """The run folders, in the order given."""
-        return tuple(dict.fromkeys(one.run.path for one in self._table.judged))
+        return tuple(dict.fromkeys(judged.run.path for judged in self._table.judged))
 
     @property
     def under_way(self) -> bool:
@@ -466,7 +468,7 @@ def view_runs(
     Raises DataError: a folder is no run. BenchmarkError: the runs are over different benchmarks, or the benchmark found
     is not theirs. ConfigurationError: an override of the policy names a category that no item has.
     """
-    runs, found = opened(paths, benchmark)
+    runs, judged_benchmark = opened(paths, benchmark)
     names = distinct([run.manifest.judge_name for run in runs])
     logs = [GrowingLog(run.log) if run.behaviour is None else None for run in runs]
     for log in logs:
@@ -476,9 +478,9 @@ def view_runs(
         Judged(run, name, graded(run) if log is None else log.table)
         for run, name, log in zip(runs, names, logs, strict=True)
     )
-    items = of_people(found.item_columns, policy)
-    series = tuple(one for of_run in judged for one in series_in(of_run, items))
-    return Viewed(ViewedTable(found, policy, with_series(items, judged, series), judged, series), logs)
+    items = of_people(judged_benchmark.item_columns, policy)
+    series = tuple(judged_series for of_run in judged for judged_series in series_in(of_run, items))
+    return Viewed(ViewedTable(judged_benchmark, policy, with_series(items, judged, series), judged, series), logs)
 
 
 def brought_up(table: ViewedTable, logs: Sequence[GrowingLog | None], grown: Sequence[bool]) -> ViewedTable:
@@ -502,8 +504,8 @@ def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:
 def graded(run: JudgedRun) -> pl.DataFrame:
     """What a grader makes of a chatbot's replies, with the replies themselves."""
     texts: Iterator[tuple[str, str, int, str | None]] = (
-        (one.item_id, one.arm, one.repeat, one.text or one.refusal) for one in replies_in(run.path)
+        (reply.item_id, reply.arm, reply.repeat, reply.text or reply.refusal) for reply in replies_in(run.path)
     )
     schema = {"item_id": pl.String, "arm": pl.String, "repeat": pl.Int32, "raw_reply": pl.String}
-    said = pl.DataFrame(list(texts), schema=schema, orient="row")
-    return run.judgements().join(said, on=["item_id", "arm", "repeat"], how="left", maintain_order="left")
+    texts_of_replies = pl.DataFrame(list(texts), schema=schema, orient="row")
+    return run.judgements().join(texts_of_replies, on=["item_id", "arm", "repeat"], how="left", maintain_order="left")

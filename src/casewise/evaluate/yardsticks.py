@@ -61,9 +61,9 @@ class Backdrop(ShortRepr):
     @cached_property
     def words(self) -> FloatArray:
         """P(safe) of each item from its words, which no report reads again."""
-        found = self.subject.baseline
+        predicted = self.subject.baseline
         vars(self.subject).pop("own_words", None)
-        return found
+        return predicted
 
     def beside(self, sample: Sample, asked: BoolArray, *, policy: LabelPolicy = VOTES) -> Beside:
         """The yardsticks on the items that a judge was asked, and how the judge differs from the classifier.
@@ -126,7 +126,7 @@ class Backdrop(ShortRepr):
         return self.measured(whole if asked.all() else whole.where(asked))
 
     def measured(self, sample: Sample) -> dict[str, Measured]:
-        return {one.name: one for one in measure(sample, metrics=METRICS)}
+        return {number.name: number for number in measure(sample, metrics=METRICS)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +189,7 @@ class Beside(ShortRepr):
         """As plain JSON values."""
         return {
             **({} if self.words_of is None else {"words_of": self.words_of}),
-            "words": {name: picked_numbers(found) for name, found in self.words.items()},
+            "words": {name: picked_numbers(number) for name, number in self.words.items()},
             "why_no_words": self.why_no_words,
             "words_read": self.words_read,
             "words_held_out": self.words_held_out,
@@ -199,15 +199,15 @@ class Beside(ShortRepr):
             "constant": self.constant,
             "one_person": picked_numbers(self.people.one_person),
             "others": self.people.others,
-            "against_others": {name: picked_numbers(found) for name, found in self.against_others.items()},
+            "against_others": {name: picked_numbers(number) for name, number in self.against_others.items()},
             "second_study": self.people.same_again,
             "highest_pearson": self.people.ceilings.pearson if self.people.ceilings else None,
             "sentence": what_it_shows(self),
         }
 
 
-def picked_numbers(found: Estimate | None) -> dict[str, float | None] | None:
-    return found.picked() if found else None
+def picked_numbers(estimate: Estimate | None) -> dict[str, float | None] | None:
+    return estimate.picked() if estimate else None
 
 
 def against_others(
@@ -242,10 +242,10 @@ def people(subject: Subject, asked: BoolArray) -> People:
     if not rows.any():
         return People(None, 0, None, None)
     (safe, votes), query, raters = votes_on(subject, rows)
-    others = usual_reference(votes)
+    reference = usual_reference(votes)
 
     def one_person() -> Estimate:
-        curve = panel_curve(safe, votes, clusters=query, reference_size=others, largest=1, raters=raters)
+        curve = panel_curve(safe, votes, clusters=query, reference_size=reference, largest=1, raters=raters)
         low, high = (float(end) if np.isfinite(end) else None for end in (curve.ci_low[0], curve.ci_high[0]))
         return Estimate("one_person", float(curve.agreement[0]), low, high, curve.items, 0, STUDENT)
 
@@ -253,7 +253,7 @@ def people(subject: Subject, asked: BoolArray) -> People:
     again = subject.same_again[rows] if votes.max() > 1 else np.full(1, np.nan)
     return People(
         one_person=or_none(one_person),
-        others=others,
+        others=reference,
         same_again=None if np.isnan(again).all() else float(np.nanmean(again)),
         ceilings=or_none(lambda: ceilings(safe, votes, condition=conditions)),
     )
@@ -407,18 +407,22 @@ def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, .
 
 def as_wanted(runs: JudgedRuns, options: ReportOptions) -> JudgedRuns:
     """The same runs with the items and the verdicts of scalars that `options` ask for. Raises as `on_items` does."""
-    asked = replace(runs, fit_thresholds=options.fit_thresholds)
-    return asked if options.items is None else on_items(asked, options.items)
+    chosen = replace(runs, fit_thresholds=options.fit_thresholds)
+    return chosen if options.items is None else on_items(chosen, options.items)
 
 
 def without_attacks(runs: JudgedRuns) -> JudgedRuns:
     """The same runs without arms that attack or guard, where there are others: `casewise robustness` is about these."""
     about_attacks: set[str | None] = {"attack", "perturbation", "defence"}
-    roles = [{role_of(each) for each in one.shown.transforms} for one in runs.series]
-    if not all(about_attacks.isdisjoint(found) for found in roles):
+    roles = [{role_of(transform) for transform in series.shown.transforms} for series in runs.series]
+    if not all(about_attacks.isdisjoint(roles_of_arm) for roles_of_arm in roles):
         about_attacks.add("own")  # a user's own attack or defence among them
-    others = tuple(one for one, found in zip(runs.series, roles, strict=True) if about_attacks.isdisjoint(found))
-    return replace(runs, series=others or runs.series)
+    plain = tuple(
+        series
+        for series, roles_of_arm in zip(runs.series, roles, strict=True)
+        if about_attacks.isdisjoint(roles_of_arm)
+    )
+    return replace(runs, series=plain or runs.series)
 
 
 def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
@@ -427,10 +431,10 @@ def on_items(runs: JudgedRuns, name: str) -> JudgedRuns:
     Raises BenchmarkError: no run was asked about any of these items.
     """
     rows = subset_rows(Subject(runs.benchmark), name)
-    series = tuple(replace(one, asked=one.asked & rows) for one in runs.series)
-    if not any(one.asked.any() for one in series):
+    series = tuple(replace(each_series, asked=each_series.asked & rows) for each_series in runs.series)
+    if not any(each_series.asked.any() for each_series in series):
         raise BenchmarkError(f"these runs were asked about none of the items that are {name!r}")
-    return replace(runs, series=tuple(one for one in series if one.asked.any()))
+    return replace(runs, series=tuple(each_series for each_series in series if each_series.asked.any()))
 
 
 # Judges among people: the panel a judge is worth, one more person, the alternative annotator test.
@@ -472,9 +476,9 @@ def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05)
     `backdrop`: of the benchmark of these runs.
     `margin`: how much less than a new person a judge may agree with people and be no worse.
     """
-    asked = np.any([series.asked for series in runs.series], axis=0)
+    was_asked = np.any([series.asked for series in runs.series], axis=0)
     return BesidePeople(
-        people=backdrop.people(asked),
+        people=backdrop.people(was_asked),
         judges=tuple(among_people(runs, series, margin=margin) for series in runs.series if not series.mostly_unscored),
     )
 
@@ -491,11 +495,11 @@ def among_people(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmo
     alternative = None
     if runs.benchmark.rated.annotators:
         ratings = runs.benchmark.rated.arrays(runs.items["item_id"].filter(series.asked))
-        known = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
-        if known.any():
-            item, annotator = ratings.item[known], np.array(ratings.annotators)[ratings.annotator[known]]
+        usable = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
+        if usable.any():
+            item, annotator = ratings.item[usable], np.array(ratings.annotators)[ratings.annotator[usable]]
             alternative = alternative_annotator_test(
-                ratings.safe[known], verdict[item] > 0.5, item=item, annotator=annotator
+                ratings.safe[usable], verdict[item] > 0.5, item=item, annotator=annotator
             )
     if alternative is None:
         why.append("alternative annotator test: not available, anonymous votes")
@@ -533,8 +537,8 @@ def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[Pe
     nobody rated."""
     if not LabelWords.of(runs.benchmark).rated:
         return ()
-    found = (beside_rates(runs, series, policy) for series in runs.main_series)
-    return tuple(one for one in found if len(one.points))
+    over_rates = (beside_rates(runs, series, policy) for series in runs.main_series)
+    return tuple(people_and_judge for people_and_judge in over_rates if len(people_and_judge.points))
 
 
 def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
