@@ -57,15 +57,14 @@ class Chat:
         `system`: what else the system message says, by an arm's transforms.
         `layout`: how the context is laid out, where a transform decides it.
         """
-        said = laid_out(shown, layout or "list")
+        context = laid_out(shown, layout or "list")
         in_system = shown and (role or self.role) == "system"
         if in_system or self.always_system:
-            system = (filled(self.system, {"context": said if in_system else UNKNOWN}), *system)
+            system = (filled(self.system, {"context": context if in_system else UNKNOWN}), *system)
         first = (Message("system", "\n\n".join(system)),) if system else ()
         if not shown or in_system:
             return (*first, *earlier, Message("user", query))
-        text = filled(self.in_user, {"context": said, "query": query})
-        return (*first, *earlier, Message("user", text))
+        return (*first, *earlier, Message("user", filled(self.in_user, {"context": context, "query": query})))
 
 
 def chat_with(
@@ -89,14 +88,10 @@ def chat_with(
         raise ConfigurationError(
             "a system prompt of your own says itself what is verified, and holds the context itself"
         )
-    return Chat(system.name, "own", own_system(system), chat.in_user, chat.bridge, always_system=True)
-
-
-def own_system(path: Path) -> str:
-    text = read_text(path).strip()
+    text = read_text(system).strip()
     if "{context}" not in text:
-        raise DataError(path, None, "does not hold {context}: write it where the circumstances are to stand")
-    return text
+        raise DataError(system, None, "does not hold {context}: write it where the circumstances are to stand")
+    return Chat(system.name, "own", text, chat.in_user, chat.bridge, always_system=True)
 
 
 @cache

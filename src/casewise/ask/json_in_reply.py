@@ -22,7 +22,7 @@ Found = dict[str, Any]
 def without_contradiction(pairs: list[tuple[str, Any]]) -> Found:
     """An object, unless a key stands twice in it with two values: then nobody knows which is meant."""
     value = dict(pairs)
-    if len(value) < len(pairs) and any(value[key] != said for key, said in pairs):
+    if len(value) < len(pairs) and any(value[key] != repeated for key, repeated in pairs):
         raise ValueError("a key stands twice with two values")
     return value
 
@@ -38,7 +38,7 @@ def find_objects(text: str, answers: tuple[str, ...] = ()) -> tuple[list[Found],
     An object that holds words or nothing under a key of `answers` speaks for itself: what is nested in it, as an example
     or a part, is left out.
     """
-    found: list[Found] = []
+    objects: list[Found] = []
     rest: list[str] = []
     at = 0
     for _ in range(LONGEST_SCAN):
@@ -51,10 +51,10 @@ def find_objects(text: str, answers: tuple[str, ...] = ()) -> tuple[list[Found],
             at = start + 1
         else:
             rest.append(text[at:start])
-            found.extend(nested(value, answers))
+            objects.extend(nested(value, answers))
             at = end
     rest.append(text[at:])
-    return found, "".join(rest)
+    return objects, "".join(rest)
 
 
 def read_object(text: str, start: int) -> tuple[Found | None, int]:
@@ -159,5 +159,5 @@ def closest_key(value: Found, names: tuple[str, ...]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def nearly(key: str, name: str) -> bool:
-    """Whether a key is all but `name`. Replies of one model have the same keys again and again."""
+    """Return whether a key is all but `name`. Replies of one model have the same keys again and again."""
     return bool(get_close_matches(key, [name], n=1, cutoff=0.8))

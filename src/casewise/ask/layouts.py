@@ -45,7 +45,7 @@ def places_of(names: tuple[str, ...], doubled_braces: bool) -> re.Pattern[str]:
 
 
 class Label(NamedTuple):
-    """What a group or parameter is called on a page, by who reads it."""
+    """The name of a group or parameter on a page, by who reads it."""
 
     reviewers: str
     annotators: str
@@ -84,7 +84,7 @@ class Labelled:
 
 
 def groups(shown: ShownContext) -> Iterator[Labelled]:
-    """What is shown of a context, group by group."""
+    """Return what is shown of a context, group by group."""
     for group, value in shown.items():
         yield Labelled(group, (("", value),) if group in OPTIONAL else tuple(value.items()))
 
@@ -101,7 +101,7 @@ def heading(name: str) -> str:
 
 
 def labels_of(parameters: ParameterSet) -> dict[str, str]:
-    """What reviewers read for each group and parameter: its title, the paper's label, or its name in words."""
+    """Return what reviewers read for each group and parameter: its title, the paper's label, or its name in words."""
     words = {name: heading(name.rpartition(".")[2]) for name in (*parameters.group_names, *parameters.every)}
     return {name: parameters.titles.get(name) or FOR_REVIEWERS.get(name, word) for name, word in words.items()}
 
@@ -110,12 +110,13 @@ def in_words(shown: ShownContext) -> str:
     """A context as a judge reads it: a group a paragraph, a parameter a line, what stands under headings as running text."""
     lines = []
     for group in groups(shown):
-        title = heading(group.name)
-        if group.statements[0][0] == "":
-            lines.append(f"{title}: {as_text(group.statements[0][1])}")
-        else:
-            lines.append(f"{title}:")
-            lines += [f"- {heading(name)}: {as_text(said)}" for name, said in group.statements]
+        for name, statement in group.statements:
+            if not name:
+                lines.append(f"{heading(group.name)}: {as_text(statement)}")
+                continue
+            if name == group.statements[0][0]:
+                lines.append(f"{heading(group.name)}:")
+            lines.append(f"- {heading(name)}: {as_text(statement)}")
     return "\n".join(lines)
 
 
@@ -144,14 +145,13 @@ def laid_out(shown: ShownContext, layout: Layout) -> str:
 
 
 def prose(shown: ShownContext) -> str:
-    said = []
-    for group in groups(shown):
-        for name, statement in group.statements:
-            what = f"{spoken(name)} of the {spoken(group.name)}" if name else spoken(group.name)
-            said.append(f"The {what} is: {as_text(statement)}")
-    return " ".join(one if one.endswith((".", "!", "?")) else f"{one}." for one in said[:-1]) + (
-        f" {said[-1]}" if len(said) > 1 else "".join(said)
-    )
+    sentences = [
+        f"The {f'{spoken(name)} of the ' if name else ''}{spoken(group.name)} is: {as_text(statement)}"
+        for group in groups(shown)
+        for name, statement in group.statements
+    ]
+    ended = [text if text.endswith((".", "!", "?")) else f"{text}." for text in sentences[:-1]]
+    return " ".join([*ended, *sentences[-1:]])
 
 
 def xml(shown: ShownContext) -> str:
@@ -229,7 +229,7 @@ def kind_of(judged: Judged, before: Sequence[Turn]) -> Kind:
 
 @dataclass(frozen=True)
 class ShownItem:
-    """What a judge is shown of an item."""
+    """An item as a judge is shown it."""
 
     query: str
     context: ShownContext
@@ -251,9 +251,9 @@ class ShownItem:
 
     def as_json(self) -> dict[str, Any]:
         """As JSON values, without what only some benchmarks have: it tells calls apart, also those of before."""
-        some = {"judged": self.judged, "before": [vars(turn) for turn in self.before]}
-        rest = {name: value for name, value in vars(self).items() if name not in some}
-        return {**rest, **(some if self.kind != "request" else {})}
+        chat = {"judged": self.judged, "before": [vars(turn) for turn in self.before]}
+        rest = {name: value for name, value in vars(self).items() if name not in chat}
+        return {**rest, **(chat if self.kind != "request" else {})}
 
 
 class LooksUp(Protocol):
@@ -266,7 +266,7 @@ class LooksUp(Protocol):
 
 @dataclass(frozen=True)
 class Scene:
-    """What a transform may look at besides what was shown before it."""
+    """All that a transform may look at besides what was shown before it."""
 
     query: Query
     context: Context | None

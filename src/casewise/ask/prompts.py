@@ -6,7 +6,8 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -67,7 +68,7 @@ class PromptSet:
     """How it is asked about what is no request by itself, by kind and elicitation. `{conversation}` holds what was said before."""
 
     def has(self, elicitation: str, kind: Kind = "request") -> bool:
-        """Whether there are words for it."""
+        """Return whether there are words for it."""
         return (
             elicitation in self.prompts or elicitation in plugin_names("elicitations")
             if kind == "request" or self.in_turns(kind)
@@ -92,7 +93,7 @@ class PromptSet:
         return f"{self.name}@{self.version}+{digest({'prompts': words} | self.layout())[:8]}"
 
     def layout(self) -> dict[str, Any]:
-        """What decides how a prompt is filled in, as JSON values."""
+        """Return what decides how a prompt is filled in, as JSON values."""
         return {
             "in_system": self.in_system if self.role == "system" else None,
             "see_system": self.see_system if self.role == "system" else None,
@@ -126,10 +127,15 @@ class PromptSet:
             else placement.system
         )
         first = (Message("system", "\n\n".join(system)),) if system else ()
-        template = prompt.with_context if shown else self._without(prompt)
-        asked = self._filled(template, values | ({"context": self.see_system} if in_system else {}))
+        template = prompt.with_context if shown else prompt.without_context
+        if template is None:
+            raise ConfigurationError(
+                f"the prompts {self.name!r} say nothing about asking without a context; "
+                "add `without_context` to the file, or leave the arm 'none' out"
+            )
+        question = self._filled(template, values | ({"context": self.see_system} if in_system else {}))
         turns = turns_of_chat(item.before) if self.in_turns(item.kind) else ()
-        return (*first, *turns, *placement.earlier, Message("user", asked))
+        return (*first, *turns, *placement.earlier, Message("user", question))
 
     def prompt(self, elicitation: str, kind: Kind = "request") -> Prompt:
         """The wording for `elicitation` about that kind of text."""
@@ -153,14 +159,6 @@ class PromptSet:
         if placement.layout is not None:
             return laid_out(shown, placement.layout)
         return json.dumps(shown) if self.context_as == "json" else in_words(shown)
-
-    def _without(self, prompt: Prompt) -> str:
-        if prompt.without_context is None:
-            raise ConfigurationError(
-                f"the prompts {self.name!r} say nothing about asking without a context; "
-                "add `without_context` to the file, or leave the arm 'none' out"
-            )
-        return prompt.without_context
 
     def _filled(self, template: str, values: Mapping[str, str]) -> str:
         used = values if "{conversation}" in template else {name: values[name] for name in ("query", "context")}
@@ -194,7 +192,7 @@ def default_prompts() -> PromptSet:
                 name: {
                     "version": frame["version"],
                     "in_system": frame["in_system"],
-                    **{shown: filled(frame[shown], parts | asked_by(frame[name], parts)).strip() for shown in FORMS},
+                    **{form: filled(frame[form], parts | in_words_of(parts, frame[name])).strip() for form in FORMS},
                 }
                 for name in HOW_ASKED
                 if name in frame
@@ -207,8 +205,8 @@ def default_prompts() -> PromptSet:
 FORMS = ("with_context", "without_context")
 
 
-def asked_by(elicitation: Mapping[str, str], parts: Mapping[str, str]) -> dict[str, str]:
-    """What an elicitation asks and how it is answered, in the words of a kind of text."""
+def in_words_of(parts: Mapping[str, str], elicitation: Mapping[str, str]) -> dict[str, str]:
+    """The question of an elicitation and how it is answered, in the words of a kind of text."""
     return {name: filled(text, parts) for name, text in elicitation.items()}
 
 
@@ -219,9 +217,9 @@ def read_prompts(path: Path) -> PromptSet:
 
     Raises DataError: the file is not TOML, or a template is missing, misspelt or without its placeholders.
     """
-    found = read_toml(path, "prompts")
+    table = read_toml(path, "prompts")
     try:
-        return prompt_set(found)
+        return prompt_set(table)
     except ValueError as error:
         raise DataError(path, None, f"no prompts can be read: {error}") from error
 
@@ -252,19 +250,19 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
     prompts: dict[str, Prompt] = {name: checked_prompt(name, values[name]) for name in HOW_ASKED if name in values}
     if not prompts:
         raise ValueError(f"there is no prompt in it: add one of {', '.join(f'[{name}]' for name in HOW_ASKED)}")
-    others: dict[tuple[Kind, str], Prompt] = {
+    by_kind: dict[tuple[Kind, str], Prompt] = {
         (kind, name): checked_prompt(f"{kind}.{name}", values[kind][name], about_turns=True)
         for kind in KINDS
         for name in HOW_ASKED
         if name in values.get(kind, {})
     }
-    made = PromptSet(
-        str(values["name"]), str(values["version"]), prompts, context_as=values.get("context_as", "text"), others=others
-    )
-    made = replace(made, in_system=str(values.get("in_system", made.in_system)))
-    if "{context}" not in made.in_system:
+    wordings = {name: str(values[name]) for name in ("in_system", "see_system") if name in values}
+    if "{context}" not in wordings.get("in_system", "{context}"):
         raise ValueError("'in_system' does not hold {context}")
-    return replace(made, see_system=str(values.get("see_system", made.see_system)))
+    context_as = values.get("context_as", "text")
+    return PromptSet(
+        str(values["name"]), str(values["version"]), prompts, context_as=context_as, others=by_kind, **wordings
+    )  # type: ignore[arg-type]  # texts
 
 
 def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:
@@ -306,24 +304,16 @@ def published_prompts(path: Path) -> PromptSet:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         raise DataError(path, None, f"not the release's scripts/template.py: {error}") from error
-    constants = dict(string_constants(tree))
+    constants: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            with suppress(ValueError):
+                constants[node.targets[0].id] = ast.literal_eval(node.value)
+    constants = {name: value for name, value in constants.items() if isinstance(value, str)}
     if missing := [name for name in PUBLISHED_NAMES if name not in constants]:
         raise DataError(path, None, f"there is no string constant called {missing[0]!r} in it")
     prompts = {
-        asked: Prompt(constants[name], constants[name].replace("{context}", "{{}}"))
-        for name, asked in PUBLISHED_NAMES.items()
+        elicitation: Prompt(constants[name], constants[name].replace("{context}", "{{}}"))
+        for name, elicitation in PUBLISHED_NAMES.items()
     }
     return PromptSet("published", "135f221", prompts, context_as="json", doubled_braces=True)
-
-
-def string_constants(tree: ast.Module) -> list[tuple[str, str]]:
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            try:
-                value = ast.literal_eval(node.value)
-            except ValueError:
-                continue
-            if isinstance(value, str):
-                found.append((node.targets[0].id, value))
-    return found

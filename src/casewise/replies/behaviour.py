@@ -38,7 +38,7 @@ GRADES_FOLDER = "grades"
 
 
 class ReplyIdentity(Record):
-    """What makes a run of replies this run. Its plan may grow."""
+    """The identity of a run of replies. Its plan may grow."""
 
     benchmark: str
     """The benchmark's digest."""
@@ -50,7 +50,7 @@ class ReplyIdentity(Record):
 
 
 class ReplyManifest(AnyManifest):
-    """What `run.json` says of a run of replies."""
+    """The `run.json` of a run of replies."""
 
     format_version: int = 1
     kind: Literal["replies"] = "replies"
@@ -62,7 +62,7 @@ class ReplyManifest(AnyManifest):
 
 
 class GradeIdentity(Record):
-    """What makes a run of grades this run. More replies may come."""
+    """The identity of a run of grades. More replies may come."""
 
     benchmark: str
     model: str
@@ -74,7 +74,7 @@ class GradeIdentity(Record):
 
 
 class GradeManifest(AnyManifest):
-    """What `run.json` says of a run of grades."""
+    """The `run.json` of a run of grades."""
 
     format_version: int = 1
     kind: Literal["grades"] = "grades"
@@ -123,7 +123,7 @@ def replies_in(folder: Path) -> list[CollectedReply]:
 
 
 def texts_discarded(folder: Path) -> bool:
-    """Whether the texts of all replies with words were removed, so that nothing is left to grade."""
+    """Return whether the texts of all replies with words were removed, so that nothing is left to grade."""
     texts = [reply.text for reply in read_jsonl(folder / REPLIES.file, CollectedReply) if reply.has_words]
     return bool(texts) and not any(texts)
 
@@ -140,7 +140,7 @@ def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
 
 @dataclass(frozen=True)
 class GraderRun:
-    """What one grader found of the replies in a folder."""
+    """The grades that one grader gave to the replies in a folder."""
 
     folder: Path
     manifest: GradeManifest
@@ -231,7 +231,7 @@ class Behaviour:
         )
 
     def first_texts(self, arm: str) -> dict[str, str]:
-        """What the chatbot wrote on each item in an arm, the first time that it was asked; nothing where texts are gone."""
+        """Return what the chatbot wrote on each item in an arm, the first time that it was asked; nothing where texts are gone."""
         return {item: text for (shown, item), text in self.texts.items() if shown == arm}
 
     def judge_id(self, policy: Policy) -> str:
@@ -240,7 +240,7 @@ class Behaviour:
         return f"replies of {identity.model}#{identity.chat}#{self.grader_id}#{policy}"
 
     def run_manifest(self, policy: Policy, *, several: bool) -> RunManifest:
-        """What a judge's run would say; with `several` graders the judge is named by its grader too."""
+        """Return what a judge's run would say; with `several` graders the judge is named by its grader too."""
         manifest, identity = self.manifest, self.manifest.identity
         by = f", by {self.grader}" if several else ""
         settings = {**identity.settings, "chat": identity.chat, "grader": self.grader_id, "partial answers": policy}
@@ -257,7 +257,7 @@ class Behaviour:
 
 
 def behaviours_in(folder: Path) -> tuple[Behaviour, ...]:
-    """What each grader that was asked found that the replies in a folder do.
+    """Return what each grader that was asked found that the replies in a folder do.
 
     A grader that graded none of them, where some have words, is left out, and the others' notes say so.
 
@@ -326,7 +326,7 @@ def row_of(reply: CollectedReply, grade: Grade | None) -> dict[str, object]:
 
 
 def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str | None]:
-    """What a reply does, and why it is unscored where it is."""
+    """Return what a reply does, and why it is unscored where it is."""
     if reply.unanswered is Unanswered.CONTENT_FILTER:
         return "refused by the provider", None
     if reply.unanswered is not None:
@@ -372,7 +372,7 @@ WORDS = ("text", "refusal", "detail", "grader_said")
 
 @dataclass(frozen=True)
 class ExportedReplies:
-    """What was written of replies."""
+    """The result of an export of replies."""
 
     rows: int
     notes: tuple[str, ...]
@@ -436,8 +436,8 @@ def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, s
         if row.get("grader") and reply.text_digest and (row.get("outcome") or row.get("ungraded")):
             name, fields = str(row["grader"]), {field: row.get(column) for column, field in GRADE_FIELDS.items()}
             key = {name: getattr(reply, name) for name in GRADES.key}
-            given = {field: value for field, value in fields.items() if value is not None}
-            grade = Grade.model_validate({**key, **given, "at": now()})
+            known = {field: value for field, value in fields.items() if value is not None}
+            grade = Grade.model_validate({**key, **known, "at": now()})
             by_grader.setdefault((name, str(row.get("grader_id") or name)), []).append(grade)
     for number, ((name, ident), grades) in enumerate(by_grader.items()):
         whose = GradeIdentity(benchmark=benchmark.digest, model=model, chat="imported", grader=ident, settings={})

@@ -72,7 +72,7 @@ REHEARSED: Mapping[str, Answering] = {"fake/rehearsal": rehearsed}
 
 
 USUAL_REPLY_TOKENS = 400
-"""What a chatbot's reply usually takes, roughly."""
+"""Tokens of a usual reply of a chatbot, roughly."""
 
 
 class ChatAsk(Ask):
@@ -98,7 +98,7 @@ class CollectOptions(CallingOptions, Sampling):
 
 
 def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: int = 1) -> Plan:
-    """What is sent: each item in each arm, so many times.
+    """Return what is sent: each item in each arm, so many times.
 
     Raises ConfigurationError: there is no such arm, or `repeats` is below 1.
     """
@@ -110,7 +110,7 @@ def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: i
 
 @dataclass(kw_only=True)
 class ChatSummary(RunProgress):
-    """What a session of collecting did. `n_unusable` asks got no reply."""
+    """The result of a session of collecting. `n_unusable` asks got no reply."""
 
     unusable: ClassVar[str] = "unanswered"
 
@@ -172,7 +172,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         return await super().answer(ask)
 
     def unanswered(self, ask: Ask, reason: NoReplyReason, detail: str) -> CollectedReply:
-        """Why there is no reply."""
+        """Return why there is no reply."""
         return collected(ask, unanswered=Unanswered(reason), detail=detail)
 
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> CollectedReply:
@@ -245,5 +245,5 @@ def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks:
 def estimate_collecting(
     benchmark: Benchmark, loaded: LoadedModel, *, chat: Chat, plan: Plan, options: CollectOptions
 ) -> CallEstimate:
-    """What collecting would take, as if nothing were collected yet. No call is made."""
+    """Return what collecting would take, as if nothing were collected yet. No call is made."""
     return estimate_calls(Collector(loaded, chat, options), asks_of(plan, benchmark, options))

@@ -112,7 +112,7 @@ class LabelledPair:
 
 
 def as_outcome(value: Any, column: str) -> GradeOutcome | None:
-    """What a label means; in a column that asks for refusals, yes and 1 mean one."""
+    """Return what a label means; in a column that asks for refusals, yes and 1 mean one."""
     word = " ".join(str(value).strip().lower().replace("_", " ").replace("-", " ").split())
     if column in REFUSAL_COLUMNS and word.removesuffix(".0") in (*TRUE, *FALSE):
         return "refuses" if word.removesuffix(".0") in TRUE else "answers"
@@ -198,7 +198,7 @@ def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
 
 
 def labels_notes(path: Path | None) -> tuple[str, ...]:
-    """What a reader of labels must know: that no people gave them, or that nothing says which replies were labelled."""
+    """Notes for a reader of labels: that no people gave them, or that nothing says which replies were labelled."""
     if path is None:
         return ()
     if not path.is_dir():
@@ -235,7 +235,7 @@ class GradeOptions(CallingOptions):
 
 @dataclass(kw_only=True)
 class GradeSummary(RunProgress):
-    """What a session of grading did. Replies that the provider refused, and empty ones, need no grader."""
+    """The result of a session of grading. Replies that the provider refused, and empty ones, need no grader."""
 
     unusable: ClassVar[str] = "ungraded"
 
@@ -316,17 +316,17 @@ async def grade_into(
 
 
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
-    """What grading would take, as if nothing were graded yet. No call is made."""
+    """Return what grading would take, as if nothing were graded yet. No call is made."""
     return estimate_calls(grader, plan_of(replies, benchmark, 0))
 
 
 def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
-    """What grading labelled pairs would take. No call is made."""
+    """Return what grading labelled pairs would take. No call is made."""
     return estimate_calls(grader, each_alone(ToGrade(pair.prompt, pair.response) for pair in pairs))
 
 
 async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
-    """What a grader says of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
+    """The grades of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
 
     Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
     """

@@ -379,12 +379,12 @@ def twin(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """
     if scene.twin is None:
         raise ValueError("the item has no twin")
-    own, others = shown.context, scene.twin.shown()
+    own, twin_context = shown.context, scene.twin.shown()
     if rest == ALL:
-        claimed = put_into("user", CLAIMED.replace("{context}", in_words(others)), shown)
+        claimed = put_into("user", CLAIMED.replace("{context}", in_words(twin_context)), shown)
         return replace(claimed, placement=replace(shown.placement, context_role="system"))
     group, _, name = rest.partition(".")
-    mine, theirs = (texts.get(group, {}).get(name) if name else texts.get(group) for texts in (own, others))
+    mine, theirs = (texts.get(group, {}).get(name) if name else texts.get(group) for texts in (own, twin_context))
     if mine is None or theirs is None:
         raise ValueError(f"{'the twin does' if theirs is None else 'it does'} not state {rest}")
     if mine == theirs:

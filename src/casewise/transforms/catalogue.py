@@ -442,8 +442,8 @@ def example_of(name: str) -> str:
     return f"{'; '.join(f'{k}: {v}' for k, v in shown.context['recipient'].items())} | {' '.join(shown.query.split())}"
 
 
-def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
-    """The attacks and perturbations that `wanted` names, each once; with commas where it is a text.
+def attacks_named(attacks: str | Sequence[str], parameters: ParameterSet | None = None) -> tuple[Transform, ...]:
+    """The attacks and perturbations that `attacks` names, each once; with commas where it is a text.
 
     `all` is all of ours; part of a name all that begin with it (`claim`, `claim:authority/user`); `toml:FILE` all of a
     user's own file, `toml:FILE#NAME` one of them.
@@ -451,7 +451,7 @@ def attacks_named(wanted: str | Sequence[str], parameters: ParameterSet | None =
     Raises ConfigurationError: nothing is called so. DataError: a user's file cannot be read.
     """
     offers = [offer.name for offer in offered(parameters) if offer.role != "defence"]
-    texts = wanted.split(",") if isinstance(wanted, str) else wanted
+    texts = attacks.split(",") if isinstance(attacks, str) else attacks
     names = [name for text in texts for name in spelt_out(text.strip(), offers)]
     return tuple(dict.fromkeys(arm_named(name).transforms[0] for name in names))
 
@@ -499,15 +499,15 @@ def beginning(text: str, names: Iterable[str]) -> list[str]:
     return matches
 
 
-def defences_named(wanted: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
-    """The defences that `wanted` names, each once; with commas where it is a text.
+def defences_named(defences: str | Sequence[str], *, at: date | str | None = None) -> tuple[str, ...]:
+    """The defences that `defences` names, each once; with commas where it is a text.
 
     `verified:FACTS` and `annotated:FACTS` are spelt out: with a digest of the facts, and the day on which they are asked: `at`, or
     today.
 
     Raises ConfigurationError: one of them is none.
     """
-    names = [name.strip() for name in (wanted.split(",") if isinstance(wanted, str) else wanted)]
+    names = [name.strip() for name in (defences.split(",") if isinstance(defences, str) else defences)]
     for place, name in enumerate(names):
         kind, _, path = name.partition(":")
         if kind.partition("@")[0] in WITH_FACTS and path:

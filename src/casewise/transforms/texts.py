@@ -229,9 +229,9 @@ async def making(
                 )
                 if summary.stopped:
                     return MadeBefore(MadeTexts(made_in(within)), f"{name}: {summary.stopped}")
-                made = made_in(within)
-                if failed := sum(made[name, text_key(text)].passing for text in texts):
-                    return MadeBefore(MadeTexts(made), f"{name} did not answer about {failed:,} texts")
+                texts_made = made_in(within)
+                if failed := sum(texts_made[name, text_key(text)].passing for text in texts):
+                    return MadeBefore(MadeTexts(texts_made), f"{name} did not answer about {failed:,} texts")
     finally:
         for maker in makers.values():
             await maker.loaded.model.close()

@@ -27,7 +27,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Tried(Generic[A]):
-    """What a function's value comes to, and what is wrong with the function if that is none that can be used."""
+    """The answer that a function's value gives, and the problem with the function where it gives none that can be used."""
 
     answer: A
     problem: str | None = None
@@ -35,7 +35,7 @@ class Tried(Generic[A]):
 
 @dataclass(frozen=True)
 class Raised:
-    """What a function raised. Not every error can cross from a thread to the event loop: `StopIteration` would hang it."""
+    """An error that a function raised. Not every error can cross from a thread to the event loop: `StopIteration` would hang it."""
 
     error: Exception | SystemExit
 

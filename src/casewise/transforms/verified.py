@@ -133,7 +133,7 @@ Status = Literal["supported", "contradicted", "expired", "not checked"]
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """What facts say of one claim."""
+    """A claim with its status by the facts."""
 
     claim: Claim
     status: Status

@@ -61,7 +61,7 @@ class ServiceOptions:
     """Encrypts the texts in it; without it they are left out."""
 
     def knows(self, key: str) -> bool:
-        """Whether a request with this key is answered."""
+        """Return whether a request with this key is answered."""
         if not self.keys:
             return True
         digest = key_digest(key)
@@ -69,7 +69,7 @@ class ServiceOptions:
 
 
 def key_digest(key: str) -> str:
-    """What is kept of a key."""
+    """Return what is kept of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -124,7 +124,7 @@ class DecideIn(Form):
     category: Said | None = None
 
     def request(self) -> DecisionRequest:
-        """What is to be decided."""
+        """Return what is to be decided."""
         if (self.query is None) == (self.messages is None):
             raise ConfigurationError("give either query or messages")
         if self.query is not None:
@@ -136,7 +136,7 @@ class DecideIn(Form):
 
 
 class DecideOut(Decided):
-    """What to do with it."""
+    """A decision, and what it is worth."""
 
     shadow: bool
     """Whether it is let through whatever was decided: `decision` is then `answer`."""
@@ -155,7 +155,7 @@ class ModerationIn(Form):
     category: Said | None = None
 
     def requests(self) -> list[DecisionRequest]:
-        """What is to be decided: one for each text; parts of one input are one text."""
+        """Return what is to be decided: one for each text; parts of one input are one text."""
         if isinstance(self.input, str):
             texts = [self.input]
         elif isinstance(self.input[0], str):
@@ -166,7 +166,7 @@ class ModerationIn(Form):
 
 
 class ModerationResult(BaseModel):
-    """What is said of one text."""
+    """The moderation of one text."""
 
     flagged: StrictBool
     categories: dict[str, bool]
@@ -184,7 +184,7 @@ class ModerationOut(BaseModel):
 
 
 class ProblemDetail(BaseModel):
-    """What was wrong with a request; never a part of it."""
+    """The problem with a request; never a part of it."""
 
     message: str
     type: str
@@ -224,7 +224,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 
 class ServiceMetrics:
-    """What has happened since the service began."""
+    """Counts since the service began."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -320,7 +320,7 @@ class Service:
                 raise HTTPException(429, "too many requests; wait a minute", {"Retry-After": "60"})
 
     def may(self, caller: str, now: float) -> bool:
-        """Whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
+        """Return whether a caller may ask once more: a bucket that fills evenly, with a minute's worth in it."""
         most = float(self.options.per_minute or 0)
         left, at = self.recent.pop(caller, (most, now))
         left = min(most, left + (now - at) * most / 60)
@@ -420,7 +420,7 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
-        """What has happened, for Prometheus."""
+        """Return what has happened, for Prometheus."""
         return PlainTextResponse(generate_latest(service.metrics.registry), media_type="text/plain; version=0.0.4")
 
     return app
@@ -445,7 +445,7 @@ class Wrong(NamedTuple):
 
 
 def what_is_wrong(invalid: RequestValidationError) -> Wrong:
-    """What is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
+    """Return what is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
     errors = invalid.errors()
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     if first["type"] in ("json_invalid", UNICODE):
@@ -535,7 +535,7 @@ class DeciderMiddleware:
         await self.app(scope, replayed, send)
 
     async def answer(self, body: Body) -> JSONResponse | None:
-        """What is said instead of the app; None where it is to be asked."""
+        """Return what is said instead of the app; None where it is to be asked."""
         if body.too_long:
             return self.unread(413, "that is too long")
         try:
@@ -560,7 +560,7 @@ class DeciderMiddleware:
 
 @dataclass(frozen=True)
 class Body:
-    """What was read of a request's body."""
+    """The part of a request's body that was read."""
 
     so_far: bytes
     too_long: bool

@@ -92,7 +92,7 @@ class Acknowledged:
 
 @dataclass
 class RehearsalResult:
-    """What came of it."""
+    """The result of a rehearsal."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     acknowledged: list[Acknowledged] = field(default_factory=list)
@@ -118,7 +118,7 @@ class RehearsalResult:
 
 
 class Crowd:
-    """What simulated people answer: the crossed logit model of `casewise.stats.ratings` on the round's real items."""
+    """The answers of simulated people, by the crossed logit model of `casewise.stats.ratings` on the round's real items."""
 
     def __init__(self, material: Material, wording: StudyWording, *, plan: RehearsalPlan, people: int) -> None:
         self.rng = np.random.default_rng(plan.seed)
@@ -143,7 +143,7 @@ class Crowd:
         self.leaves = self.rng.random(people) < plan.dropout
 
     def says_of_reply(self, person: int, text: str, context: tuple[str, ...]) -> int:
-        """What `person` says that a reply does, as a place among `OUTCOMES`: what its words say, the careless anything."""
+        """Return what `person` says that a reply does, as a place among `OUTCOMES`: what its words say, the careless anything."""
         if self.kinds[person] == "careless":
             return int(self.rng.integers(len(OUTCOMES)))
         if text in self.expected:
@@ -152,7 +152,7 @@ class Crowd:
         return OUTCOMES.index(outcome) if outcome else 0
 
     def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:
-        """What `person` presses on a page."""
+        """Return what `person` presses on a page."""
         if self.kinds[person] == "careless":
             return "respond" if self.rng.random() < 0.5 else "refuse"
         if text in self.expected:
@@ -332,7 +332,7 @@ MOST_WAVES = 12
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What a whole rehearsal came to."""
+    """The result of a whole rehearsal."""
 
     overview: Overview
     result: RehearsalResult

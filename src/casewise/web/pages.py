@@ -39,9 +39,9 @@ from casewise.web.security import (
 class SignInFirst(Exception):
     """Nobody is signed in; answered with a redirect to the sign-in page, or 401 where no page is asked for."""
 
-    def __init__(self, wanted: str) -> None:
-        super().__init__(wanted)
-        self.sign_in = f"/sign-in?next={quote(wanted, safe='/')}"
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.sign_in = f"/sign-in?next={quote(path, safe='/')}"
 
 
 async def now(request: Request) -> datetime:

@@ -82,7 +82,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a reviewer stands for, against the words that both began with."""
+    """The text that a reviewer stands for, against the words that both began with."""
 
     who: str
     mine: bool
@@ -111,7 +111,7 @@ class ContextView:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What each group and parameter is called."""
+        """Return what each group and parameter is called."""
         return labels_of(self.place.parameters)
 
     @property
@@ -194,7 +194,7 @@ def proposals_for(connection: Connection, place: ReviewPlace, person: Person) ->
 
 
 def beginning_of(events: list[Event]) -> int:
-    """Where the review that goes on now began."""
+    """Return where the review that goes on now began."""
     return max((event.seq for event in events if event.to_phase == Phase.GENERATED), default=0)
 
 
@@ -248,7 +248,7 @@ def place_with(connection: Connection, place_id: str) -> ReviewPlace:
 
 
 def works(person: Person) -> bool:
-    """Whether a person works on contexts; others only look."""
+    """Return whether a person works on contexts; others only look."""
     return person.has(Role.REVIEWER, Role.EXPERT)
 
 
@@ -326,7 +326,7 @@ def next_page(request: Request, name: str, person: Worker) -> Response:
 
 @router.get("/drafts/{name}/warning")
 def warning_page(request: Request, name: str, person: ReviewRoom) -> Response:
-    """What reviewers will read, before they read it, and which categories they would rather not."""
+    """Return what reviewers will read, before they read it, and which categories they would rather not."""
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         passed = passed_categories(connection, person.id)
@@ -346,7 +346,7 @@ async def warning_read(request: Request, name: str, person: Worker, at: Now) -> 
 
 @router.get("/drafts/{name}/progress")
 def progress_page(request: Request, name: str, _person: ReviewRoom) -> Response:
-    """Where the contexts of a draft stand, how well reviewers agree, and who did how much."""
+    """Return where the contexts of a draft stand, how well reviewers agree, and who did how much."""
     with database_of(request).read() as connection:
         draft = draft_named(connection, name)
         statistics = review_statistics(connection, draft)
@@ -428,7 +428,7 @@ def shown(
 
 
 def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
-    """What of a form are parameters of the context."""
+    """Return what of a form are parameters of the context."""
     return {name: form[name] for name in place.parameters.every if name in form}
 
 
@@ -486,7 +486,7 @@ def save_without_script(
 
 
 class TypedSoFar(BaseModel):
-    """What the page's script sends while somebody types."""
+    """The words that the page's script sends while somebody types."""
 
     model_config = ConfigDict(extra="forbid")
 

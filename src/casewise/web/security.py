@@ -39,7 +39,7 @@ class Signing:
         return str(self._serializer(use).dumps(value))
 
     def unsign(self, signed: str | None, *, use: str) -> str | None:
-        """What was signed for `use`; None when nothing was."""
+        """Return what was signed for `use`; None when nothing was."""
         return None if signed is None else self._unsigned(signed, use)
 
     def _checked(self, signed: str, use: str) -> str | None:
@@ -55,7 +55,7 @@ class Signing:
 
 
 def read_cookie(request: Request, name: str) -> str | None:
-    """What the cookie `name` says, if we signed it. A signature is checked once a request."""
+    """Return what the cookie `name` says, if we signed it. A signature is checked once a request."""
     read: dict[str, str | None] = request.scope.setdefault(READ, {})
     if name not in read:
         read[name] = request.app.state.signing.unsign(request.cookies.get(name), use=f"cookie:{name}")
@@ -122,7 +122,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def browser_id(request: Request) -> str:
-    """What tells this browser from others: from its cookie, or new for this request's response to set."""
+    """Return what tells this browser from others: from its cookie, or new for this request's response to set."""
     browser = getattr(request.state, "browser", None) or read_cookie(request, BROWSER_COOKIE)
     request.state.browser = browser or secrets.token_urlsafe(16)
     return str(request.state.browser)
@@ -219,7 +219,7 @@ COMMON = tuple(COMMON_WORDS.split())
 
 
 def password_problem(password: str, email: str) -> str | None:
-    """Why `password` cannot be chosen by whoever signs in with `email`, or None."""
+    """Return why `password` cannot be chosen by whoever signs in with `email`, or None."""
     if len(password) < SHORTEST_PASSWORD:
         return f"Choose a password of at least {SHORTEST_PASSWORD} characters; a few unrelated words are good."
     if len(password) > LONGEST_PASSWORD:
@@ -234,7 +234,7 @@ def password_problem(password: str, email: str) -> str | None:
 
 
 def is_common(password: str) -> bool:
-    """Whether nothing is left of it but words that are in everybody's password, with figures and signs around them."""
+    """Return whether nothing is left of it but words that are in everybody's password, with figures and signs around them."""
     plain = password.casefold()
     return any(is_left_over(text) for text in (plain, plain.translate(LEET)))
 
@@ -252,7 +252,7 @@ def hash_password(password: str) -> str:
 
 
 def password_fits(password: str, stored: str | None) -> bool:
-    """Whether `password` is the one that was stored. Takes as long where nothing is stored, and is then False."""
+    """Return whether `password` is the one that was stored. Takes as long where nothing is stored, and is then False."""
     try:
         PasswordHasher().verify(stored or hash_of_nobody(), password)
     except (Argon2Error, InvalidHashError):

@@ -119,13 +119,13 @@ ThisRound = Annotated[Round, Depends(round_of)]
 
 
 def vault_of(request: Request) -> Vault:
-    """What seals and opens recruiter ids here."""
+    """Return what seals and opens recruiter ids here."""
     vault: Vault = request.app.state.vault
     return vault
 
 
 def recruiter_of(request: Request, study: Round) -> Recruiter:
-    """Where this round's people come from."""
+    """Return where this round's people come from."""
     key = derived_key(request.app.state.settings.secret_key, f"invitations {study.id}")
     return make_recruiter(study.design.recruiter, invitation_key=key)
 
@@ -285,7 +285,7 @@ def continuing(request: Request, study: Round, annotator: Annotator) -> Response
 
 
 def not_let_in(request: Request, study: Round, why: NotLetIn, person: RecruiterIds | None) -> Response:
-    """Why not, and the way back to the recruiter."""
+    """Return why not, and the way back to the recruiter."""
     finish = recruiter_of(request, study).finish("no_consent", person)
     return show(request, study, "closed", why=why, finish=finish)
 
@@ -486,7 +486,7 @@ TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """What was sent, apart from the request: it may be taken in another's transaction, and twice if that fails."""
+    """An answer that was sent, apart from the request: it may be taken in another's transaction, and twice if that fails."""
 
     study: Round
     annotator_id: str

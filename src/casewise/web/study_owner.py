@@ -166,11 +166,11 @@ def item_page(request: Request, _owner: Owner, study: ThisRound, item_id: str) -
 
 @router.get("/{study_id}/export.zip")
 def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
-    """What `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
+    """Return what `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
     benchmark = None
     with suppress(CasewiseError):
-        here = load_benchmark(study.design.benchmark)
-        benchmark = here if here.digest == study.benchmark["digest"] else None
+        loaded = load_benchmark(study.design.benchmark)
+        benchmark = loaded if loaded.digest == study.benchmark["digest"] else None
     with tempfile.TemporaryDirectory(prefix="casewise-export-") as place:
         folder = Path(place) / f"{study.name}-{study.phase}"
         with study.read(database_of(request)) as live:
@@ -283,7 +283,7 @@ class Listing:
 
 
 async def listing(request: Request) -> Listing:
-    """What the address asks for; what makes no sense in it asks for nothing."""
+    """Return what the address asks for; what makes no sense in it asks for nothing."""
     query = {name: value.strip()[:LONGEST_WORD] for name, value in request.query_params.items()}
     words = {name: query.get(name, "") for name in ("search", "condition", "status", "flag")}
     sort: Sort = next((sort_name for sort_name in SORTS if sort_name == query.get("sort")), "flags")

@@ -76,7 +76,7 @@ class LoopbackOnly:
             await self._app(scope, receive, send)
 
     def refusal(self, headers: Headers, method: str) -> str | None:
-        """Why a request is not answered; None where it is."""
+        """Return why a request is not answered; None where it is."""
         if headers.getlist("host") != [host := headers.get("host", "")] or host.lower() not in self._hosts:
             return "This page answers on this machine only, under its own address."
         origin = headers.get("origin")
@@ -93,7 +93,7 @@ class Links(Protocol):
 
     @property
     def live(self) -> bool:
-        """Whether a server answers, so that filters and notes work."""
+        """Return whether a server answers, so that filters and notes work."""
 
     def items(self, query: ItemsWanted, **changes: Any) -> str | None:
         """The list of a query."""
@@ -164,7 +164,7 @@ CELL_WORDS = ("both right", "only the first right", "only the second right", "bo
 
 @dataclass(frozen=True)
 class Room:
-    """What every page needs to know."""
+    """The state that every page needs."""
 
     table: ViewedTable
     notes: dict[str, ItemNote]
@@ -230,7 +230,7 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
 
 
 def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
-    """What each filter can be: the word in the address, and what a reader is told."""
+    """Return what each filter can be: the word in the address, and what a reader is told."""
     table = room.table
     series = [(str(place), name) for place, name in enumerate(room.names)]
     tags = sorted({tag for note in room.notes.values() for tag in note.tags})
@@ -270,7 +270,7 @@ FILTERS = {
 
 
 def chips(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str | None]]:
-    """What is filtered by, in words, each with the list without it."""
+    """Return what is filtered by, in words, each with the list without it."""
     for name, words in FILTERS.items():
         value = getattr(query, name)
         if value in ("", None, False) or (name == "within" and value == "all"):
@@ -373,8 +373,8 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], query)
         for step in (-1, 1)
     )
-    others = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
-    twin = int(table.items["item_id"].index_of(others[0]) or 0) if len(others) == 1 else None
+    paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
+    twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
     return room.values | {
         "wanted": query,
         "place": place,
@@ -444,13 +444,13 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
     whole = LaidOpen(show(FULL, query, context))
-    made = MadeTexts({key: text for judged in room.table.judged for key, text in made_in(judged.run.path).items()})
+    texts = MadeTexts({key: text for judged in room.table.judged for key, text in made_in(judged.run.path).items()})
     for name in room.table.arms:
         try:
             arm = arm_named(name)
             if arm.shows_all:
                 continue
-            shown = show(arm, query, context, twin=twin, made=made)
+            shown = show(arm, query, context, twin=twin, made=texts)
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
             yield {"arm": name, "problem": str(error)}
             continue
@@ -501,7 +501,7 @@ class ViewingRoom:
         Thread(target=lambda table: table.contexts, args=(self._table,), daemon=True).start()  # for the first search
 
     def now(self) -> tuple[Room, ViewedTable]:
-        """What there is to look at now."""
+        """Return what there is to look at now."""
         self._table = self.viewed.now()
         room = Room(self._table, self.viewed.notes, Served(), under_way=self.viewed.under_way)
         return room, self._table
@@ -633,7 +633,7 @@ FILES = ("casewise.css", "viewing.css", "viewing.js", "icon.svg")
 
 @dataclass(frozen=True)
 class Copied:
-    """What was written."""
+    """The result of writing the pages."""
 
     path: Path
     n_items: int
@@ -688,8 +688,8 @@ def write_view(
         file = folder / str(links.item(place, base))
         write_text(file, rendered(templates, "viewing/item.html", **(values | usual)))
     if room.notes:
-        here = set(table.items["item_id"][places])
-        notes = (note.line() for item, note in room.notes.items() if item in here)
+        item_ids = set(table.items["item_id"][places])
+        notes = (note.line() for item, note in room.notes.items() if item in item_ids)
         write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in notes))
     return Copied(folder / "index.html", len(places), len(lists))
 
