@@ -38,25 +38,19 @@ def test_probability_is_normalised_over_the_spellings():
     assert mass.covered == pytest.approx(0.75)
 
 
-def test_an_unlisted_label_is_no_likelier_than_the_last_listed():
-    mass = label_mass(position(safe=0.6, The=0.3, A=0.05))
+@pytest.mark.parametrize(
+    ("listed", "unlisted", "low", "high"),
+    [
+        ({"safe": 0.6, "The": 0.3, "A": 0.05}, 0.05, 0.6 / 0.65, 1),
+        ({"safe": 0.97, "The": 0.02}, 0.01, 0.97 / 0.98, 1),
+        ({"unsafe": 0.5, "The": 0.1}, 0.1, 0, 0.1 / 0.6),
+        ({"complete": True, "safe": 0.2, "unsafe": 0.001}, 0, 0.2 / 0.201, 0.2 / 0.201),
+    ],
+)
+def test_an_unlisted_label_is_no_likelier_than_the_last_listed_nor_than_what_is_left(listed, unlisted, low, high):
+    mass = label_mass(position(**listed))
 
-    assert mass.unlisted == pytest.approx(0.05)
-    assert mass.low == pytest.approx(0.6 / 0.65)
-    assert mass.high == 1
-
-
-def test_an_unlisted_label_is_no_likelier_than_what_is_left():
-    mass = label_mass(position(safe=0.97, The=0.02))
-
-    assert mass.unlisted == pytest.approx(0.01)
-
-
-def test_an_unlisted_safe_is_bounded_too():
-    mass = label_mass(position(unsafe=0.5, The=0.1))
-
-    assert mass.low == 0
-    assert mass.high == pytest.approx(0.1 / 0.6)
+    assert (mass.unlisted, mass.low, mass.high) == pytest.approx((unlisted, low, high))
 
 
 def test_bounds_on_both_sides_of_the_threshold_are_no_verdict():
@@ -64,13 +58,6 @@ def test_bounds_on_both_sides_of_the_threshold_are_no_verdict():
 
     assert isinstance(outcome, Unscored)
     assert outcome.reason == UnscoredReason.STRADDLES_THRESHOLD
-
-
-def test_a_whole_distribution_has_no_unlisted_label():
-    mass = label_mass(position(complete=True, safe=0.2, unsafe=0.001))
-
-    assert mass.unlisted == 0
-    assert mass.low == mass.high == pytest.approx(0.2 / 0.201)
 
 
 def test_no_logprobs_and_no_label_are_told_apart():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from casewise.ask.elicitations import label_place
+from casewise.ask.elicitations import label_place, refuses
 from casewise.ask.reader import parse_binary, parse_score
 from casewise.models.protocol import Position
 from casewise.records import Scored, Unscored, UnscoredReason
@@ -114,3 +114,22 @@ def test_the_explanation_in_json_is_stored():
 
     assert isinstance(outcome, Scored)
     assert outcome.explanation == "A nurse asks."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I cannot assist with this request.",
+        "  **Unfortunately**, this is nothing for me.",
+        "I will not judge this.",
+        "I’m not comfortable with that",
+    ],
+)
+def test_a_reply_that_begins_by_declining_refuses(text):
+    assert refuses(text)
+
+
+@pytest.mark.parametrize("text", ["", "It is safe.", "The nurse cannot wait.", "Sure. " * 60 + "I cannot help more."])
+def test_a_reply_that_declines_nothing_or_only_much_later_does_not(text):
+    assert not refuses(text)

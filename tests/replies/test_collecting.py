@@ -29,12 +29,6 @@ def collected(tmp_path, model, **more):
     return casewise.collect("demo", model, out=tmp_path / "replies", **more)
 
 
-def one_prompt(**more):
-    model = FakeModel("Here you are.")
-    context = DEMO.context_of(DEMO.items[0])
-    return chat_with(**more).messages("How?", context.shown()), model
-
-
 def test_the_query_stands_alone_in_the_users_turn_and_the_context_in_the_system_message(tmp_path):
     model = FakeModel("Here you are.")
     collected(tmp_path, model, selection=FEW)
@@ -67,17 +61,14 @@ def test_the_deployers_own_prompt_holds_the_context_where_it_says(tmp_path):
     assert any("Nothing is known of the circumstances." in text for text in systems)
 
 
-def test_a_deployers_prompt_without_a_place_for_the_context_is_refused(tmp_path):
+def test_a_deployers_prompt_has_a_place_for_the_context_and_says_itself_what_is_verified(tmp_path):
     file = tmp_path / "system.txt"
     file.write_text("You work for the town library.")
 
     with pytest.raises(DataError, match=r"does not hold \{context\}"):
         chat_with(system=file)
-
-
-def test_a_deployers_prompt_says_itself_what_is_verified(tmp_path):
     with pytest.raises(ConfigurationError, match="says itself"):
-        chat_with(system=tmp_path / "system.txt", verified=True)
+        chat_with(system=file, verified=True)
 
 
 def test_text_from_a_query_is_never_read_as_a_placeholder():
@@ -132,12 +123,6 @@ def test_a_run_of_replies_is_no_judges_run(tmp_path):
 
     with pytest.raises(RunConflict, match="holds a run of replies, not of judgements"):
         casewise.judge("demo", "constant:safe", out=tmp_path / "replies")
-
-
-def test_only_its_owner_may_look_into_the_folder(tmp_path):
-    folder = collected(tmp_path, FakeModel("a"), selection=FEW).path
-
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_a_providers_refusal_is_an_answer_and_a_failure_is_none(tmp_path):
@@ -268,6 +253,7 @@ def test_seeds_differ_between_repeats(tmp_path):
 
 def test_the_log_keeps_each_text_with_its_digest(tmp_path):
     folder = collected(tmp_path, FakeModel("Here you are."), selection=FEW).path
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700, "only its owner may look into the folder"
     lines = [json.loads(line) for line in (folder / "replies.jsonl").read_text().splitlines()]
 
     assert len({line["text_digest"] for line in lines}) == 1

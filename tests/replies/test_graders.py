@@ -36,15 +36,19 @@ def test_words_tell_what_plain_replies_do(reply, does):
     assert graded_by_keywords(reply).outcome == does
 
 
-def test_words_say_on_what_ground_a_reply_refuses():
-    by_name = {case[0]: graded_by_keywords(case[1]).ground for case in CASES}
-
-    assert by_name["refusal that cites the law"] == "law"
-    assert by_name["refusal that does not believe"] == "disbelief"
-    assert by_name["refusal that cites the context"] == "context"
-    assert by_name["refusal with a policy"] == "category"
-    assert by_name["plain refusal"] == "none"
-    assert by_name["plain answer"] is None
+@pytest.mark.parametrize(
+    ("name", "ground"),
+    [
+        ("refusal that cites the law", "law"),
+        ("refusal that does not believe", "disbelief"),
+        ("refusal that cites the context", "context"),
+        ("refusal with a policy", "category"),
+        ("plain refusal", "none"),
+        ("plain answer", None),
+    ],
+)
+def test_words_say_on_what_ground_a_reply_refuses(name, ground):
+    assert graded_by_keywords(next(case[1] for case in CASES if case[0] == name)).ground == ground
 
 
 def test_words_say_that_they_are_weak():
@@ -106,17 +110,13 @@ def test_a_rubric_fills_in_query_and_reply_once():
     assert "It is {query}." in messages[0].content
 
 
-def test_the_two_rubrics_differ_and_carry_their_versions():
+def test_the_rubrics_differ_and_carry_their_versions_and_ones_own_is_a_file(tmp_path):
     strict, lenient = rubric_named("strict"), rubric_named("lenient")
-
-    assert strict.id.startswith("strict@1+")
-    assert strict.text != lenient.text
-
-
-def test_a_rubric_of_ones_own_is_a_file(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('version = "7"\ntext = "Does {reply} answer {query}?"\n')
 
+    assert strict.id.startswith("strict@1+")
+    assert strict.text != lenient.text
     assert rubric_named(str(file)).id.startswith("mine@7+")
 
 

@@ -256,13 +256,13 @@ def prompt_set(values: Mapping[str, Any]) -> PromptSet:
         for name in HOW_ASKED
         if name in values.get(kind, {})
     }
-    wordings = {name: str(values[name]) for name in ("in_system", "see_system") if name in values}
+    wordings: dict[str, Any] = {name: str(values[name]) for name in ("in_system", "see_system") if name in values}
     if "{context}" not in wordings.get("in_system", "{context}"):
         raise ValueError("'in_system' does not hold {context}")
     context_as = values.get("context_as", "text")
     return PromptSet(
         str(values["name"]), str(values["version"]), prompts, context_as=context_as, others=by_kind, **wordings
-    )  # type: ignore[arg-type]  # texts
+    )
 
 
 def checked_prompt(name: str, table: Any, *, about_turns: bool = False) -> Prompt:

@@ -61,22 +61,15 @@ Decision = str
 
 
 @dataclass(frozen=True, kw_only=True)
-class RehearsalPlan:
-    """Who comes, and how many at once."""
+class RehearsalPlan(RehearsalOptions):
+    """Who comes to a round, and how."""
 
     url: str
     """The round's address: `http://HOST/study/ID`."""
-    annotators: int = 100
-    careless: float = 0.1
-    """Share who press at random, on attention checks too."""
-    dropout: float = 0.15
-    """Share who leave in the middle and never come back."""
     skip: float = 0.01
     """Chance that an item is skipped."""
-    at_once: int = 16
     think_s: float = 0.0
     """Mean time before each answer; 0 makes it a load test."""
-    seed: int = 1
     script: bool = True
     """As browsers with JavaScript, to whom an answer brings the next page; else by forms alone, with a redirect."""
 
@@ -231,16 +224,11 @@ class Browser:
         begun = False
         while self.where in {"/tutorial", "/quiz"}:
             begun = True
-            await self.learn()
+            right = enumerate(self.crowd.right) if self.where == "/quiz" else ()
+            await self.post(self.where, {f"question-{index}": str(option) for index, option in right})
         if self.where == "/rate":
             return await self.rate()
         return FOR_NOTHING if begun else "no place"
-
-    async def learn(self) -> None:
-        if self.where == "/tutorial":
-            await self.post("/tutorial", {})
-            return
-        await self.post("/quiz", {f"question-{index}": str(right) for index, right in enumerate(self.crowd.right)})
 
     async def rate(self) -> str:
         leaves_after = int(self.crowd.rng.integers(1, 25)) if self.crowd.leaves[self.number] else None
@@ -446,20 +434,9 @@ async def run(store: Database, settings: Settings, plan: StudyPlan, options: Reh
         study_id = open_plan(connection, plan, phase="rehearsal", now=datetime.now(UTC))
         study = load_round(connection, study_id)
     assert study is not None
-    people = RehearsalPlan(
-        url=f"{settings.site_url}/study/{study_id}",
-        annotators=options.annotators,
-        careless=options.careless,
-        dropout=options.dropout,
-        at_once=options.at_once,
-        seed=options.seed,
-    )
-    crowd = Crowd(plan.material, plan.wording, plan=people, people=most_people(options, study, plan))
+    people = RehearsalPlan(**vars(options), url=f"{settings.site_url}/study/{study_id}")
+    needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
+    crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
     key = derived_key(settings.secret_key, f"invitations {study_id}")
     arrival = arrivals(study, invitation_key=key)
     return await rehearse_to_the_end(store, study, people, crowd, arrival=arrival, until_full=options.until_full)
-
-
-def most_people(options: RehearsalOptions, study: Round, plan: StudyPlan) -> int:
-    needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
-    return SPARE * max(options.annotators, needed)
