@@ -472,10 +472,10 @@ def alpha_on_scale(
         raise StatisticsError(f"items must be places among the {len(ids)} clusters")
     keep = np.bincount(codes, minlength=len(ids)) >= 2
     centred = values - values.mean() if len(values) else values
-    kept = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
+    ratings = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
     n, total, squares = (
-        np.bincount(kept.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
-        for weights in (None, kept.value, kept.value**2)
+        np.bincount(ratings.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
+        for weights in (None, ratings.value, ratings.value**2)
     )
     within = (n * squares - total**2) / (n - 1)
 
@@ -484,17 +484,17 @@ def alpha_on_scale(
         return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
 
     def adds(gradient: FloatArray) -> FloatArray:
-        own, count = kept.value, n[kept.item]
-        left, left_squares = total[kept.item] - own, squares[kept.item] - own**2
+        own, count = ratings.value, n[ratings.item]
+        left, left_squares = total[ratings.item] - own, squares[ratings.item] - own**2
         mean_other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
         square = left**2 + 2 * left * mean_other + other_squares
         exchanged = (count * (left_squares + other_squares) - square) / (count - 1)
-        lost = np.zeros(len(own)), own - mean_other, own**2 - other_squares, within[kept.item] - exchanged
+        lost = np.zeros(len(own)), own - mean_other, own**2 - other_squares, within[ratings.item] - exchanged
         added: FloatArray = gradient @ np.stack(lost)
         return added
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
-    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else kept, adds))
+    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else ratings, adds))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:

@@ -197,7 +197,7 @@ def panel_worth(
     for begin in range(0, len(sizes), at_once):
         batch = slice(begin, begin + at_once)
         names = [str(size) for size in sizes[batch]]
-        panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, some=batch)
+        panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, of_sizes=batch)
         judge_and_panels = judges.beside(used.totals(panels, names))
         for name in names:
             ahead_low, ahead_high = _ends(
@@ -274,11 +274,11 @@ def _panel_agreement(
     reference_size: int,
     sizes: IntArray,
     *,
-    some: slice = slice(None),
+    of_sizes: slice = slice(None),
 ) -> FloatArray:
-    """(items, sizes) expected agreement, of `some` of the sizes."""
+    """(items, sizes) expected agreement, of some of the sizes."""
     kinds, agreement = _kinds_agreement(s, m, reference_size, sizes)
-    return agreement.T[some, kinds.which].T
+    return agreement.T[of_sizes, kinds.which].T
 
 
 def _kinds_agreement(s: IntArray, m: IntArray, reference_size: int, sizes: IntArray) -> tuple[KindsOfItems, FloatArray]:

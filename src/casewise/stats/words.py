@@ -95,11 +95,11 @@ class Design:
         if not self.recurring or contexts == 1 or components >= folds:
             if components < folds and queries < folds:
                 return f"it holds out queries in {folds} folds, and only {queries} have labels"
-            one = self.component if components >= folds else self.query
+            whole = self.component if components >= folds else self.query
             held_out_groups = (
                 "queries" if queries == components or contexts == 1 else "groups of queries that share contexts"
             )
-            return HeldOut((Folds.of(one, n=folds),), held_out_groups)
+            return HeldOut((Folds.of(whole, n=folds),), held_out_groups)
         if learnt.sum() < LEAST_CROSSED:
             return f"it learns from {LEAST_CROSSED} items or more, and only {int(learnt.sum())} have labels"
         most = min(folds, MOST_CROSSED)

@@ -26,10 +26,6 @@ def test_a_judge_is_measured_by_every_metric_in_the_order_of_the_table():
     assert all(some(e.ci_low) < some(e.estimate) < some(e.ci_high) for e in found if e.name != "unscored_rate")
 
 
-def test_no_metrics_give_no_estimates():
-    assert estimate(sample_of([1, 0, 1], [1, 0, 0]), metrics=()) == ()
-
-
 @pytest.mark.parametrize("sizes", [(12, 24, 36), (6, 12, 18), (18, 54, 180, 360)])
 def test_a_third_of_the_items_of_every_query_has_the_interval_of_so_many_queries(sizes):
     """The rounding of gradients is no spread between queries."""
@@ -45,12 +41,6 @@ def test_estimates_are_plain_numbers():
     first, second = (accuracy_of(random_sample(np.random.default_rng(seed))) for seed in (1, 2))
 
     assert "np." not in f"{estimate_of(first)} {difference_of(first, second)}"
-
-
-def test_a_binary_judge_has_no_metrics_of_values():
-    names = {e.name for e in estimate(sample_of([1, 0, 1], [1, 0, 0]))}
-
-    assert not names & {"pearson", "spearman", "auroc", "cross_entropy", "brier"}
 
 
 def test_the_analytic_error_is_the_sandwich_of_statsmodels():
@@ -87,18 +77,13 @@ def test_a_share_of_all_or_nothing_counts_each_query_once(right, inside):
     assert getattr(found, inside) == pytest.approx(abs(right - (1 - 0.025 ** (1 / 50))), rel=1e-9)
 
 
-def test_balanced_accuracy_has_an_interval_where_nothing_is_wrong():
-    found = named(estimate(sample_of([1, 0] * 10, [1, 0] * 10)))["balanced_accuracy"]
+def test_balanced_accuracy_and_f1_have_intervals_where_nothing_is_wrong():
+    found = named(estimate(sample_of([1, 0] * 10, [1, 0] * 10)))
+    share = 0.025 ** (1 / 10)  # of the items that either calls safe
 
-    assert found.estimate == some(found.ci_high) == 1
-    assert 0.7 < some(found.ci_low) < 0.9
-
-
-def test_f1_without_an_error_has_the_interval_of_the_items_that_either_calls_safe():
-    found = named(estimate(sample_of([1, 0] * 10, [1, 0] * 10)))["f1_safe"]
-    share = 0.025 ** (1 / 10)
-
-    assert found.ci_low == pytest.approx(2 * share / (1 + share))
+    assert found["balanced_accuracy"].estimate == some(found["balanced_accuracy"].ci_high) == 1
+    assert 0.7 < some(found["balanced_accuracy"].ci_low) < 0.9
+    assert found["f1_safe"].ci_low == pytest.approx(2 * share / (1 + share))
 
 
 def test_a_metric_of_values_is_as_uncertain_as_queries_unseen():
@@ -130,12 +115,13 @@ def test_what_is_undefined_has_no_number_and_says_why():
     assert found["balanced_accuracy"].method == "undefined: a class is missing"
 
 
-def test_a_judge_without_any_verdict_is_wrong_throughout_and_has_no_values():
+def test_a_judge_without_any_verdict_is_wrong_throughout_and_only_what_is_given_is_measured():
     found = named(estimate(sample_of([1, 0] * 20, [NAN] * 40, probability=[NAN] * 40)))
+    binary = named(estimate(sample_of([1, 0, 1], [1, 0, 0])))
 
-    assert found["accuracy"].estimate == 0
-    assert found["unscored_rate"].estimate == 1
-    assert "pearson" not in found
+    assert (found["accuracy"].estimate, found["unscored_rate"].estimate) == (0, 1)
+    assert not {*found, *binary} & {"pearson", "spearman", "auroc", "cross_entropy", "brier"}
+    assert estimate(sample_of([], [])) == estimate(sample_of([1, 0, 1], [1, 0, 0]), metrics=()) == ()
 
 
 def test_a_scalar_has_ranks_and_nothing_that_needs_a_verdict():
@@ -146,10 +132,6 @@ def test_a_scalar_has_ranks_and_nothing_that_needs_a_verdict():
     assert [*found] == ["spearman", "auroc", "unscored_rate"]
     assert found["unscored_rate"].estimate == 0
     assert found["auroc"].n_unscored == 0
-
-
-def test_no_items_have_no_metrics():
-    assert estimate(sample_of([], [])) == ()
 
 
 def test_no_estimate_is_ever_nan():
@@ -175,14 +157,6 @@ def test_a_difference_is_narrower_than_its_parts_where_judges_agree():
     alone = estimate_of(first)
     assert apart.estimate == pytest.approx(first.value - second.value)
     assert width(apart) < width(alone) / 2
-
-
-def test_a_judge_does_not_differ_from_itself():
-    found = accuracy_of(random_sample(np.random.default_rng(7)))
-
-    result = difference_of(found, found)
-    assert result.estimate == 0
-    assert result.method == "no interval: the two are alike on every query"
 
 
 @pytest.mark.parametrize("metric", ["pearson", "spearman", "brier", "cross_entropy"])

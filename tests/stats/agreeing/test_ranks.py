@@ -63,18 +63,14 @@ def test_unscored_items_are_left_out_and_counted():
     assert (measured.value, measured.n, measured.n_unscored) == (1, 2, 1)
 
 
-def test_one_class_alone_has_no_area():
-    found = estimate_of(auroc(sample_of([1, 1], [1, 0], probability=[0.9, 0.1])))
+@pytest.mark.parametrize(
+    ("statistic", "weight", "values", "why"),
+    [(auroc, [1, 1], [0.9, 0.1], "a class is missing"), (spearman, [1, 0], [0.9, 0.9], "nothing varies")],
+)
+def test_where_there_is_nothing_to_order_there_is_no_number(statistic, weight, values, why):
+    found = estimate_of(statistic(sample_of(weight, [1, 1], probability=values)))
 
-    assert found.estimate is None
-    assert found.method == "undefined: a class is missing"
-
-
-def test_constant_values_have_no_rank_correlation():
-    found = estimate_of(spearman(sample_of([1, 0], [1, 1], probability=[0.9, 0.9])))
-
-    assert found.estimate is None
-    assert found.method == "undefined: nothing varies"
+    assert (found.estimate, found.method) == (None, f"undefined: {why}")
 
 
 @pytest.mark.parametrize("statistic", [auroc, spearman])

@@ -25,17 +25,21 @@ def accuracies(rng, shares, *, queries=200):
     return found
 
 
-def test_judges_far_apart_have_one_rank_each():
-    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6, 0.95, 0.75)))
+@pytest.mark.parametrize(
+    ("shares", "queries", "direction", "best", "worst"),
+    [
+        ((0.6, 0.95, 0.75), 200, "higher", [3, 1, 2], [3, 1, 2]),
+        ((0.8, 0.8, 0.8), 30, "higher", [1, 1, 1], [3, 3, 3]),
+        ((0.6, 0.95), 200, "lower", [1, 2], [1, 2]),
+        ((0.6,), 200, "higher", [1], [1]),
+    ],
+)
+def test_judges_have_one_rank_each_where_they_are_told_apart_and_else_share_them(
+    shares, queries, direction, best, worst
+):
+    found = rank_intervals(accuracies(np.random.default_rng(2), shares, queries=queries), direction=direction)
 
-    assert found.best.tolist() == found.worst.tolist() == [3, 1, 2]
-
-
-def test_judges_that_cannot_be_told_apart_share_all_ranks():
-    found = rank_intervals(accuracies(np.random.default_rng(2), (0.8, 0.8, 0.8), queries=30))
-
-    assert found.best.tolist() == [1, 1, 1]
-    assert found.worst.tolist() == [3, 3, 3]
+    assert (found.best.tolist(), found.worst.tolist()) == (best, worst)
 
 
 def test_the_same_judge_twice_is_not_better_than_itself():
@@ -44,18 +48,6 @@ def test_the_same_judge_twice_is_not_better_than_itself():
     found = rank_intervals([one, one])
 
     assert not found.better.any()
-
-
-def test_where_lower_is_better_the_order_turns_round():
-    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6, 0.95)), direction="lower")
-
-    assert found.best.tolist() == [1, 2]
-
-
-def test_one_judge_is_first_and_last():
-    found = rank_intervals(accuracies(np.random.default_rng(1), (0.6,)))
-
-    assert (found.best[0], found.worst[0]) == (1, 1)
 
 
 def test_two_judges_get_the_interval_of_a_single_difference():

@@ -7,19 +7,12 @@ from casewise.errors import StatisticsError
 from casewise.stats.shares import binomial_below, clopper_pearson, korn_graubard, score_limits, sign_test, wilson
 
 
+@pytest.mark.parametrize(("interval_of", "method"), [(clopper_pearson, "beta"), (wilson, "wilson")])
 @pytest.mark.parametrize(("x", "n"), [(0, 10), (3, 10), (10, 10), (499, 9450)])
-def test_clopper_pearson_agrees_with_statsmodels(x, n):
-    interval = clopper_pearson(x, n)
+def test_intervals_agree_with_statsmodels(interval_of, method, x, n):
+    interval = interval_of(x, n)
 
-    expected = proportion_confint(x, n, method="beta")
-    assert (interval.low, interval.high) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(("x", "n"), [(0, 10), (3, 10), (10, 10), (499, 9450)])
-def test_wilson_agrees_with_statsmodels(x, n):
-    interval = wilson(x, n)
-
-    assert (interval.low, interval.high) == pytest.approx(proportion_confint(x, n, method="wilson"), abs=1e-12)
+    assert (interval.low, interval.high) == pytest.approx(proportion_confint(x, n, method=method), abs=1e-12)
 
 
 def test_nothing_is_known_of_no_units():
@@ -54,15 +47,6 @@ def test_a_share_of_one_has_an_interval_below_it():
 def test_one_cluster_has_no_interval():
     with pytest.raises(StatisticsError, match="two clusters"):
         korn_graubard(0.5, 0.01, n=10, clusters=1)
-
-
-@pytest.mark.parametrize(("x", "n"), [(1, 10), (3, 10), (499, 9450)])
-def test_score_limits_are_wilsons_where_the_size_is_a_number_of_units(x, n):
-    limits, expected = score_limits(x / n, n), wilson(x, n)
-
-    assert (float(limits.low), float(limits.high)) == pytest.approx(
-        (float(expected.low), float(expected.high)), rel=1e-12
-    )
 
 
 def test_score_limits_solve_the_score_equation_at_a_fractional_size():
