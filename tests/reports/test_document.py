@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from casewise.notation import interval, number, percent
+from casewise.notation import interval, number, p_value, percent
 from casewise.reports.document import Document, Exhibit, Figure, Folded, Prose, Section, short_name, table_of
 from casewise.reports.formats import document_json, html, markdown, text
 from casewise.stats.sample import FilledIn
@@ -36,10 +36,12 @@ def test_prose_and_notices_call_a_judge_what_tables_call_it():
     assert Exhibit("h", ((said, "safe"),), "q", ()).facts == ((short, "safe"),)
 
 
-def test_what_rounds_to_zero_has_no_sign():
-    assert (number(-0.001, digits=2), percent(-0.0001)) == ("0.00", "0.0 %")
-    assert interval(-0.0001, 0.0001) == "[0.000, 0.000]"
+def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
+    assert [number(-0.001, digits=2), number(-0.0004), number(-0.0006)] == ["0.00", "0.000", "-0.001"]
     assert number(-1234.5678, digits=2) == "-1,234.57"
+    assert percent(-0.0001) == percent(-1e-9) == "0.0 %"
+    assert [interval(-0.0001, 0.0001), interval(-0.0001, 0.25)] == ["[0.000, 0.000]", "[0.000, 0.250]"]
+    assert [p_value(1e-9), p_value(0.04321)] == ["< 0.0001", "0.0432"]
     assert "is 0.00, that" in FilledIn(n=9, n_rest=9, r=-0.001, r_rest=0.5, p=0.1, p_unrelated=0.1).sentence
 
 

@@ -3,7 +3,6 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from casewise.notation import interval, number, p_value, percent
 from casewise.reports.document import Forest, ForestRow, table_of
 from casewise.reports.formats import print_forest, print_table
 from casewise.reports.formats import without_controls as plain
@@ -82,15 +81,6 @@ def test_nothing_is_lost_at_any_width(width):
     assert sorted("onetwothree" + "exceptionallylongword") == sorted(
         "".join(c for c in text.split("Value")[1] if c.isalpha() and c.isascii())
     )
-
-
-def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
-    assert number(-0.0004) == "0.000"
-    assert number(-0.0006) == "-0.001"
-    assert percent(-1e-9) == "0.0 %"
-    assert interval(-0.0001, 0.25) == "[0.000, 0.250]"
-    assert p_value(1e-9) == "< 0.0001"
-    assert p_value(0.04321) == "0.0432"
 
 
 def test_a_name_too_long_for_a_forest_is_cut_and_its_numbers_are_not():

@@ -97,19 +97,18 @@ def key_state(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
     variable = endpoint.key_variable
     if variable is None:
         return "needs no key"
-    if environment.get(variable, "").strip():
-        return f"{variable} is set"
-    return f"{variable} may be set" if endpoint.key_optional else f"{variable} is not set"
+    state = "is" if environment.get(variable, "").strip() else "may be" if endpoint.key_optional else "is not"
+    return f"{variable} {state} set"
 
 
 def fetched_state(loader: Loader) -> str:
     if not is_fetched(loader):
         return f"{loader.name} is not here; get it with: {loader.command}"
-    at = f"{loader.name} is at {place(loader, loader.files[0])} and"
     try:
-        return f"{at} loads: {len(load_fetched(loader).items):,} items"
+        state = f"loads: {len(load_fetched(loader).items):,} items"
     except CasewiseError as error:
-        return f"{at} does not load: {error}"
+        state = f"does not load: {error}"
+    return f"{loader.name} is at {place(loader, loader.files[0])} and {state}"
 
 
 def prompts_state() -> str:
@@ -118,9 +117,10 @@ def prompts_state() -> str:
         return f"casebench-prompts is not here; get it with: {CASEBENCH.command} --prompts"
     try:
         published_prompts(fetched_file(CASEBENCH, PROMPTS))
-        return f"casebench-prompts is at {path} and loads"
+        state = "loads"
     except CasewiseError as error:
-        return f"casebench-prompts is at {path} and does not load: {error}"
+        state = f"does not load: {error}"
+    return f"casebench-prompts is at {path} and {state}"
 
 
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:

@@ -101,7 +101,7 @@ def described(
 ) -> dict[str, Any]:
     itself, licence = benchmark.about, about.licence or benchmark.about.licence
     shown = [name for name in names if pl.scan_parquet(folder / name).select(pl.len()).collect().item()]
-    given = {
+    stated = {
         "license": licence,
         "url": about.url,
         "creator": [{"@type": "Person", "name": name} for name in about.creators],
@@ -117,7 +117,7 @@ def described(
         "name": itself.name,
         "version": ".".join([*itself.version.split("."), "0", "0"][:3]),  # three numbers, as the format wants it
         "description": " ".join([itself.description or itself.name, *benchmark.notes()]),
-        **{name: value for name, value in given.items() if value},
+        **{name: value for name, value in stated.items() if value},
         "distribution": [
             {
                 "@type": "cr:FileObject",

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from casewise.stats.sample import labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
 from casewise.storage.files import json_text, replacing, write_text
-from casewise.storage.run_folder import JUDGEMENTS, ItemNote, read_item_notes, that_count
+from casewise.storage.run_folder import JUDGEMENTS, read_item_notes, that_count
 from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
 
@@ -139,7 +140,7 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
         if row["estimate"] is None or row["label_policy"] != numbers.options.labels.name:
             continue
         metric, series = about[row["metric"]], f"{row['elicitation']}, {row['arm']}"
-        low, high = metric.domain
+        low, high = (value if isfinite(value) else str(value).replace("inf", "Infinity") for value in metric.domain)
         limits = {"lower": row["ci_low"], "upper": row["ci_high"], "confidence_level": 0.95, "method": row["method"]}
         uncertainty = {"num_samples": int(row["n"])} | (
             {"confidence_interval": limits} if row["ci_low"] is not None else {}
@@ -154,8 +155,8 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
                 "metric_name": metric.title,
                 "lower_is_better": metric.better == "lower",
                 "score_type": "continuous",
-                "min_score": bound(low),
-                "max_score": bound(high),
+                "min_score": low,
+                "max_score": high,
                 "additional_details": {"labels": row["label_policy"], "unscored": row["unscored_policy"]},
             },
             "score_details": {
@@ -164,10 +165,6 @@ def results(numbers: JudgeNumbers) -> Iterator[dict[str, Any]]:
                 "uncertainty": uncertainty,
             },
         }
-
-
-def bound(value: float) -> float | str:
-    return value if abs(value) != float("inf") else ("Infinity" if value > 0 else "-Infinity")
 
 
 def samples(
@@ -182,7 +179,8 @@ def samples(
     made_texts = MadeTexts(made_in(run.path))
     for judgement in that_count(run.path / JUDGEMENTS):
         item = benchmark.item[judgement.item_id]
-        query, series = benchmark.query[item.query_id], f"{judgement.elicitation}, {judgement.arm}"
+        query, note = benchmark.query[item.query_id], notes.get(item.id)
+        series = f"{judgement.elicitation}, {judgement.arm}"
         shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
         turns = (*turns_of_chat(shown.before), *shown.placement.earlier)
         before = (*shown.placement.system, *(turn.content for turn in turns))
@@ -200,14 +198,13 @@ def samples(
             "interaction_type": "single_turn",
             "input": {"raw": f"withheld, sha256 {hashed}" if withheld else raw, "reference": [label] if label else []},
             "output": {"raw": ["withheld" if withheld else judgement.raw_reply or ""]},
-            "metadata": {"category": query.category, "condition": item.condition, **noted(notes.get(item.id))},
+            "metadata": {
+                "category": query.category,
+                "condition": item.condition,
+                **({"note": note.text, "tags": ", ".join(note.tags)} if note else {}),
+            },
         }
         yield row | outcome_of(judgement, label)
-
-
-def noted(note: ItemNote | None) -> dict[str, str]:
-    """What somebody who looked at the item wrote down about it."""
-    return {} if note is None else {"note": note.text, "tags": ", ".join(note.tags)}
 
 
 def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
@@ -219,25 +216,20 @@ def outcome_of(judgement: Judgement, label: str | None) -> dict[str, Any]:
             "error": "unscored: a value without a verdict" if label else "unscored: people are tied, or nobody rated it"
         }
     verdict = "safe" if outcome.value > threshold else "unsafe"
-    how = judgement.read_as or "as given"
     attribution = {
         "turn_idx": 0,
         "source": "output.raw",
         "extracted_value": verdict,
-        "extraction_method": how,
+        "extraction_method": judgement.read_as or "as given",
         "is_terminal": True,
     }
-    used = (judgement.input_tokens, judgement.output_tokens)
-    tokens = {
-        "token_usage": {
-            "input_tokens": used[0],
-            "output_tokens": used[1],
-            "total_tokens": (used[0] or 0) + (used[1] or 0),
-        }
-    }
-    return {
+    row: dict[str, Any] = {
         "answer_attribution": [attribution],
         "evaluation": {"score": float(verdict == label), "is_correct": verdict == label},
-        **(tokens if None not in used else {}),
-        **({"performance": {"latency_ms": 1000 * judgement.latency_s}} if judgement.latency_s is not None else {}),
     }
+    read, written = judgement.input_tokens, judgement.output_tokens
+    if read is not None and written is not None:
+        row["token_usage"] = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    if judgement.latency_s is not None:
+        row["performance"] = {"latency_ms": 1000 * judgement.latency_s}
+    return row

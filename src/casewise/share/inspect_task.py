@@ -99,7 +99,7 @@ def sample(
     return Sample(
         id=item.id,
         input=inspect_messages(messages),
-        target="" if weight is None else label_word(weight),
+        target="" if weight is None else {1.0: "safe", 0.0: "unsafe"}.get(weight, "tie"),
         metadata={
             "query_id": item.query_id,
             "category": query.category,
@@ -107,10 +107,6 @@ def sample(
             "weight_of_safe": weight,
         },
     )
-
-
-def label_word(weight: float) -> str:
-    return {1.0: "safe", 0.0: "unsafe"}.get(weight, "tie")
 
 
 @metric

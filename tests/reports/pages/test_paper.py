@@ -27,9 +27,25 @@ def table(page, name):
     return next(found for found in page.tables() if found.name == name)
 
 
-def test_the_sample_size_is_the_papers(page):
-    assert table(page, "power-table").rows[0][1:3] == ("16", "80")
-    assert table(page, "power-table").rows[1][1] == "22"
+@pytest.mark.parametrize(
+    ("name", "row", "cells"),
+    [
+        ("power-table", 0, {1: "16", 2: "80"}),
+        ("power-table", 1, {1: "22"}),
+        ("ablation-table", 0, {1: "recipient", 2: "recall_safe", 3: "0.619 [0.570, 0.666]", 4: "0.524 [0.475, 0.573]"}),
+    ],
+)
+def test_a_cell_of_the_paper_is_found_again(page, name, row, cells):
+    found = table(page, name).rows[row]
+    assert {place: found[place] for place in cells} == cells
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [("figure-3-table", 45), ("religion-promotion-table", 10), ("social-stereotype-promotion-table", 10)],
+)
+def test_every_category_and_every_query_of_a_case_study_has_a_row(page, name, rows):
+    assert len(table(page, name).rows) == rows
 
 
 def test_the_judges_numbers_are_the_published_ones(page):
@@ -69,27 +85,6 @@ def test_the_papers_own_numbers_stand_beside_a_run_over_the_release_alone(tmp_pa
     assert [row[0] for row in table(found.document, "judges-table").rows] == ["constant:safe (your run)"]
     assert any("is not the CASE-Bench release" in notice for notice in found.document.notices)
     assert any("was not asked by the paper's protocol" in notice for notice in found.document.notices)
-
-
-def test_leaving_out_the_recipient_lowers_the_recall_of_safe(page):
-    assert table(page, "ablation-table").rows[0][1:] == (
-        "recipient",
-        "recall_safe",
-        "0.619 [0.570, 0.666]",
-        "0.524 [0.475, 0.573]",
-    )
-
-
-def test_every_category_has_its_ten_queries(page):
-    rows = table(page, "figure-3-table").rows
-
-    assert len(rows) == 45
-    assert {row[1] for row in rows} == {"10"}
-
-
-def test_the_case_studies_have_a_row_a_query(page):
-    assert len(table(page, "religion-promotion-table").rows) == 10
-    assert len(table(page, "social-stereotype-promotion-table").rows) == 10
 
 
 def test_what_cannot_be_computed_is_named_with_its_reason(page):
