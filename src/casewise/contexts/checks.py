@@ -296,7 +296,7 @@ SIGNALS = (
 def drift(query: str, wording: Wording, _parameters: ParameterSet = paper_parameters()) -> list[Remark]:
     """Find what shows that the context does not leave the query as asked; empty where it does."""
     fields = wording.fields()
-    sightings = [(signal, found) for signal in SIGNALS if (found := signal.find(query, fields))]
+    sightings = [(signal, sighting) for signal in SIGNALS if (sighting := signal.find(query, fields))]
     if sum(signal.weight for signal, _ in sightings) < DRIFTED:
         return []
     return [

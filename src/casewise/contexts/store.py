@@ -234,8 +234,8 @@ def act(
         )
     after = step(place.state, action)
     typed_by = tables.autosaves.c.person_id
-    others = select(typed_by).where(tables.autosaves.c.context_id == place_id, typed_by != action.by).limit(1)
-    if action.act == Act.TAKE_BACK and connection.execute(others).first() is not None:
+    other_typing = select(typed_by).where(tables.autosaves.c.context_id == place_id, typed_by != action.by).limit(1)
+    if action.act == Act.TAKE_BACK and connection.execute(other_typing).first() is not None:
         raise NotAllowed("The other reviewer has begun, so your review stands; you will see theirs when it is in.")
     own = action.act == Act.SUBMIT and action.by == place.state.author
     if own and is_left_to_others(connection, place, action.by):

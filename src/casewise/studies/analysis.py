@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar, cast, get_args
 
 import numpy as np
@@ -20,10 +20,7 @@ from casewise.stats import (
 )
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
-from casewise.stats.agreement import Level, LevelAlpha, alpha_by_level
-from casewise.stats.arrays import (
-    IntArray,
-)
+from casewise.stats.agreement import LevelAlpha, alpha_by_level
 from casewise.stats.panel import PanelCurve, panel_curve
 from casewise.stats.ratings import (
     AnnotatorTable,
@@ -143,15 +140,6 @@ class OwnFound:
     """Krippendorff's, of `all` and each condition; where many may be chosen, of each option (chosen or not) over all."""
 
 
-@dataclass(frozen=True)
-class Answers:
-    """One entry an answered page in every array."""
-
-    item: IntArray
-    annotator: IntArray
-    values: list[Any]
-
-
 def own_questions(
     ratings: CodedRatings,
     questions: Sequence[OwnQuestion],
@@ -170,102 +158,58 @@ def own_questions(
         for item, annotator in zip(ratings.item.codes, ratings.annotator.codes, strict=True)
     }
     counted = [line for line in lines if (line["item_id"], line["annotator_id"]) in counted_ratings]
-    answers_by_question = (found_of(ratings, question, counted, level=level) for question in questions)
-    return tuple(answers for answers in answers_by_question if answers is not None)
+    return tuple(
+        question_answers(ratings, question, answered, level=level)
+        for question in questions
+        if (answered := [line for line in counted if question.name in line["answers"]])
+    )
 
 
-def found_of(
+def question_answers(
     ratings: CodedRatings, question: OwnQuestion, lines: list[dict[str, Any]], *, level: float
-) -> OwnFound | None:
+) -> OwnFound:
     place = {name: index for index, name in enumerate(ratings.item.names)}
-    answered = [line for line in lines if question.name in line["answers"]]
-    if not answered:
-        return None
-    answers = Answers(
-        np.array([place[line["item_id"]] for line in answered]),
-        np.unique([line["annotator_id"] for line in answered], return_inverse=True)[1],
-        [line["answers"][question.name] for line in answered],
+    item = np.array([place[line["item_id"]] for line in lines])
+    annotator = np.unique([line["annotator_id"] for line in lines], return_inverse=True)[1]
+    values = [line["answers"][question.name] for line in lines]
+    # one row an answer, one column an option
+    chosen = np.array(
+        [
+            [option in value if isinstance(value, list) else str(value) == option for option in question.offered]
+            for value in values
+        ]
     )
-    return OwnFound(
-        question,
-        shares=pl.DataFrame(list(share_rows(ratings, question, answers, level=level)), infer_schema_length=None),
-        means=means(ratings, answers) if question.kind == "scale" else {},
-        alphas=dict(agreements(ratings, question, answers)),
-    )
-
-
-def chose(value: Any, option: str) -> bool:
-    """Return whether an answer is `option`, or has it among several."""
-    return option in value if isinstance(value, list) else str(value) == option
-
-
-def share_rows(
-    ratings: CodedRatings, question: OwnQuestion, answers: Answers, *, level: float
-) -> Iterator[dict[str, Any]]:
-    condition, query = ratings.item_condition[answers.item], ratings.item_query[answers.item]
-    for option in question.offered:
-        chosen = np.array([chose(value, option) for value in answers.values])
-        for index, name in enumerate(ratings.condition.names):
-            in_condition = condition == index
-            if in_condition.any():
-                yield {
-                    "condition": name,
-                    "answer": option,
-                    "answers": int(chosen[in_condition].sum()),
-                    "of": int(in_condition.sum()),
-                    "share": float(chosen[in_condition].mean()),
-                    **share_limits(
-                        chosen[in_condition], query[in_condition], answers.annotator[in_condition], level=level
-                    ),
-                }
-
-
-def by_condition(ratings: CodedRatings, answers: Answers) -> Iterator[tuple[str, list[Any]]]:
-    condition = ratings.item_condition[answers.item]
-    for index, name in enumerate(ratings.condition.names):
-        values = [answers.values[place] for place in np.flatnonzero(condition == index)]
-        if values:
-            yield name, values
-
-
-def means(ratings: CodedRatings, answers: Answers) -> dict[str, float]:
-    return {name: float(np.mean(values)) for name, values in by_condition(ratings, answers)}
-
-
-def agreements(ratings: CodedRatings, question: OwnQuestion, answers: Answers) -> Iterator[tuple[str, LevelAlpha]]:
-    level: Level = question.level if question.kind == "scale" else "nominal"
+    condition, query = ratings.item_condition[item], ratings.item_query[item]
+    in_condition = {
+        name: condition == index for index, name in enumerate(ratings.condition.names) if (condition == index).any()
+    }
+    shares = [
+        {
+            "condition": name,
+            "answer": option,
+            "answers": int(chosen[rows, column].sum()),
+            "of": int(rows.sum()),
+            "share": float(chosen[rows, column].mean()),
+            **share_limits(chosen[rows, column], query[rows], annotator[rows], level=level),
+        }
+        for column, option in enumerate(question.offered)
+        for name, rows in in_condition.items()
+    ]
+    everywhere = np.ones(len(item), dtype=bool)
+    parts = {"all": (chosen, everywhere)} | {name: (chosen, rows) for name, rows in in_condition.items()}
     if question.many:
-        for option in question.offered:
-            values = [str(option in value) for value in answers.values]
-            yield from attempt(option, ratings, replace(answers, values=values), ("False", "True"), level)
-        return
-    yield from attempt("all", ratings, answers, question.offered, level)
-    for index, name in enumerate(ratings.condition.names):
-        places = np.flatnonzero(ratings.item_condition[answers.item] == index)
-        answers_here = Answers(
-            answers.item[places], answers.annotator[places], [answers.values[place] for place in places]
-        )
-        yield from attempt(name, ratings, answers_here, question.offered, level)
-
-
-def attempt(
-    name: str,
-    ratings: CodedRatings,
-    answers: Answers,
-    offered: Sequence[str],
-    level: Level,
-) -> Iterator[tuple[str, LevelAlpha]]:
-    """The alpha under its name; nothing where too few answered."""
-    counts = np.zeros((len(ratings.item), len(offered)))
-    column = {option: index for index, option in enumerate(offered)}
-    for (item, option), many in Counter(
-        (int(item), str(value)) for item, value in zip(answers.item, answers.values, strict=True)
-    ).items():
-        counts[item, column[option]] += many
-    try:
-        yield name, alpha_by_level(counts, level=level, clusters=ratings.item_query)
-    except StatisticsError:
-        return
+        columns = enumerate(question.offered)
+        parts = {option: (np.column_stack((~chosen[:, c], chosen[:, c])), everywhere) for c, option in columns}
+    alphas: dict[str, LevelAlpha] = {}
+    for name, (answers, rows) in parts.items():
+        counts = np.zeros((len(ratings.item), answers.shape[1]))
+        np.add.at(counts, item[rows], answers[rows])
+        with suppress(StatisticsError):  # too few answered
+            scale = question.level if question.kind == "scale" else "nominal"
+            alphas[name] = alpha_by_level(counts, level=scale, clusters=ratings.item_query)
+    numbers = np.array(values, dtype=float) if question.kind == "scale" else np.empty(0)
+    means = {name: float(numbers[rows].mean()) for name, rows in in_condition.items()} if len(numbers) else {}
+    return OwnFound(question, pl.DataFrame(shares, infer_schema_length=None), means, alphas)
 
 
 # The whole analysis of a study's ratings, as numbers. `reporting.study_report` writes it out.

@@ -166,10 +166,10 @@ def situation_of_check(study: LiveRound, annotator_id: str) -> dict[str, Any]:
     """Return words of a check's own under the groups and parameters of an item of the same batch."""
     query = select(ITEMS.c.shown).join(PAGES, ITEM_OF_PAGE).where(PAGES.c.annotator_id == annotator_id)
     shown = study.scalars(query.order_by(PAGES.c.position).limit(1)).first()
-    other = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
+    neutral = CHECK_REPLY if study.design.rates == "replies" else OTHER_PARAMETER
 
     def words(name: str) -> str:
-        return study.speech(CHECK_SITUATION.get(name, other))
+        return study.speech(CHECK_SITUATION.get(name, neutral))
 
     return {
         group: {name: words(name) for name in texts} if isinstance(texts, dict) else words(group)

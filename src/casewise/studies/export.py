@@ -145,12 +145,12 @@ def excluded(study: LiveRound, rated: list[Row[Any]]) -> list[dict[str, Any]]:
 def annotator_lines(study: LiveRound) -> list[dict[str, Any]]:
     """Return a line a person; of what they said of themselves only `analysis.groups`, where enough people said the same."""
     query = select(ANNOTATORS.c.id, ANNOTATORS.c.demographics).where(ANNOTATORS.c.study_id == study.id)
-    said = {row.id: row.demographics or {} for row in study.execute(query)}
+    demographics_of = {row.id: row.demographics or {} for row in study.execute(query)}
     groups = study.design.analysis.groups
-    alike = Counter((name, answers[name]) for answers in said.values() for name in groups if name in answers)
+    alike = Counter((name, answers[name]) for answers in demographics_of.values() for name in groups if name in answers)
 
     def traits(annotator: str) -> dict[str, str]:
-        answers = said[annotator]
+        answers = demographics_of[annotator]
         return {name: answers[name] for name in groups if alike[name, answers.get(name)] >= FEWEST_ALIKE}
 
     return [

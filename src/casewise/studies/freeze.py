@@ -130,9 +130,9 @@ class Material:
 def collect(design: Design, benchmark: Benchmark) -> Material:
     """Return what the design shows of a benchmark. Raises StudyError: a condition of the design has no item."""
     candidates = rated_items(design, benchmark)
-    known, child_related = benchmark.taxonomy.resolve, design.sensitive.child_related
+    resolve, child_related = benchmark.taxonomy.resolve, design.sensitive.child_related
     category_of = {item.id: benchmark.category_of(item) for item in candidates}
-    named = {name: category.name if (category := known(name)) else name for name in set(category_of.values())}
+    named = {name: category.name if (category := resolve(name)) else name for name in set(category_of.values())}
     items = [item for item in candidates if child_related or named[category_of[item.id]] != CHILD_RELATED]
     for condition in design.conditions:
         if not any(item.condition == condition for item in items):

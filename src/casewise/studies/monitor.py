@@ -303,30 +303,30 @@ class Alert:
 def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...]:
     """Return what an open round needs its owner for, in a fixed order."""
     limits, pay, counts = study.design.alerts, study.design.pay, monitor.overview
-    found: list[Alert] = []
+    raised: list[Alert] = []
     minutes = (now - max(study.created_at, monitor.last_valid_at or study.created_at)).total_seconds() / 60
     if (missing := counts.promised - counts.valid) and minutes > limits.stalled_minutes:
-        found.append(Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing"))
+        raised.append(Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing"))
     shares = {c.condition: (c.valid + c.reserved) / c.promised for c in counts.conditions if c.promised}
     if len(shares) > 1:
         name = min(shares, key=lambda condition: shares[condition])
-        others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
-        behind = others - shares[name]
+        mean_of_others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
+        behind = mean_of_others - shares[name]
         promised = next(c.promised for c in counts.conditions if c.condition == name)
         # a batch apart is what random assignment makes of small rounds
         if behind > limits.lagging_share and behind * promised > 2 * study.design.ratings.per_annotator:
-            lag = f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {others:.0%}"
-            found.append(Alert("lagging", lag))
+            lag = f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {mean_of_others:.0%}"
+            raised.append(Alert("lagging", lag))
     ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
     if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:
         failing = f"{failed} of the last {ended} who ended did not pass the quiz or were excluded by the rules"
-        found.append(Alert("failing", failing))
+        raised.append(Alert("failing", failing))
     if (share := monitor.money.budget_share) is not None and share > limits.budget_share:
         spent = monitor.money.spent + monitor.money.promised
         budget = (
             f"{spent:,.2f} of {pay.budget:,.2f} {pay.currency} are spent or promised; "
             f"about {monitor.money.to_come:,.2f} will follow"
         )
-        found.append(Alert("budget", budget))
-    return tuple(found)
+        raised.append(Alert("budget", budget))
+    return tuple(raised)

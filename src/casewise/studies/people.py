@@ -314,15 +314,15 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
     if returner is not None or took_part(study, fingerprint):
         return returner
     annotator_id, wrapped = f"a{secrets.token_hex(12)}", vault.new_key()
-    known = {"study_id": study.id, "fingerprint": fingerprint}
+    identity = {"study_id": study.id, "fingerprint": fingerprint}
     begun = {"stage": "tutorial", "quiz_attempts": 0, "lapsed": False, "consented_at": study.now}
     excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
         with study.connection.begin_nested():
-            study.execute(insert(ANNOTATORS).values(id=annotator_id, **known, **begun))
+            study.execute(insert(ANNOTATORS).values(id=annotator_id, **identity, **begun))
             study.execute(delete(FINGERPRINTS).where(expired))
-            study.execute(insert(FINGERPRINTS).values(**known, **excluded))
+            study.execute(insert(FINGERPRINTS).values(**identity, **excluded))
     except IntegrityError:  # the same person consented in another tab just now
         return find_returner(study, fingerprint)
     study.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))

@@ -416,7 +416,10 @@ def reconcile(
         else:
             matched.setdefault(annotator.annotator, []).append(submission)
     for person in people:
-        own = sorted(matched.get(person.annotator, ()), key=lambda one: (*LIVELIEST, one.status).index(one.status))
+        own = sorted(
+            matched.get(person.annotator, ()),
+            key=lambda submission: (*LIVELIEST, submission.status).index(submission.status),
+        )
         lines.append(of_person(person, own[0] if own else None, design, bonus=bonuses.get(person.annotator, 0.0)))
         for duplicate in own[1:]:
             advice = f"another submission of {person.annotator}, who is paid through {own[0].id}"

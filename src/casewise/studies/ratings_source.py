@@ -75,7 +75,12 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
     people = _lines(folder / "annotators.jsonl")
     design = about.get("design", {})
     frozen = read_frozen(about["frozen"], source=str(folder / "study.json")) if about.get("frozen") else None
-    analysis = _analysis(design if frozen is None else unflattened(frozen.policy), folder / "study.json")
+    plan = design if frozen is None else unflattened(frozen.policy)
+    try:
+        analysis = Analysis.model_validate(plan.get("analysis", {}))
+    except ValidationError as error:
+        problem = "; ".join(problems(error, Analysis, "the plan"))
+        raise DataError(folder / "study.json", None, f"its analysis plan cannot be read: {problem}") from None
     contrasts = (design if frozen is None else frozen.policy).get("contrasts", ())
     excluded, own = folder / "excluded.jsonl", folder / "own_answers.jsonl"
     return ExportedStudy(
@@ -86,7 +91,11 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         frozen=frozen,
         exact=bool(about.get("exact")),
         finished=frozenset(person["annotator_id"] for person in people if person.get("outcome") in RATED_ALL),
-        failed_checks=frozenset(person["annotator_id"] for person in people if _failed(person)),
+        failed_checks=frozenset(
+            person["annotator_id"]
+            for person in people
+            if any(flag.get("kind") == "failed_checks" for flag in person.get("flags", ()))
+        ),
         excluded=tuple(_lines(excluded)) if excluded.is_file() else (),
         departures=tuple(about.get("departures") or ()),
         amendments=tuple(
@@ -102,19 +111,6 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         rates=design.get("rates", "requests"),
         own_answers=tuple(_lines(own)) if own.is_file() else (),
     )
-
-
-def _analysis(design: dict[str, Any], path: Path) -> Analysis:
-    try:
-        return Analysis.model_validate(design.get("analysis", {}))
-    except ValidationError as error:
-        raise DataError(
-            path, None, f"its analysis plan cannot be read: {'; '.join(problems(error, Analysis, 'the plan'))}"
-        ) from None
-
-
-def _failed(person: dict[str, Any]) -> bool:
-    return any(flag.get("kind") == "failed_checks" for flag in person.get("flags", ()))
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -234,11 +230,16 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
     if wrong.any():
         row = int(wrong.arg_true()[0])
         raise DataError(path, row + 2, f"{votes!r} is {strings[row]!r}, not a string of 0 and 1")
+    if "condition" not in frame.columns and "intended_safe" not in frame.columns:
+        raise DataError(path, None, "votes need a column 'condition', or 'intended_safe' for the published release")
+    intended = pl.col("intended_safe").cast(pl.String).is_in(["1", "true", "True"])
+    by_intent = pl.when(intended).then(pl.lit("safe_revised")).otherwise(pl.lit("unsafe_revised"))
+    condition: pl.Expr = pl.col("condition") if "condition" in frame.columns else by_intent
     rows = pl.int_range(len(frame), eager=True)
     frame = frame.with_columns(
         item_id=frame["item_id"] if "item_id" in frame.columns else pl.format("row {}", rows),
         query_id=frame["query_id"] if "query_id" in frame.columns else pl.format("query {}", rows // 2),
-        condition=_condition(frame, path),
+        condition=condition,
         vote=strings.str.split(""),
     )
     long = frame.explode("vote").with_columns(
@@ -251,15 +252,6 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
     if "query_id" not in frame.columns or frame["query_id"][0] == "query 0":
         notes.append("Rows 2i and 2i+1 are read as the two contexts of one query, as in the published release.")
     return RatingsSource(long.select(columns), path.name, tuple(notes))
-
-
-def _condition(frame: pl.DataFrame, path: Path) -> pl.Series | pl.Expr:
-    if "condition" in frame.columns:
-        return frame["condition"]
-    if "intended_safe" not in frame.columns:
-        raise DataError(path, None, "votes need a column 'condition', or 'intended_safe' for the published release")
-    intended = pl.col("intended_safe").cast(pl.String).is_in(["1", "true", "True"])
-    return pl.when(intended).then(pl.lit("safe_revised")).otherwise(pl.lit("unsafe_revised"))
 
 
 def _from_benchmark(path: Path | str) -> RatingsSource:

@@ -451,13 +451,13 @@ def init_study(
     Raises ConfigurationError: there is a file at `path` already; StudyError: there is no such preset, or it is for generated
     contexts and the benchmark has none; or so few people cannot rate every item once.
     """
-    known = one_of(preset, PRESETS, "--preset", error=StudyError)
+    preset_name = one_of(preset, PRESETS, "--preset", error=StudyError)
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
     benchmark = load_benchmark(source)
     present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
-    if known == "paper-rest":
+    if preset_name == "paper-rest":
         if missing := set(UNRELEASED) - present:
             raise StudyError(
                 f"{source} has no items in {' and '.join(sorted(missing))}; generate contexts for its queries "
@@ -468,7 +468,7 @@ def init_study(
 
     def written(per_item: int | None = None) -> tuple[str, Design]:
         text = study_toml(
-            known,
+            preset_name,
             name=name or re.sub(r"[^a-z0-9]", "-", benchmark.name.lower()).strip("-")[:60] or "study",
             benchmark=str(Path(source).resolve()) if is_path else source,
             conditions=conditions,

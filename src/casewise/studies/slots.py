@@ -204,8 +204,8 @@ def resume(study: LiveRound, annotator_id: str) -> int:
     for page in study.execute(select(PAGES).where(mine, PAGES.c.state == "lapsed").order_by(PAGES.c.item_id)).all():
         if (slot_id := take_slot(study, page)) is not None:
             again += 1
-            here = update(PAGES).where(mine, PAGES.c.position == page.position)
-            study.execute(here.values(state="waiting", slot_id=slot_id))
+            position = update(PAGES).where(mine, PAGES.c.position == page.position)
+            study.execute(position.values(state="waiting", slot_id=slot_id))
     study.set_annotator(annotator_id, lapsed=False, lease_until=lease_end(study))
     if not again and not study.count(mine, PAGES.c.kind == "item", PAGES.c.answered_at.is_not(None)):
         # attention checks check nothing where others took every item

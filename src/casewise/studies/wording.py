@@ -172,11 +172,11 @@ FEWEST_ALIKE = 5
 def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
     """Return the values of the placeholders in texts."""
     pay, ratings, pages = design.pay, design.ratings, design.ratings.per_annotator + design.attention.checks_per_batch
-    asked = " ".join(f"*{t(question.ask)}*" for question in design.questions)
+    question_texts = " ".join(f"*{t(question.ask)}*" for question in design.questions)
     about_you = t(ABOUT_YOU) if design.demographics else ""
     if groups := design.analysis.groups:
-        asked_at_end = {question.name: t(question.ask) for question in design.demographics}
-        about_you = t(IN_GROUPS, names=", ".join(asked_at_end[name] for name in groups))
+        demographic_texts = {question.name: t(question.ask) for question in design.demographics}
+        about_you = t(IN_GROUPS, names=", ".join(demographic_texts[name] for name in groups))
     minutes = round(pay.minutes_before + pages * pay.seconds_per_page / 60)
     return {
         "title": t(design.title),
@@ -195,7 +195,7 @@ def placeholder_values(design: Design, t: Speech) -> dict[str, str]:
         "keep_ids_until": t.day(design.privacy.keep_ids_until),
         "exclude_until": t.day(design.privacy.exclude_until),
         "may_skip": str(design.attention.most_skips(pages)),
-        "own_questions": t(" Each page also asks: {questions}", questions=asked) if asked else "",
+        "own_questions": t(" Each page also asks: {questions}", questions=question_texts) if question_texts else "",
         "demographics": about_you,
         "lease": t("{n} minutes", n=f"{ratings.lease_minutes:g}"),
     }
