@@ -142,13 +142,13 @@ def test_callables_may_be_async(function):
 
 
 def test_a_callable_gets_the_query_and_the_context_as_nested_texts():
-    seen = []
-    answered(lambda query, context: seen.append((query, context)))
+    calls = []
+    answered(lambda query, context: calls.append((query, context)))
 
     item = DEMO.items[0]
     context = DEMO.context_of(item)
     assert context is not None
-    assert seen == [(DEMO.query[item.query_id].text, context.shown())]
+    assert calls == [(DEMO.query[item.query_id].text, context.shown())]
 
 
 def test_a_callable_in_the_working_folder_is_found(tmp_path, monkeypatch):
@@ -157,9 +157,9 @@ def test_a_callable_in_the_working_folder_is_found(tmp_path, monkeypatch):
         "def judge(query, context): return 0.5\njudge.elicitation = 'probability'\n"
     )
 
-    found = judge_named("python:rules_of_mine:judge", DEMO)
-    assert found.elicitations == ("probability",)
-    assert asyncio.run(found.answer(ask(elicitation="probability"))).outcome == Scored(value=0.5)
+    judge = judge_named("python:rules_of_mine:judge", DEMO)
+    assert judge.elicitations == ("probability",)
+    assert asyncio.run(judge.answer(ask(elicitation="probability"))).outcome == Scored(value=0.5)
 
 
 def divides(query, context):
@@ -236,14 +236,14 @@ def test_another_code_is_another_judge():
 
 
 def test_a_function_with_a_parameter_called_shown_is_given_all_that_is_shown():
-    seen = []
+    calls = []
 
     def judge(query, context, shown):
-        seen.append((query == shown.query, context == shown.context, *shown.placement.system))
+        calls.append((query == shown.query, context == shown.context, *shown.placement.system))
         return "safe"
 
     asyncio.run(CallableJudge(judge).answer(replace(ask(), arm=arm_named("claim:test/system/safe"))))
-    ((own_query, own_context, words),) = seen
+    ((own_query, own_context, words),) = calls
     assert own_query
     assert own_context
     assert words in attack_named("claim", "test/system/safe").wordings

@@ -43,49 +43,49 @@ def saying(text, *, but=()):
 
 def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(command, tmp_path):
     server = saying(SILLY)
-    said = judging(command, server, tmp_path / "run")
+    result = judging(command, server, tmp_path / "run")
 
-    assert said.code == 4
+    assert result.code == 4
     assert 50 <= len(server.bodies) < 60
-    assert said.err.count(json.dumps(SILLY)) == 3
-    assert "0 of the first 50 replies could be read" in said.err
-    assert "--structured" in said.err
-    assert "--reader" in said.err
+    assert result.err.count(json.dumps(SILLY)) == 3
+    assert "0 of the first 50 replies could be read" in result.err
+    assert "--structured" in result.err
+    assert "--reader" in result.err
 
 
 def test_the_same_command_goes_on_with_the_rest_and_does_not_pause_again(command, tmp_path):
     judging(command, saying(SILLY), tmp_path / "run")
     server = saying(SILLY)
-    said = judging(command, server, tmp_path / "run")
+    result = judging(command, server, tmp_path / "run")
 
-    assert said.code == 5
+    assert result.code == 5
     assert 30 < len(server.bodies) <= 40
 
 
 @pytest.mark.parametrize(("n_read", "code"), [(4, 4), (5, 0)])
 def test_it_pauses_below_five_of_fifty(command, tmp_path, n_read, code):
-    said = judging(command, saying(SILLY, but=range(n_read)), tmp_path / "run")
+    result = judging(command, saying(SILLY, but=range(n_read)), tmp_path / "run")
 
-    assert said.code == code
+    assert result.code == code
 
 
 def test_a_plan_of_fewer_calls_is_asked_to_its_end(command, tmp_path):
     server = saying(SILLY)
-    said = judging(command, server, tmp_path / "run", "--limit", 20)
+    result = judging(command, server, tmp_path / "run", "--limit", 20)
 
-    assert (said.code, len(server.bodies)) == (5, 20)
+    assert (result.code, len(server.bodies)) == (5, 20)
 
 
 def test_items_that_got_no_answer_end_the_command_with_4_and_are_asked_by_the_next(command, tmp_path):
     server = FaultServer(refuse=failing(times=3))
-    said = judging(command, server, tmp_path / "run", "--retries", 0)
-    assert said.code == 4
-    assert "3 items got no answer; the same command asks for them again" in said.err
+    result = judging(command, server, tmp_path / "run", "--retries", 0)
+    assert result.code == 4
+    assert "3 items got no answer; the same command asks for them again" in result.err
 
     again = FaultServer()
-    said = judging(command, again, tmp_path / "run", "--json")
-    assert (said.code, len(again.bodies)) == (0, 3)
-    assert "unavailable" not in json.loads(said.out)
+    result = judging(command, again, tmp_path / "run", "--json")
+    assert (result.code, len(again.bodies)) == (0, 3)
+    assert "unavailable" not in json.loads(result.out)
 
 
 def failing(times):

@@ -46,9 +46,9 @@ def first_ask(elicitation="binary", **options) -> Ask:
 
 
 def guard(name: str, server: FaultServer | None = None, **live) -> GuardJudge:
-    found = judge_named(name, None, live=LiveOptions(model=ModelOptions(server.url if server else None), **live))
-    assert isinstance(found, GuardJudge)
-    return found
+    judge = judge_named(name, None, live=LiveOptions(model=ModelOptions(server.url if server else None), **live))
+    assert isinstance(judge, GuardJudge)
+    return judge
 
 
 def answered(name, server, **options):
@@ -216,8 +216,8 @@ def dropping_system():
     """A server whose chat template knows no system message, nor an argument for it."""
 
     def reply(_request, body):
-        kept = {**body, "messages": [turn for turn in body["messages"] if turn["role"] != "system"]}
-        return web.json_response(completion({**kept, "chat_template_kwargs": {}}, "0"))
+        bare = {**body, "messages": [turn for turn in body["messages"] if turn["role"] != "system"]}
+        return web.json_response(completion({**bare, "chat_template_kwargs": {}}, "0"))
 
     return FaultServer(refuse=reply)
 

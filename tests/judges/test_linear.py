@@ -15,9 +15,9 @@ def estimates(report, policy):
 def test_on_the_published_rows_at_hand_it_is_as_good_as_measured_before(shared):
     run = casewise.judge(shared / "data" / "casebench_subset.json", "linear")
 
-    found = estimates(run.report(), "published")
-    assert found["accuracy"] == pytest.approx(0.95, abs=0.02)
-    assert found["pearson"] == pytest.approx(0.85, abs=0.02)
+    metrics = estimates(run.report(), "published")
+    assert metrics["accuracy"] == pytest.approx(0.95, abs=0.02)
+    assert metrics["pearson"] == pytest.approx(0.85, abs=0.02)
 
 
 def test_its_predictions_depend_on_nothing_but_the_benchmark():

@@ -45,8 +45,8 @@ def ask(*, safe: bool = True, **changes) -> Ask:
     return Ask(Item.of(shown), QUERY, shown, **changes)
 
 
-def answer(judge, asked=None):
-    return asyncio.run(judge.answer(asked or ask()))
+def answer(judge, question=None):
+    return asyncio.run(judge.answer(question or ask()))
 
 
 def test_a_reply_becomes_an_answer_with_all_that_was_learnt():
@@ -118,14 +118,14 @@ def test_both_items_of_a_pair_are_one_call_without_their_context():
 
 
 def test_another_order_of_the_same_context_is_another_call():
-    judge, one = LLMJudge(FakeModel()), ask(safe=True)
-    turned = replace(one.shown, context=dict(reversed(one.shown.context.items())))
-    other = replace(one)
-    other.__dict__["shown"] = turned
+    judge, first = LLMJudge(FakeModel()), ask(safe=True)
+    turned = replace(first.shown, context=dict(reversed(first.shown.context.items())))
+    second = replace(first)
+    second.__dict__["shown"] = turned
 
-    assert turned == one.shown
-    assert judge.shared_key(other) != judge.shared_key(one)
-    assert judge.messages(other) != judge.messages(one)
+    assert turned == first.shown
+    assert judge.shared_key(second) != judge.shared_key(first)
+    assert judge.messages(second) != judge.messages(first)
 
 
 def test_the_id_changes_with_all_that_decides_the_replies():

@@ -14,14 +14,14 @@ from casewise.records import NO_CONTEXT, Scored
 from casewise.storage.load import load_benchmark
 
 
-def answers(*asked, name="moderation:vllm/mod"):
+def answers(*asks, name="moderation:vllm/mod"):
     async def go():
         async with FaultServer() as server:
             judge = ModerationJudge(
                 name, name.removeprefix("moderation:"), options=ModelOptions(server.url), environment={}
             )
             try:
-                return judge, [await judge.answer(one) for one in asked]
+                return judge, [await judge.answer(question) for question in asks]
             finally:
                 await judge.close()
 

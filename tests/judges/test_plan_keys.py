@@ -50,7 +50,7 @@ def log_of(path, plan, benchmark, *, seed):
         {"repeat": 2},
         {"elicitation": "probability"},
     ]
-    written += [written[0].model_copy(update=one) for one in strangers]
+    written += [written[0].model_copy(update=changes) for changes in strangers]
     order = rng.permutation(len(written))
     path.write_text("".join(written[place].line() + "\n" for place in order))
     return [written[place] for place in order]

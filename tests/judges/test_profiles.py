@@ -71,9 +71,9 @@ def test_a_policy_of_ones_own_takes_the_place_of_ours():
 
 def test_earlier_turns_and_a_reply_are_part_of_the_conversation():
     shown = ShownItem("And now?", {}, Placement(earlier=(Message("user", "Hello"), Message("assistant", "Yes?"))))
-    found = GuardPrompt(profile_named("qwen3guard"), "conversation").messages(shown, "This.")
+    messages = GuardPrompt(profile_named("qwen3guard"), "conversation").messages(shown, "This.")
 
-    assert [(one.role, one.content) for one in found] == [
+    assert [(message.role, message.content) for message in messages] == [
         ("user", "Hello"),
         ("assistant", "Yes?"),
         ("user", "And now?"),
@@ -108,10 +108,10 @@ def test_a_guard_that_is_misspelt_is_asked_about():
 
 def test_guards_are_listed_with_what_was_not_checked():
     listed = invoke("show", "guards").output
-    one = invoke("show", "guards", "qwen3guard", "--json").output
+    details = invoke("show", "guards", "qwen3guard", "--json").output
 
     assert "dynaguar" in listed
-    assert '"unverified"' in one
+    assert '"unverified"' in details
 
 
 @pytest.mark.parametrize("name", [name for name, one in all_profiles().items() if one.kind == "chat"])

@@ -129,8 +129,8 @@ def test_one_command_asks_all_that_the_paper_asked_a_score_three_times(words):
     server = FaultServer()
     run = judged(server, words, ())
 
-    asked = run.judgements.group_by("elicitation").len().sort("elicitation").rows()
-    assert asked == [("binary", 2), ("probability", 2), ("score", 6)]
+    counts = run.judgements.group_by("elicitation").len().sort("elicitation").rows()
+    assert counts == [("binary", 2), ("probability", 2), ("score", 6)]
     assert len(server.bodies) == 10
     assert run.summary.n_judged + run.summary.n_unscored == 10
     assert judged(server, words, "binary,score").judgements.height == 8

@@ -54,10 +54,10 @@ def test_what_is_in_no_form_is_no_verdict(name, text):
     ],
 )
 def test_two_verdicts_are_none(name, text, reason):
-    found = read_guard(all_profiles()[name], "binary", Reply(text)).outcome
+    outcome = read_guard(all_profiles()[name], "binary", Reply(text)).outcome
 
-    assert isinstance(found, Unscored)
-    assert found.reason == reason
+    assert isinstance(outcome, Unscored)
+    assert outcome.reason == reason
 
 
 def test_a_middle_class_is_its_own_and_never_safe():
@@ -73,8 +73,8 @@ def test_categories_are_kept_and_none_of_them_is_an_empty_list():
     assert read_guard(all_profiles()["llama-guard-3"], "binary", Reply("unsafe\nS1,S9")).categories == ("S1", "S9")
     assert read_guard(all_profiles()["qwen3guard"], "binary", Reply("Safety: Safe\nCategories: None")).categories == ()
     assert read_guard(all_profiles()["dynaguard"], "binary", Reply("PASS")).categories is None
-    said = read_guard(all_profiles()["qwen3guard"], "binary", Reply("Safety: Safe\nCategories: None\nRefusal: Yes"))
-    assert said.detail["refusal_said"] == "Yes"
+    read = read_guard(all_profiles()["qwen3guard"], "binary", Reply("Safety: Safe\nCategories: None\nRefusal: Yes"))
+    assert read.detail["refusal_said"] == "Yes"
 
 
 def position(token: str, **shares: float) -> Position:
@@ -124,13 +124,13 @@ def test_p_safe_is_read(where):
 
 def test_a_label_that_is_not_listed_only_bounds_p_safe():
     positions = (position("FAIL", FAIL=0.9, maybe=0.05),)
-    found = read_guard(
+    outcome = read_guard(
         all_profiles()["dynaguard"], "probability", Reply("<answer>\nFAIL", token_logprobs=positions)
     ).outcome
 
-    assert isinstance(found, Scored)
-    assert found.low == 0.0
-    assert found.high == pytest.approx(0.05 / 0.95)
+    assert isinstance(outcome, Scored)
+    assert outcome.low == 0.0
+    assert outcome.high == pytest.approx(0.05 / 0.95)
 
 
 def test_no_label_and_no_log_probabilities_are_no_probability():

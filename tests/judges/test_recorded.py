@@ -24,9 +24,9 @@ def test_a_published_output_is_repeated_item_by_item(tmp_path, benchmark):
     output = write(tmp_path / "output_score.json", output_rows([1, "", 3, 4.5, 99, 6]))
     run = casewise.judge(benchmark, f"recorded:{output}")
 
-    found = [values(run)[item.id] for item in benchmark.items]
-    assert [value for value, _ in found] == [1.0, None, 3.0, 4.5, None, 6.0]
-    assert [reason for _, reason in found] == [None, "unparsed", None, None, "out_of_range", None]
+    outcomes = [values(run)[item.id] for item in benchmark.items]
+    assert [value for value, _ in outcomes] == [1.0, None, 3.0, 4.5, None, 6.0]
+    assert [reason for _, reason in outcomes] == [None, "unparsed", None, None, "out_of_range", None]
     assert run.judgements["elicitation"].unique().to_list() == ["score"]
     assert run.judgements["raw_reply"].to_list()[:2] == ["1", ""]
 

@@ -21,14 +21,14 @@ def values_of(run):
 
 
 def test_a_table_of_verdicts_is_a_run_that_can_be_reported_compared_and_gated(tmp_path):
-    lines = "".join(f"{one},{'safe' if place % 2 else 'unsafe'}\n" for place, one in enumerate(IDS))
+    lines = "".join(f"{item_id},{'safe' if place % 2 else 'unsafe'}\n" for place, item_id in enumerate(IDS))
     run = casewise.judge("demo", write(tmp_path / "mine.csv", "item_id,verdict\n" + lines), out=tmp_path / "a")
-    other = casewise.judge("demo", "constant:safe", out=tmp_path / "b")
+    constant = casewise.judge("demo", "constant:safe", out=tmp_path / "b")
 
-    assert values_of(run) == {one: float(place % 2) for place, one in enumerate(IDS)}
+    assert values_of(run) == {item_id: float(place % 2) for place, item_id in enumerate(IDS)}
     assert casewise.report(run).as_json()["answers"][0]["items"] == 90
-    assert casewise.compare(run, other).comparison.n_items == 90
-    assert casewise.gate(other, run, max_drop={"accuracy": 1.0}).decision == "pass"
+    assert casewise.compare(run, constant).comparison.n_items == 90
+    assert casewise.gate(constant, run, max_drop={"accuracy": 1.0}).decision == "pass"
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_a_table_of_verdicts_is_a_run_that_can_be_reported_compared_and_gated(tm
     ],
 )
 def test_every_kind_of_value_is_read(tmp_path, column, cell, value, elicitation):
-    given = write(tmp_path / "one.csv", f"id,{column}\n{IDS[0]},{cell}\n")
-    run = casewise.judge("demo", given)
+    name = write(tmp_path / "one.csv", f"id,{column}\n{IDS[0]},{cell}\n")
+    run = casewise.judge("demo", name)
 
     assert values_of(run)[IDS[0]] == value
     assert set(run.judgements["elicitation"].cast(str)) == {elicitation}
@@ -52,20 +52,22 @@ def test_every_kind_of_value_is_read(tmp_path, column, cell, value, elicitation)
 
 def test_json_lines_with_replies_are_read_by_the_strict_reader_and_keep_them(tmp_path):
     replies = ['{"judgement": "safe", "explanation": "x"}', "On balance, I would let it through.", "unsafe"]
-    lines = [{"item_id": one, "reply": reply, "model": "theirs-1"} for one, reply in zip(IDS, replies, strict=False)]
-    given = write(tmp_path / "replies.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
-    run = casewise.judge("demo", given, out=tmp_path / "run")
+    lines = [
+        {"item_id": item_id, "reply": reply, "model": "theirs-1"} for item_id, reply in zip(IDS, replies, strict=False)
+    ]
+    name = write(tmp_path / "replies.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+    run = casewise.judge("demo", name, out=tmp_path / "run")
     rows = {row["item_id"]: row for row in map(json.loads, (run.path / "judgements.jsonl").read_text().splitlines())}
 
-    assert [rows[one]["outcome"].get("value") for one in IDS[:3]] == [1.0, None, 0.0]
+    assert [rows[item_id]["outcome"].get("value") for item_id in IDS[:3]] == [1.0, None, 0.0]
     assert rows[IDS[1]]["outcome"]["reason"] == "no_verdict"
     assert rows[IDS[1]]["raw_reply"] == replies[1]
     assert rows[IDS[0]]["model_version"] == "theirs-1"
 
 
 def test_an_item_in_several_rows_was_asked_as_often(tmp_path):
-    given = write(tmp_path / "twice.csv", f"item_id,verdict\n{IDS[0]},safe\n{IDS[0]},unsafe\n")
-    run = casewise.judge("demo", given, repeats=2)
+    name = write(tmp_path / "twice.csv", f"item_id,verdict\n{IDS[0]},safe\n{IDS[0]},unsafe\n")
+    run = casewise.judge("demo", name, repeats=2)
 
     rows = run.judgements.filter(run.judgements["item_id"] == IDS[0]).sort("repeat")
     assert rows["value"].to_list() == [1.0, 0.0]
@@ -92,8 +94,8 @@ def test_what_cannot_be_read_is_refused_with_the_line_and_what_there_is(tmp_path
 
 
 def test_which_column_is_meant_can_be_said(tmp_path):
-    given = write(tmp_path / "both.csv", f"item_id,verdict,score\n{IDS[0]},safe,3\n")
-    assert values_of(casewise.judge("demo", given, elicitations="score"))[IDS[0]] == 3.0
+    name = write(tmp_path / "both.csv", f"item_id,verdict,score\n{IDS[0]},safe,3\n")
+    assert values_of(casewise.judge("demo", name, elicitations="score"))[IDS[0]] == 3.0
 
 
 def test_a_request_with_one_context_may_be_named_by_its_words(tmp_path):

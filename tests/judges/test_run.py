@@ -57,10 +57,10 @@ def test_results_do_not_depend_on_the_order_of_completion(go):
             await asyncio.sleep(random.random() / 200)
             return await super().reply(messages, options)
 
-    one = go(LLMJudge(FakeModel(late)), folder="one", selection=FIRST, limits=Limits(1))
+    alone = go(LLMJudge(FakeModel(late)), folder="one", selection=FIRST, limits=Limits(1))
     many = go(LLMJudge(Slow(late)), folder="many", selection=FIRST, limits=Limits(8))
 
-    assert outcomes(one) == outcomes(many)
+    assert outcomes(alone) == outcomes(many)
 
 
 def test_a_plan_is_the_product_of_its_parts_and_may_grow(go):
@@ -260,9 +260,9 @@ def test_a_killed_run_of_a_function_goes_on_and_asks_nothing_twice(tmp_path, mon
         os.kill(running.pid, signal.SIGKILL)
     before = judgements.read_bytes().count(b"\n")
 
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    resumed = subprocess.run(command, capture_output=True, text=True, check=True)
 
     assert 10 <= before < 90
-    assert f"90 verdicts ({before} were there already), 0 unscored; {90 - before} calls" in done.stdout
+    assert f"90 verdicts ({before} were there already), 0 unscored; {90 - before} calls" in resumed.stdout
     ids = [json.loads(line)["item_id"] for line in judgements.read_text().splitlines()]
     assert len(ids) == len(set(ids)) == 90

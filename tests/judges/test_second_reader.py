@@ -97,8 +97,8 @@ def test_the_page_counts_what_it_read():
     replies = iter(range(10**6))
     run = judged(serving(lambda _body: f"{PROSE} {next(replies)}", lambda _body: next(says)))
 
-    (found,) = casewise.report(run).as_json()["second_readings"]
-    assert (found["reader"], found["n_read"], found["n_none"]) == ("reader", 5, 5)
+    (readings,) = casewise.report(run).as_json()["second_readings"]
+    assert (readings["reader"], readings["n_read"], readings["n_none"]) == ("reader", 5, 5)
     assert (
         "The strict reader found no verdict in 10 replies of tiny. reader found one in 5 of them."
         in casewise.report(run).to_markdown()
@@ -116,7 +116,7 @@ def test_the_reader_sees_the_reply_and_not_the_case():
     server = serving(PROSE, "safe")
     judged(server, limit=1)
     (body,) = asked_of_reader(server)
-    (case,) = [one for one in server.bodies if one["model"] == "tiny"]
+    (case,) = [request for request in server.bodies if request["model"] == "tiny"]
 
     assert PROSE in prompt_of(body)
     assert prompt_of(case)[200:400] not in prompt_of(body)
@@ -146,12 +146,12 @@ def test_another_reader_is_another_run(tmp_path):
 
 def test_whom_the_replies_go_to_is_asked_for_consent(monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    said = Command(monkeypatch, capsys)(
+    result = Command(monkeypatch, capsys)(
         "judge", "demo", "--judge", "fake/rehearsal", "--reader", "openai/gpt-x", "--limit", 2
     )
 
-    assert said.code == 2
-    assert "api.openai.com" in said.err
+    assert result.code == 2
+    assert "api.openai.com" in result.err
 
 
 def test_a_reader_that_is_no_model_is_refused():

@@ -132,18 +132,18 @@ def test_a_server_that_does_not_come_back_stops_the_run_as_one_that_can_be_gone_
 
 
 def test_calls_wait_together_for_a_server_that_went_away_and_that_is_said_once():
-    said: list[str] = []
+    lines: list[str] = []
 
     async def go():
         server = FaultServer()
         await server.start()
         model = client(server, retry=RetryPolicy(retries=0, first_wait_s=0.01, longest_wait_s=0.02))
-        model.tell_with(said.append)
+        model.tell_with(lines.append)
         await model.reply(ASK, WORDS)
         port = server.port
         await server.stop()
         asking = [asyncio.create_task(model.reply(ASK, WORDS)) for _ in range(5)]
-        while not said:
+        while not lines:
             await asyncio.sleep(0)
         await server.start(port)
         replies = await asyncio.gather(*asking)
@@ -152,9 +152,9 @@ def test_calls_wait_together_for_a_server_that_went_away_and_that_is_said_once()
         return replies
 
     assert len(asyncio.run(go())) == 5
-    assert len(said) == 2
-    assert said[0].startswith("the run waits for a server that stopped answering: openai at http://127.0.0.1")
-    assert said[1].endswith("answers again")
+    assert len(lines) == 2
+    assert lines[0].startswith("the run waits for a server that stopped answering: openai at http://127.0.0.1")
+    assert lines[1].endswith("answers again")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ KEYS = {"OPENAI_API_KEY": "sk-x"}
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "known"),
+    ("name", "options", "is_model"),
     [
         ("openai/gpt-4o", ModelOptions(), True),
         ("hf:./model", ModelOptions(), True),
@@ -23,8 +23,8 @@ KEYS = {"OPENAI_API_KEY": "sk-x"}
         ("gpt-4o", ModelOptions("http://localhost:9/v1"), True),
     ],
 )
-def test_a_name_speaks_of_a_model_by_its_prefix_or_where_an_address_is_given(name, options, known):
-    assert names_model(name, options) == known
+def test_a_name_speaks_of_a_model_by_its_prefix_or_where_an_address_is_given(name, options, is_model):
+    assert names_model(name, options) == is_model
 
 
 @pytest.mark.parametrize(

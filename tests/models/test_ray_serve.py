@@ -38,8 +38,8 @@ def served(tmp_path):
             wait_for(lambda: "serving at" in (tmp_path / "served.txt").read_text(encoding="utf-8"))
             yield process, f"http://127.0.0.1:{port}/v1"
         finally:
-            for one in [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]:
-                one.kill()
+            for child in [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]:
+                child.kill()
             process.wait()
 
 
@@ -52,7 +52,7 @@ def wait_for(holds):
 
 def replicas(process):
     every = psutil.Process(process.pid).children(recursive=True)
-    return [one for one in every if "ServeReplica" in " ".join(one.cmdline())]
+    return [child for child in every if "ServeReplica" in " ".join(child.cmdline())]
 
 
 def test_a_replica_is_killed_and_the_run_ends_exact(served, tmp_path):

@@ -37,7 +37,7 @@ def asked_of(name, **options):
 
 def test_every_option_that_must_be_taken_is_one():
     assert set(MUST_BE_TAKEN) == set(WANTED)
-    assert set(MUST_BE_TAKEN) <= {one.name for one in fields(ReplyOptions)}
+    assert set(MUST_BE_TAKEN) <= {option.name for option in fields(ReplyOptions)}
     assert all(endpoint.takes <= set(MUST_BE_TAKEN) for endpoint in ENDPOINTS.values())
 
 
@@ -84,12 +84,12 @@ class Told:
 )
 def test_inspect_is_given_what_it_would_not_leave_out_without_a_word(provider, option, taken):
     pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
-    told = Told()
-    model = InspectModel(f"inspect:{provider}/tiny", told)
+    inspect = Told()
+    model = InspectModel(f"inspect:{provider}/tiny", inspect)
     with pytest.raises(Exception, match="seen" if taken else "takes no"):
         asyncio.run(model.reply(as_messages("?"), ReplyOptions(8, **{option: WANTED[option]})))
 
-    assert not taken or getattr(told.config, option) == WANTED[option]
+    assert not taken or getattr(inspect.config, option) == WANTED[option]
 
 
 def test_a_reply_of_a_fake_begins_as_it_is_told_to():

@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def found(folder):
-    return sorted((one.left, one.right, one.attempt, one.value) for one in logged(folder))
+    return sorted((record.left, record.right, record.attempt, record.value) for record in logged(folder))
 
 
 def test_every_ask_is_answered_once_over_all_sessions(folder):
@@ -44,11 +44,11 @@ def test_every_ask_is_answered_once_over_all_sessions(folder):
 
 
 def test_an_error_stops_the_run_and_what_was_answered_stays(folder):
-    asked = []
+    asks = []
 
     async def breaks(ask):
-        asked.append(ask)
-        if len(asked) > 5:
+        asks.append(ask)
+        if len(asks) > 5:
             raise ModelError("the abacus is broken")
         return await Adder()(ask)
 
@@ -94,14 +94,14 @@ except RunConflict as error:
 
 def test_another_process_is_kept_out_while_one_is_at_it(folder):
     with RunFolder.hold(folder, sum_manifest(), SUMS):
-        other = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", OTHER, folder, Path(__file__).parents[2]],
             capture_output=True,
             text=True,
             check=True,
         )
 
-    assert "another process is working on" in other.stdout
+    assert "another process is working on" in process.stdout
     assert logged(folder) == []
 
 
@@ -134,9 +134,9 @@ def test_asks_that_share_a_call_are_answered_by_one(folder):
 
     assert len(adder.asked) == progress.n_calls == 4
     assert progress.n_usable == 8
-    assert {(one.left, one.shared_with, one.cost_usd) for one in logged(folder) if one.left > one.right} == {
-        (n + 1, str(n), None) for n in range(4)
-    }
+    assert {
+        (record.left, record.shared_with, record.cost_usd) for record in logged(folder) if record.left > record.right
+    } == {(n + 1, str(n), None) for n in range(4)}
 
 
 def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
@@ -146,7 +146,7 @@ def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
 
     assert adder.asked == []
     assert (progress.resumed, progress.n_usable, progress.n_calls) == (4, 8, 0)
-    assert {one.shared_with for one in logged(folder)} == {None, "0", "1", "2", "3"}
+    assert {record.shared_with for record in logged(folder)} == {None, "0", "1", "2", "3"}
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 50])
@@ -249,39 +249,39 @@ def test_a_stop_leaves_a_run_that_goes_on(folder):
 
 
 def test_the_plan_is_streamed(folder):
-    made = 0
+    n_read = 0
 
     class Endless(Sequence[tuple[SumAsk, ...]]):
         def __len__(self):
             return 10**9
 
         def __getitem__(self, index):
-            nonlocal made
-            made += 1
+            nonlocal n_read
+            n_read += 1
             return (SumAsk(index, 0),)
 
     watch = Watch()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 50 else None
     add_up(folder, Asks(Endless(), 10**9), live(Adder()), watch=watch)
 
-    assert 50 <= made < 60
+    assert 50 <= n_read < 60
 
 
 def test_answers_may_come_in_another_session_than_the_one_that_asked(folder):
     office = Office(Adder(silent=lambda ask: ask.attempt == 0 and ask.left % 5 == 0))
     plan = each_alone(30, retries=1)
-    told = []
+    sessions = []
     for _ in range(20):
         progress = add_up(folder, plan, DeferredExecutor(office, folder / "jobs.json"))
-        told.append((progress.n_calls, progress.n_pending))
+        sessions.append((progress.n_calls, progress.n_pending))
         if not progress.n_pending:
             break
         office.do(lambda place: place % 3 == 0)
 
-    assert told[0] == (0, 30)
-    assert len(told) > 3
+    assert sessions[0] == (0, 30)
+    assert len(sessions) > 3
     assert progress.n_usable == 30
-    assert sum(calls for calls, _ in told) == len(office.taken) == 36
+    assert sum(calls for calls, _ in sessions) == len(office.taken) == 36
     assert set(office.taken.values()) == {1}
     assert found(folder) == sorted(
         [(n, 0, 0, None if n % 5 == 0 else n) for n in range(30)] + [(n, 0, 1, n) for n in range(0, 30, 5)]

@@ -47,9 +47,9 @@ def lines(folder):
 
 def judged(folder):
     """What a run came to, without what differs from one time to the next."""
-    found = [json.loads(line) for line in (Path(folder) / "judgements.jsonl").read_text().splitlines()]
-    kept = ("item_id", "elicitation", "arm", "repeat", "attempt", "raw_reply", "outcome")
-    return sorted(json.dumps({name: one.get(name) for name in kept}, sort_keys=True) for one in found)
+    records = [json.loads(line) for line in (Path(folder) / "judgements.jsonl").read_text().splitlines()]
+    names = ("item_id", "elicitation", "arm", "repeat", "attempt", "raw_reply", "outcome")
+    return sorted(json.dumps({name: record.get(name) for name in names}, sort_keys=True) for record in records)
 
 
 @pytest.mark.slow
@@ -116,8 +116,8 @@ def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_onc
     plan, summary = asyncio.run(go(server))
 
     logged = [json.loads(line) for line in (tmp_path / "run" / "judgements.jsonl").read_text().splitlines()]
-    keys = Counter((one["item_id"], one["elicitation"], one["repeat"]) for one in logged)
-    reasons = Counter(one["outcome"].get("reason") for one in logged)
+    keys = Counter((record["item_id"], record["elicitation"], record["repeat"]) for record in logged)
+    reasons = Counter(record["outcome"].get("reason") for record in logged)
     assert len(plan) == 2160 == len(logged) == len(keys)
     assert summary.n_judged + summary.n_unscored == 2160
     assert reasons[None] > 1500
@@ -161,8 +161,8 @@ def test_a_budget_is_kept_over_sessions_that_are_killed(tmp_path):
     with served(server):
         for _ in range(3):
             process = program(server, "--max-tokens-total", str(limit), "--json", cwd=tmp_path)
-            seen = len(server.bodies)
-            while len(server.bodies) == seen and process.poll() is None:
+            n_before = len(server.bodies)
+            while len(server.bodies) == n_before and process.poll() is None:
                 time.sleep(0.01)
             if process.poll() is None:
                 process.kill()
@@ -171,9 +171,9 @@ def test_a_budget_is_kept_over_sessions_that_are_killed(tmp_path):
         assert held["unknown"]["tokens"] > 0
         server.latency_s = 0.0
         process = program(server, "--max-tokens-total", str(limit), cwd=tmp_path)
-        _, said = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=60)
 
-    assert "a session of this run was killed" in said
+    assert "a session of this run was killed" in messages
     assert process.returncode == 4
     assert billed(server) <= limit
 

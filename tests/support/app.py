@@ -29,9 +29,9 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[FastAPI]:
     path = empty_database(tmp_path / "casewise.db")
-    made = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
-    yield made
-    made.state.database.close()
+    app = create_app(Settings(database=path, secret_key=KEY, site_url="http://testserver"))
+    yield app
+    app.state.database.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -40,9 +40,9 @@ def app_on_either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fa
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
     settings = Settings(database=url, secret_key=KEY, site_url="http://testserver")
-    made = create_app(settings)
-    yield made
-    made.state.database.close()
+    app = create_app(settings)
+    yield app
+    app.state.database.close()
 
 
 @cache
@@ -65,9 +65,9 @@ def add_person(store: Database, name: str, *roles: Role) -> Person:
 
 def form_token(page: str) -> str:
     """The CSRF token on a page."""
-    found = re.search(r'name="csrf" value="([0-9a-f]+)"', page)
-    assert found is not None, page
-    return found[1]
+    match = re.search(r'name="csrf" value="([0-9a-f]+)"', page)
+    assert match is not None, page
+    return match[1]
 
 
 @dataclass

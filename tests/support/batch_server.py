@@ -121,12 +121,12 @@ class BatchServer(FaultServer):
         if (refusal := self.refused()) is not None:
             return refusal
         form = await request.post()
-        given = form["file"]
-        assert isinstance(given, web.FileField)
-        made = f"file-{len(self.files) + 1}"
-        self.files[made] = given.file.read()
+        file = form["file"]
+        assert isinstance(file, web.FileField)
+        file_id = f"file-{len(self.files) + 1}"
+        self.files[file_id] = file.file.read()
         self.on_step("upload taken")
-        return self.answer("upload", {"id": made, "object": "file", "purpose": str(form["purpose"])})
+        return self.answer("upload", {"id": file_id, "object": "file", "purpose": str(form["purpose"])})
 
     async def create(self, request: web.Request) -> web.StreamResponse:
         self.on_step("create asked")
@@ -135,8 +135,8 @@ class BatchServer(FaultServer):
         self.seen_keys |= {name for name in ("Authorization", "x-api-key", "x-goog-api-key") if name in request.headers}
         body = await request.json()
         shape = shape_of(request.path)
-        made = f"{'batches/' if shape == 'google' else ''}b{len(self.batches) + 1}"
-        batch = PlayedBatch(made, shape, mark_of(shape, body), requests_of(shape, body, self.files), self.looks)
+        batch_id = f"{'batches/' if shape == 'google' else ''}b{len(self.batches) + 1}"
+        batch = PlayedBatch(batch_id, shape, mark_of(shape, body), requests_of(shape, body, self.files), self.looks)
         batch.made += self.clock_off_s
         batch.fate = self.fates.pop(0) if self.fates else "completed"
         self.batches.append(batch)
@@ -154,17 +154,17 @@ class BatchServer(FaultServer):
         if self.hidden:
             self.hidden -= 1
             shown = shown[:-1]
-        for one in shown:
-            self.go_on(one)
-        found = [self.record(one, listed=True) for one in reversed(shown) if one.shape == shape]
+        for batch in shown:
+            self.go_on(batch)
+        records = [self.record(batch, listed=True) for batch in reversed(shown) if batch.shape == shape]
         return self.answer(
-            "listing", {"operations": found} if shape == "google" else {"data": found, "has_more": False}
+            "listing", {"operations": records} if shape == "google" else {"data": records, "has_more": False}
         )
 
     async def look(self, request: web.Request) -> web.StreamResponse:
         self.on_step("look asked")
-        wanted = request.match_info["id"]
-        batch = next((one for one in self.batches if one.id.rpartition("/")[2] == wanted), None)
+        batch_id = request.match_info["id"]
+        batch = next((each_batch for each_batch in self.batches if each_batch.id.rpartition("/")[2] == batch_id), None)
         if batch is None:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
         self.go_on(batch)
@@ -178,8 +178,8 @@ class BatchServer(FaultServer):
         self.headers.append(dict(request.headers))
         if self.elsewhere:
             raise web.HTTPFound(self.elsewhere + request.path)
-        wanted, _, which = request.match_info["id"].partition("-")
-        batch = next(one for one in self.batches if one.id == wanted)
+        batch_id, _, which = request.match_info["id"].partition("-")
+        batch = next(one for one in self.batches if one.id == batch_id)
         lines = [
             one
             for one in batch.results or ()
@@ -251,7 +251,7 @@ class BatchServer(FaultServer):
                 {"response": {"inlinedResponses": {"inlinedResponses": batch.results}}} if done and not listed else {}
             )
             return {"name": batch.id, "metadata": about, "done": done, **answers}
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "id": batch.id,
             "status": batch.fate if done else "in_progress",
             "created_at": int(batch.made),
@@ -259,11 +259,11 @@ class BatchServer(FaultServer):
             "request_counts": {"total": n, "completed": n_done, "failed": 0},
         }
         if batch.words:
-            found["errors"] = {"data": [{"code": batch.words, "message": "as it says"}]}
+            record["errors"] = {"data": [{"code": batch.words, "message": "as it says"}]}
         if batch.shape == "openrouter":
-            return found | ({"results": batch.results} if done and not listed else {})
+            return record | ({"results": batch.results} if done and not listed else {})
         ready = {"output_file_id": f"{batch.id}-output", "error_file_id": f"{batch.id}-errors"} if done else {}
-        return found | {"metadata": {"casewise": batch.mark}, "input_file_id": batch.mark} | ready
+        return record | {"metadata": {"casewise": batch.mark}, "input_file_id": batch.mark} | ready
 
 
 def iso(seconds: float) -> str:
@@ -282,33 +282,33 @@ def mark_of(shape: str, body: Body) -> str:
 
 def requests_of(shape: str, body: Body, files: Mapping[str, bytes]) -> dict[str, Body]:
     """The requests of a batch by name; a name that stands there twice is refused by every provider."""
-    found = list(pairs(shape, body, files))
-    assert len({name for name, _ in found}) == len(found), "a name stands there twice"
-    return dict(found)
+    requests = list(pairs(shape, body, files))
+    assert len({name for name, _ in requests}) == len(requests), "a name stands there twice"
+    return dict(requests)
 
 
 def pairs(shape: str, body: Body, files: Mapping[str, bytes]) -> Iterator[tuple[str, Body]]:
     if shape == "openai":
         for line in files[body["input_file_id"]].splitlines():
-            one = json.loads(line)
-            assert one["url"] == body["endpoint"], one["url"]
-            yield one["custom_id"], one["body"]
+            request = json.loads(line)
+            assert request["url"] == body["endpoint"], request["url"]
+            yield request["custom_id"], request["body"]
     elif shape == "google":
-        for one in body["batch"]["input_config"]["requests"]["requests"]:
-            words = [part["text"] for turn in one["request"]["contents"] for part in turn["parts"]]
-            system = [part["text"] for part in one["request"].get("systemInstruction", {}).get("parts", ())]
+        for request in body["batch"]["input_config"]["requests"]["requests"]:
+            words = [part["text"] for turn in request["request"]["contents"] for part in turn["parts"]]
+            system = [part["text"] for part in request["request"].get("systemInstruction", {}).get("parts", ())]
             yield (
-                one["metadata"]["key"],
+                request["metadata"]["key"],
                 {"model": "tiny", "messages": [{"content": text} for text in (*system, *words)]},
             )
     elif shape == "anthropic":
-        for one in body["requests"]:
-            system = [{"content": one["params"]["system"]}] if "system" in one["params"] else []
-            yield one["custom_id"], {**one["params"], "messages": [*system, *one["params"]["messages"]]}
+        for request in body["requests"]:
+            system = [{"content": request["params"]["system"]}] if "system" in request["params"] else []
+            yield request["custom_id"], {**request["params"], "messages": [*system, *request["params"]["messages"]]}
     else:
         assert list(body)[-1] == "requests"
-        for one in body["requests"]:
-            yield one["custom_id"], one["body"]
+        for request in body["requests"]:
+            yield request["custom_id"], request["body"]
 
 
 def result(shape: str, name: str, body: Body, *, status: int = 200, words: str = "") -> dict[str, Any]:
@@ -317,10 +317,10 @@ def result(shape: str, name: str, body: Body, *, status: int = 200, words: str =
         answer: Body = {"model": "mod-1", "results": [{"category_scores": {"violence": len(body["input"]) / 1e6}}]}
     else:
         answer = honest(body)
-    said = {"message": words, "type": f"e{status}", "code": None}
+    error = {"message": words, "type": f"e{status}", "code": None}
     if shape in ("openai", "openrouter"):
-        whole = {"status_code": status, "body": answer if status == 200 else {"error": said}}
-        return {"custom_id": name, "response": whole, "error": None if status == 200 else said}
+        whole = {"status_code": status, "body": answer if status == 200 else {"error": error}}
+        return {"custom_id": name, "response": whole, "error": None if status == 200 else error}
     if shape == "anthropic":
         kind = "invalid_request_error" if status == 400 else "api_error"
         if status != 200:

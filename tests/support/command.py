@@ -44,8 +44,12 @@ def program(*arguments: object, cwd: Path | None = None, **environment: str) -> 
     import os
 
     command = [sys.executable, "-m", "casewise", *(str(argument) for argument in arguments)]
-    done = subprocess.run(command, capture_output=True, check=False, cwd=cwd, env=os.environ | environment, timeout=120)
-    return Said(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    process = subprocess.run(
+        command, capture_output=True, check=False, cwd=cwd, env=os.environ | environment, timeout=120
+    )
+    return Said(
+        process.returncode, process.stdout.decode("utf-8", "replace"), process.stderr.decode("utf-8", "replace")
+    )
 
 
 class Result(NamedTuple):

@@ -23,8 +23,8 @@ def wrong_at_random(
     rate = rng.binomial(VOTES, 1 / (1 + np.exp(-opinion))) / VOTES
     block = np.arange(n) // together
     wrong = (rng.random(int(block[-1]) + 1) > accuracy)[block]
-    seen = np.where(wrong, -opinion, opinion) + 0.3 * rng.normal(size=n)
-    probability = np.round(1 / (1 + np.exp(-seen)), 2)
+    belief = np.where(wrong, -opinion, opinion) + 0.3 * rng.normal(size=n)
+    probability = np.round(1 / (1 + np.exp(-belief)), 2)
     return Sample(
         weight=np.where(rate > 0.5, 1.0, np.where(rate < 0.5, 0.0, 0.5)),
         rate=rate,

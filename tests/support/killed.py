@@ -80,9 +80,9 @@ def forever() -> None:
         os.close(writing)
         print(pid, flush=True)
         with os.fdopen(reading) as pipe:
-            said = pipe.read()
+            outcome = pipe.read()
         os.waitpid(pid, 0)
-        print(said or "null", flush=True)
+        print(outcome or "null", flush=True)
 
 
 def session(out: Path, address: str, shape: str, die_at: int) -> dict[str, Any]:

@@ -27,10 +27,10 @@ class Known(Judge):
     name = id = "known"
 
     async def answer(self, ask: Ask) -> Answer:
-        said = self.believes(ask)
-        if said is None:
+        verdict = self.believes(ask)
+        if verdict is None:
             return Answer(Unscored(reason=UnscoredReason.REFUSED, detail="it will not judge"))
-        return Answer(Scored(value=float(said)))
+        return Answer(Scored(value=float(verdict)))
 
     def believes(self, ask: Ask) -> bool | None:
         return peoples(ask)

@@ -28,8 +28,8 @@ def binaries() -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     package = Path(next(iter(spec.submodule_search_locations)))
-    found = sorted(package.glob("pginstall*/bin/pg_ctl"))
-    return found[0].parent if found else None
+    programs = sorted(package.glob("pginstall*/bin/pg_ctl"))
+    return programs[0].parent if programs else None
 
 
 def free_port() -> int:

@@ -128,7 +128,9 @@ class StandIn:
                 self.groups[name] = []
                 return 201, {"id": name}
             case ["participant-groups", name, "participants"] if name in self.groups:
-                self.groups[name] += [one for one in body["participant_ids"] if one not in self.groups[name]]
+                self.groups[name] += [
+                    participant for participant in body["participant_ids"] if participant not in self.groups[name]
+                ]
                 return 200, {}
             case ["eligibility-count"]:
                 self.counted = body["filters"]

@@ -23,9 +23,9 @@ def judgements(metric: dict[str, Any], *scores: Any, **more: Any) -> dict[str, A
             {
                 "id": number,
                 "instance": {"user_prompt": f"USER: question {number}", "response": f"reply {number}"},
-                "annotations": {metric["metric"]: {"individual_human_scores": one} | more},
+                "annotations": {metric["metric"]: {"individual_human_scores": score} | more},
             }
-            for number, one in enumerate(scores, 1)
+            for number, score in enumerate(scores, 1)
         ],
     }
 
@@ -188,8 +188,8 @@ def written(name: str, content: Any) -> bytes:
 def write_files(loader: Loader, folder: Path, **changed: Any) -> dict[str, Path]:
     """Write the made-up files of a loader, those in `changed` with that content instead."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = {}
+    paths = {}
     for name, content in FILES[loader.name].items():
-        found[name] = folder / name
-        found[name].write_bytes(written(name, changed.get(name, content)))
-    return found
+        paths[name] = folder / name
+        paths[name].write_bytes(written(name, changed.get(name, content)))
+    return paths

@@ -48,11 +48,11 @@ def released(row: dict[str, Any]) -> dict[str, Any]:
 
 def output_rows(values: list[Any], *, judge: str = "some-model") -> list[dict[str, Any]]:
     """Rows of a judge's published output: 21 votes, the last of them the intent, and the judge's value."""
-    found = []
+    rows = []
     for row, value in zip(released_rows(len(values)), values, strict=True):
         votes = [*row["scores"], INTENT[row["context_intended_to_be_safe"]]]
-        found.append(row | {"scores": votes, judge: value})
-    return found
+        rows.append(row | {"scores": votes, judge: value})
+    return rows
 
 
 def completed_at_random(folder: Path) -> Path:

@@ -73,12 +73,12 @@ def random_sample(
     opinion = (0.6 * shared + rng.normal(size=(queries, 2))).ravel()
     safe_votes = rng.binomial(votes, 1 / (1 + np.exp(-opinion)))
     rate = safe_votes / votes
-    seen = (
+    belief = (
         skill * opinion
         + (0.6 * np.repeat(rng.normal(size=(queries, 1)), 2, axis=1).ravel())
         + rng.normal(size=len(rate))
     )
-    probability = np.where(rng.random(len(rate)) < unscored, NAN, np.round(1 / (1 + np.exp(-seen)), 2))
+    probability = np.where(rng.random(len(rate)) < unscored, NAN, np.round(1 / (1 + np.exp(-belief)), 2))
     return Sample(
         weight=np.where(rate > 0.5, 1.0, np.where(rate < 0.5, 0.0, 0.5)),
         rate=rate,

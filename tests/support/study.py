@@ -132,9 +132,9 @@ class Walker:
     @property
     def token(self) -> str:
         """The token of the rating page that is open."""
-        found = re.search(r'name="page" value="([^"]+)"', self.page)
-        assert found is not None, self.page
-        return found[1]
+        match = re.search(r'name="page" value="([^"]+)"', self.page)
+        assert match is not None, self.page
+        return match[1]
 
     def decide(self, decision: str = "respond") -> str:
         return self.send("/rate", page=self.token, decision=self.asked_for or decision)

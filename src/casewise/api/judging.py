@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
-from casewise.ask.elicitations import AskOptions, how_asked, protocol_for
+from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed
@@ -389,7 +389,7 @@ def plan_run(
             raise ConfigurationError(
                 f"the protocol {protocol.name} says how often to ask: leave repeats and retries out"
             )
-        asked_for = asked_for or judge_made.elicitations
+        asked_for = asked_for or tuple(name for name in judge_made.elicitations if name in HOW_ASKED)
         times, again = protocol.repeats(asked_for), protocol.asked_again
     plan = Plan.of(
         loaded,

@@ -96,8 +96,8 @@ def test_providers_with_other_words_for_the_shape_are_asked_in_them():
     }
     assert (together.purpose, together.upload_to, mistral.batches) == ("batch-api", "files/upload", "batch/jobs")
     assert interface("together").seen({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
-    seen = interface("mistral").seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
-    assert (seen.state, seen.n_done) == ("expired", 3)
+    batch = interface("mistral").seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
+    assert (batch.state, batch.n_done) == ("expired", 3)
 
 
 def test_an_entry_that_expired_is_to_be_asked_again():

@@ -52,10 +52,10 @@ def test_an_address_with_a_secret_in_it_is_refused_without_showing_it(address):
 
 def echo(status):
     def refuse(request, body):
-        said = f"the key {request.headers['Authorization']} is wrong"
+        message = f"the key {request.headers['Authorization']} is wrong"
         if status == 200:
-            return web.json_response(completion(body, said))
-        return web.json_response({"error": {"message": said}}, status=status)
+            return web.json_response(completion(body, message))
+        return web.json_response({"error": {"message": message}}, status=status)
 
     return refuse
 

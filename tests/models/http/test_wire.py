@@ -196,16 +196,16 @@ def test_first_tokens_are_found_from_a_tokenizer():
             text = text[len(piece) :]
         return ids
 
-    found = first_token_ids(("safe", "unsafe"), encode, lambda id_: vocabulary[id_])
+    first_ids = first_token_ids(("safe", "unsafe"), encode, lambda id_: vocabulary[id_])
 
-    assert {word: sorted(vocabulary[id_] for id_ in ids) for word, ids in found.items()} == {
+    assert {word: sorted(vocabulary[id_] for id_ in ids) for word, ids in first_ids.items()} == {
         "safe": [" safe", "safe"],
         "unsafe": [" un", "un"],
     }
 
 
-@pytest.mark.parametrize("said", ["plain", "café ☕", "half \ud800", '\x00\n"\\'])
-def test_a_body_is_read_as_it_was_meant(said):
-    body = {"model": "tiny", "messages": [{"role": "user", "content": said}], "n": 1, "top_p": 0.5, "stop": None}
+@pytest.mark.parametrize("text", ["plain", "café ☕", "half \ud800", '\x00\n"\\'])
+def test_a_body_is_read_as_it_was_meant(text):
+    body = {"model": "tiny", "messages": [{"role": "user", "content": text}], "n": 1, "top_p": 0.5, "stop": None}
 
     assert json.loads(written(body)) == body

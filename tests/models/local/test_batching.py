@@ -81,9 +81,9 @@ def test_a_batch_is_answered_before_the_next_is_done():
         batcher: Batcher[int, bool] = Batcher(work)
         second = asyncio.create_task(batcher.ask(1, "x"))
         first = asyncio.create_task(batcher.ask(0, "x"))
-        done, _ = await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
+        answered, _ = await asyncio.wait([first, second], return_when=asyncio.FIRST_COMPLETED)
         first_seen.set()
-        return len(done), await second, await first
+        return len(answered), await second, await first
 
     assert asyncio.run(go()) == (1, False, True)
 
@@ -103,18 +103,18 @@ def test_what_waits_is_dropped_and_what_is_under_way_is_finished():
 
     async def go():
         batcher: Batcher[int, int] = Batcher(work)
-        asked = [asyncio.create_task(batcher.ask(i, "x")) for i in range(3)]
+        tasks = [asyncio.create_task(batcher.ask(i, "x")) for i in range(3)]
         await asyncio.to_thread(begun.wait, 20)
-        other = asyncio.create_task(batcher.ask(7, "another kind"))
+        last_task = asyncio.create_task(batcher.ask(7, "another kind"))
         await asyncio.sleep(0)
         drop_all_waiting()
         go_on.set()
-        return await asyncio.gather(*asked, other, return_exceptions=True)
+        return await asyncio.gather(*tasks, last_task, return_exceptions=True)
 
-    found = asyncio.run(go())
+    answers = asyncio.run(go())
 
-    assert found[0] == 0
-    assert all(isinstance(one, asyncio.CancelledError) for one in found[1:])
+    assert answers[0] == 0
+    assert all(isinstance(answer, asyncio.CancelledError) for answer in answers[1:])
     assert computed == [0]
 
 

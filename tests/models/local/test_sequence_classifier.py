@@ -35,9 +35,9 @@ def folder(tmp_path_factory):
 
 def classified(model, texts):
     async def go():
-        found = await asyncio.gather(*(model.classify(text) for text in texts))
+        results = await asyncio.gather(*(model.classify(text) for text in texts))
         await model.close()
-        return found
+        return results
 
     return asyncio.run(go())
 
@@ -52,12 +52,12 @@ def alone(model, text):
 def test_probabilities_in_batches_are_those_of_one_at_a_time(folder, batch_tokens):
     model = SequenceClassifier.load(f"hf:{folder}", LocalOptions(device="cpu", batch_tokens=batch_tokens))
 
-    for text, found in zip(TEXTS, classified(model, TEXTS), strict=True):
+    for text, result in zip(TEXTS, classified(model, TEXTS), strict=True):
         expected = torch.softmax(alone(model, text), dim=-1).tolist()
-        assert found.probabilities == pytest.approx(dict(zip(LABELS, expected, strict=True)), abs=1e-5)
-        assert sum(found.probabilities.values()) == pytest.approx(1)
-        assert list(found.logits.values()) == pytest.approx(alone(model, text).tolist(), abs=1e-5)
-        assert found.input_tokens == len(text.split())
+        assert result.probabilities == pytest.approx(dict(zip(LABELS, expected, strict=True)), abs=1e-5)
+        assert sum(result.probabilities.values()) == pytest.approx(1)
+        assert list(result.logits.values()) == pytest.approx(alone(model, text).tolist(), abs=1e-5)
+        assert result.input_tokens == len(text.split())
 
 
 @pytest.mark.slow
@@ -69,18 +69,18 @@ def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(t
     model = SequenceClassifier.load(
         f"hf:{make_tiny_classifier(tmp_path, labels, **config)}", LocalOptions(device="cpu")
     )
-    (found,) = classified(model, TEXTS[:1])
+    (result,) = classified(model, TEXTS[:1])
 
     expected = torch.sigmoid(alone(model, TEXTS[0])).tolist()
-    assert found.probabilities == pytest.approx(dict(zip(labels, expected, strict=True)), abs=1e-5)
+    assert result.probabilities == pytest.approx(dict(zip(labels, expected, strict=True)), abs=1e-5)
 
 
 def test_what_a_model_is_follows_from_its_architecture(folder, tmp_path):
-    made = load_classifier(f"hf:{folder}", ModelOptions(local=LocalOptions(device="cpu")))
+    classifier = load_classifier(f"hf:{folder}", ModelOptions(local=LocalOptions(device="cpu")))
 
-    assert isinstance(made, TextClassifier)
-    assert made.labels == LABELS
-    assert made.settings()["model"] == f"hf:{folder}"
+    assert isinstance(classifier, TextClassifier)
+    assert classifier.labels == LABELS
+    assert classifier.settings()["model"] == f"hf:{folder}"
     with pytest.raises(ConfigurationError, match="is a classifier and writes no text; a chat model is needed"):
         load_model(f"hf:{folder}")
     with pytest.raises(ConfigurationError, match="is not a sequence classifier"):

@@ -44,9 +44,9 @@ def model(folder):
 
 def replies(model, prompts, options=FIRST):
     async def go():
-        found = await asyncio.gather(*(model.reply(as_messages(prompt), options) for prompt in prompts))
+        replies = await asyncio.gather(*(model.reply(as_messages(prompt), options) for prompt in prompts))
         await model.close()
-        return found
+        return replies
 
     return asyncio.run(go())
 
@@ -102,11 +102,11 @@ def test_label_tokens_are_found_and_decide(model):
 
 
 def test_generated_replies_end_at_their_limit_or_at_the_end(model):
-    found = replies(model, PROMPTS[:3], ReplyOptions(5))
+    together = replies(model, PROMPTS[:3], ReplyOptions(5))
     alone = [replies(model, [prompt], ReplyOptions(5))[0] for prompt in PROMPTS[:3]]
 
-    assert [reply.text for reply in found] == [reply.text for reply in alone]
-    assert all(reply.usage.output_tokens == 5 or reply.finish_reason == "stop" for reply in found)
+    assert [reply.text for reply in together] == [reply.text for reply in alone]
+    assert all(reply.usage.output_tokens == 5 or reply.finish_reason == "stop" for reply in together)
 
 
 def test_drawn_replies_depend_on_the_seed(model):

@@ -50,9 +50,9 @@ def test_what_expires_fails_or_is_missing_is_asked_again_and_counts_once(out):
     with taking_batches(
         fates=["expired", "failed:server_error", "cancelled"], missing=0.1, broken=0.1, twice=0.3
     ) as server:
-        done = judged(server, out, batch=replace(STAYING, tries=20)).summary
+        summary = judged(server, out, batch=replace(STAYING, tries=20)).summary
 
-    assert (done.n_judged, done.n_pending, done.n_calls) == (90, 0, 90)
+    assert (summary.n_judged, summary.n_pending, summary.n_calls) == (90, 0, 90)
     assert len({line["item_id"] for line in lines_of(out)}) == len(lines_of(out)) == 90
     assert set(server.paid.values()) == {1}
     assert len(server.batches) > 3
@@ -75,9 +75,9 @@ def test_a_request_that_no_batch_answers_is_unscored_and_asked_again_by_a_later_
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_batch_that_was_accepted_without_an_answer_is_found_again(out, shape):
     with taking_batches(lost_answers=1) as server:
-        done = judged(server, out, shape, batch=STAYING).summary
+        summary = judged(server, out, shape, batch=STAYING).summary
 
-    assert done.n_judged == 90
+    assert summary.n_judged == 90
     assert len(server.batches) == 1
 
 
@@ -114,9 +114,9 @@ def test_429_ends_the_session_and_the_same_call_goes_on(out):
 
 def test_after_a_full_queue_batches_are_half_as_large(out):
     with taking_batches(fates=["failed:token_limit_exceeded"]) as server:
-        done = judged(server, out, batch=STAYING).summary
+        summary = judged(server, out, batch=STAYING).summary
 
-    assert done.n_judged == 90
+    assert summary.n_judged == 90
     assert [len(batch.requests) for batch in server.batches] == [90, 45, 45]
 
 
@@ -125,9 +125,9 @@ def test_what_the_endpoint_does_not_take_is_learnt_from_its_refusals(out):
         return "temperature is not supported with this model" if "temperature" in body else None
 
     with taking_batches(complain=no_temperature) as server:
-        done = judged(server, out, batch=STAYING).summary
+        summary = judged(server, out, batch=STAYING).summary
 
-    assert (done.n_judged, done.n_unscored) == (90, 0)
+    assert (summary.n_judged, summary.n_unscored) == (90, 0)
     assert len(server.batches) == 2
 
 
@@ -136,20 +136,20 @@ def test_a_limit_on_cost_is_kept_at_submission_over_all_that_is_out(out):
     with taking_batches(looks=2) as server:
         first = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
         second = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
-        told = [job.as_json() for job in api.batch_jobs([out])]
+        jobs = [job.as_json() for job in api.batch_jobs([out])]
 
     assert first.stopped == second.stopped == "the cost limit of $2"
     assert 0 < first.n_pending == second.n_pending < 90
     assert len(server.batches) == 1
-    assert 0 < told[0]["cost_at_most_usd"] <= 2.0
+    assert 0 < jobs[0]["cost_at_most_usd"] <= 2.0
 
 
 def test_runs_are_cut_into_batches_that_fit(out, monkeypatch):
     monkeypatch.setitem(TERMS, "openai", replace(TERMS["openai"], most_requests=40, most_bytes=60_000))
     with taking_batches() as server:
-        done = judged(server, out, batch=STAYING).summary
+        summary = judged(server, out, batch=STAYING).summary
 
-    assert done.n_judged == 90
+    assert summary.n_judged == 90
     assert all(len(batch.requests) <= 40 for batch in server.batches)
     assert all(len(content) <= 60_000 for content in server.files.values())
 
@@ -229,26 +229,26 @@ def test_an_answer_that_cannot_be_read_loses_nothing(out, shape, step):
     with taking_batches(astray=step, lost_answers=int(step == "listing")) as server:
         sessions = [judged(server, out, shape, batch=patient).summary for _ in range(2)]
         server.astray = ""
-        done = judged(server, out, shape, batch=STAYING).summary
+        last = judged(server, out, shape, batch=STAYING).summary
 
-    assert done.n_judged == 90
-    assert sum(each.n_calls for each in (*sessions, done)) == 90
+    assert last.n_judged == 90
+    assert sum(summary.n_calls for summary in (*sessions, last)) == 90
     assert len(server.batches) == 1
 
 
 def test_what_is_out_or_has_come_is_not_asked_for_by_a_live_session(out):
-    some, most = api.Selection(limit=40), api.Selection(limit=60)
+    first_items, more_items = api.Selection(limit=40), api.Selection(limit=60)
     with taking_batches(looks=1) as server:
-        judged(server, out, selection=some)
+        judged(server, out, selection=first_items)
         live = judged(server, out, batch=None).summary
         again = judged(server, out, batch=None, limits=api.Limits(max_tokens_total=10**7)).summary
-        done = judged(server, out, batch=STAYING).summary
+        last = judged(server, out, batch=STAYING).summary
         (out / "judgements.jsonl").write_text("".join((out / "judgements.jsonl").read_text().splitlines(True)[:50]))
-        torn = judged(server, out, batch=None, selection=most).summary
+        torn = judged(server, out, batch=None, selection=more_items).summary
 
     assert (live.n_calls, live.n_pending) == (50, 40)
     assert (again.n_calls, again.n_pending) == (0, 40)
-    assert (done.n_calls, done.n_judged) == (40, 90)
+    assert (last.n_calls, last.n_judged) == (40, 90)
     assert torn.n_pending > 0
     assert torn.n_calls == 0
     assert set(server.paid.values()) == {1}
@@ -262,24 +262,24 @@ def test_a_damaged_line_among_results_costs_its_own_request_and_a_damaged_file_n
         server.damaged = "one"
         most = judged(server, out, shape).summary
         server.damaged = ""
-        done = judged(server, out, shape, batch=STAYING).summary
+        last = judged(server, out, shape, batch=STAYING).summary
 
-    assert (none.n_calls, most.n_calls, done.n_calls, done.n_judged) == (0, 89, 1, 90)
+    assert (none.n_calls, most.n_calls, last.n_calls, last.n_judged) == (0, 89, 1, 90)
 
 
 @pytest.mark.parametrize("shape", ["openai", "anthropic"])
 def test_a_key_goes_to_no_other_host_than_it_is_for(out, shape, monkeypatch):
     monkeypatch.setenv(KEYS[shape], "sk-secret")
-    with taking_batches() as server, taking_batches() as other:
+    with taking_batches() as server, taking_batches() as stranger:
         judged(server, out, shape)
-        server.elsewhere = f"http://127.0.0.1:{other.port}"
+        server.elsewhere = f"http://127.0.0.1:{stranger.port}"
         judged(server, out, shape)
         server.elsewhere = ""
-        done = judged(server, out, shape, batch=STAYING).summary
+        summary = judged(server, out, shape, batch=STAYING).summary
 
     assert "sk-secret" in str(server.headers)
-    assert "sk-secret" not in str(other.headers)
-    assert done.n_judged == 90
+    assert "sk-secret" not in str(stranger.headers)
+    assert summary.n_judged == 90
 
 
 def test_a_refusal_that_stops_the_run_does_so_once(out):
@@ -291,23 +291,23 @@ def test_a_refusal_that_stops_the_run_does_so_once(out):
         with pytest.raises(ModelError, match="insufficient credit"):
             judged(server, out)
         server.complain = lambda _body: None
-        done = judged(server, out, batch=STAYING).summary
+        summary = judged(server, out, batch=STAYING).summary
 
-    assert done.n_judged == 90
+    assert summary.n_judged == 90
 
 
 def test_what_no_batch_answers_stops_no_run(out):
     with taking_batches(broken=1.0) as server:
-        done = judged(server, out, batch=STAYING).summary
+        summary = judged(server, out, batch=STAYING).summary
 
-    assert (done.n_judged, done.n_unscored, done.stopped) == (0, 90, None)
+    assert (summary.n_judged, summary.n_unscored, summary.stopped) == (0, 90, None)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
 def test_a_lost_batch_is_found_whatever_the_clocks_say(out, shape, off_s):
     with taking_batches(lost_answers=1, clock_off_s=off_s) as server:
-        done = judged(server, out, shape, batch=STAYING).summary
+        summary = judged(server, out, shape, batch=STAYING).summary
 
-    assert done.n_judged == 90
+    assert summary.n_judged == 90
     assert len(server.batches) == 1

@@ -40,11 +40,11 @@ def test_what_a_model_refuses_is_learnt_by_one_live_call(tmp_path):
 def test_a_later_session_knows_it_without_another_live_call(tmp_path):
     with refusing() as server:
         judged(server, tmp_path / "run", batch=FIRST_LIVE, selection=Selection(limit=10))
-        asked = len(server.bodies)
+        n_before = len(server.bodies)
         run = judged(server, tmp_path / "run", batch=FIRST_LIVE, selection=Selection(limit=30))
 
         assert run.summary.n_judged == 30
-        assert len(server.bodies) == asked
+        assert len(server.bodies) == n_before
         assert len(server.batches) == 2
         assert all("temperature" not in body for body in server.batches[1].requests.values())
 
