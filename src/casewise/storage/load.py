@@ -216,8 +216,18 @@ def card(benchmark: Benchmark) -> str:
     notices = "".join(f"> {note}\n\n" for note in benchmark.notes())
     notices += f"> {about.canary}\n\n" if about.canary else ""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in benchmark.counts.as_json().items())
+    lines = [f"pretty_name: {json.dumps(about.name, ensure_ascii=False)}", "license: other"]
+    if about.licence:
+        lines.append(f"license_name: {json.dumps(about.licence, ensure_ascii=False)}")
+    if about.gated:
+        lines.append(f"extra_gated_prompt: {json.dumps(about.terms or 'See the terms.', ensure_ascii=False)}")
+    lines.append("configs:")  # texts are written as JSON, which YAML reads
+    for table in (*([VIEW] if benchmark.items else []), *tables):
+        lines += [f"- config_name: {table}", "  data_files:", "  - split: test", f"    path: data/{table}.parquet"]
+        if table == VIEW:
+            lines.append("  default: true")
     return CARD.format(
-        front="\n".join(front(benchmark, [*([VIEW] if benchmark.items else []), *tables])),
+        front="\n".join(lines),
         name=about.name,
         notices=notices,
         description=about.description or "",
@@ -225,22 +235,6 @@ def card(benchmark: Benchmark) -> str:
         view=VIEW,
         tables=", ".join(f"`{table}`" for table in tables),
     )
-
-
-def front(benchmark: Benchmark, tables: list[str]) -> list[str]:
-    """The card's settings as YAML; strings are written as JSON, which YAML reads."""
-    about = benchmark.about
-    lines = [f"pretty_name: {json.dumps(about.name, ensure_ascii=False)}", "license: other"]
-    if about.licence:
-        lines.append(f"license_name: {json.dumps(about.licence, ensure_ascii=False)}")
-    if about.gated:
-        lines.append(f"extra_gated_prompt: {json.dumps(about.terms or 'See the terms.', ensure_ascii=False)}")
-    lines.append("configs:")
-    for table in tables:
-        lines += [f"- config_name: {table}", "  data_files:", "  - split: test", f"    path: data/{table}.parquet"]
-        if table == VIEW:
-            lines.append("  default: true")
-    return lines
 
 
 # From any of the formats of a benchmark to any other.

@@ -126,7 +126,10 @@ class RatingColumns(Sequence[Rating]):
         items: dict[str, int] = {}
         annotators: dict[str, int] = {}
         try:
-            blocks = [plain_table(block, items, annotators) for block in blocks_of_lines(path)]
+            blocks: list[pl.DataFrame] = []
+            with path.open("rb") as file:
+                while lines := file.readlines(BLOCK_BYTES):
+                    blocks.append(plain_table(b"".join(lines), items, annotators))
         except (OSError, pl.exceptions.PolarsError, NotPlain):
             return None
         table = pl.concat([as_table([]), *blocks], rechunk=True)
@@ -300,13 +303,6 @@ class RatingColumns(Sequence[Rating]):
 
 class NotPlain(Exception):
     """A line is not in the form that casewise writes; whoever catches it reads the file line by line."""
-
-
-def blocks_of_lines(path: Path) -> Iterator[bytes]:
-    """A file in pieces of whole lines."""
-    with path.open("rb") as file:
-        while lines := file.readlines(BLOCK_BYTES):
-            yield b"".join(lines)
 
 
 def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -99,7 +99,7 @@ def fetch(
         raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
     sources = (loader.extra if copies else (*loader.files, *loader.extra)) if extra else loader.files
     matched_copies = matched(loader, sources, copies) if copies else {}
-    with downloads(matched_copies) as folder:
+    with downloads() as folder:
         paths = {
             file: matched_copies.get(file) or download(loader, file, folder, progress=progress) for file in sources
         }
@@ -119,11 +119,8 @@ def fetch(
 
 
 @contextmanager
-def downloads(copies: Mapping[SourceFile, Path]) -> Iterator[Path]:
-    """A folder for downloads that is gone afterwards; where copies were given, none is made."""
-    if copies:
-        yield cache_folder()
-        return
+def downloads() -> Iterator[Path]:
+    """A folder for downloads that is gone afterwards."""
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
