@@ -42,7 +42,7 @@ def test_every_reply_of_the_table_comes_to_what_a_careful_reader_takes_it_for():
     assert [(want, reply) for want, elicitation, reply in table if verdict(elicitation, reply) != want] == []
 
 
-@pytest.mark.parametrize("path", sorted(HERE.glob("*.jsonl")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(HERE.glob("*_*.jsonl")), ids=lambda path: path.stem)
 def test_no_reply_in_prose_gets_another_verdict_than_a_careful_person_gives(path):
     table = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
