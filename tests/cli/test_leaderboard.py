@@ -15,5 +15,5 @@ def test_the_leaderboard_prints_one_table_and_writes_its_page(tmp_path):
 
     assert printed.exit_code == 0
     assert "Ranks by accuracy, best first" in printed.stdout
-    assert '<th scope="row" class="short" data-head="Rank">' in (tmp_path / "board.html").read_text(), "no wrap"
+    assert '<th scope="row" class="n" data-head="Rank">' in (tmp_path / "board.html").read_text(), "no wrap"
     assert json.loads(as_json.stdout)["rows"][0]["name"] == "constant:intended (binary)"

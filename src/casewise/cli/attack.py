@@ -72,11 +72,6 @@ class AttackOptions:
     at: str | None = None
     """Date for the facts of verified: and annotated:. Default: today."""
 
-    def arms(self, benchmark: Benchmark, adaptive: Adaptive) -> tuple[Arm, ...]:
-        """Every attack under every defence, and each defence without one."""
-        attacks = attacks_or_all(self.attacks, adaptive)
-        return api.arms_under_attack(benchmark, attacks, defences=self.defences, noise=self.noise, at=self.at)
-
 
 def attack(
     benchmark: BenchmarkArgument,
@@ -149,7 +144,10 @@ class Attack:
     @cached_property
     def arms(self) -> tuple[Arm, ...]:
         """Every attack under every defence."""
-        return self.wanted.arms(self.benchmark, self.adaptive)
+        wanted, attacks = self.wanted, attacks_or_all(self.wanted.attacks, self.adaptive)
+        return api.arms_under_attack(
+            self.benchmark, attacks, defences=wanted.defences, noise=wanted.noise, at=wanted.at
+        )
 
     def on_judge(self, elicit: str | None) -> None:
         """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""

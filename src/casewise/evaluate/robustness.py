@@ -165,7 +165,8 @@ def read_attacked(path: Path, *, benchmark: str | Path | Benchmark | None, optio
     weight = plain_and_attacked[0].sample.weight if plain_and_attacked else np.zeros(0)
     twins = twins_of(runs.items, weight)
     run = AttackedRun(runs, first.elicitation, plain_and_attacked, adaptive, weight, twins, MadeTexts(made_in(path)))
-    if not (adaptive and plain_and_attacked) and not any(True for _ in run.pairings()):
+    tried = any(run.plain(AdaptiveTurn.named(arm.arm.transforms[0].rest).defence) for arm in adaptive)
+    if not tried and not any(True for _ in run.pairings()):
         raise BenchmarkError(
             f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
         )
