@@ -17,33 +17,7 @@ from casewise.storage.benchmark import About, Benchmark
 
 CATEGORIES = sorry_bench().names
 
-WORDS = [
-    "amber",
-    "basalt",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "harbour",
-    "island",
-    "juniper",
-    "kelp",
-    "lagoon",
-    "maple",
-    "nectar",
-    "onyx",
-    "prairie",
-    "quartz",
-    "reef",
-    "savanna",
-    "tundra",
-    "umber",
-    "valley",
-    "willow",
-    "yarrow",
-    "zephyr",
-]
+WORDS = ["amber", "basalt", "cedar", "delta", "ember", "fjord", "grove", "harbour", "island", "juniper", "kelp", "lagoon", "maple", "nectar", "onyx", "prairie", "quartz", "reef", "savanna", "tundra", "umber", "valley", "willow", "yarrow", "zephyr"]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -48,31 +48,27 @@ def test_the_same_seed_gives_the_same_audit():
     assert audit(benchmark, options=QUICK).as_json() == audit(benchmark, options=QUICK).as_json()
 
 
-def test_a_benchmark_without_ratings_says_what_it_left_out():
-    found = audit(benchmark_of([replace(row, votes=()) for row in rows()]), options=QUICK)
-
-    said = " ".join(found.left_out)
-    assert all(word in said for word in ("labels", "intent", "baseline", "agreement"))
-    json.dumps(found.as_json(), allow_nan=False)
+BARE = Query(text="what is it", category="terrorism")
 
 
-def test_two_items_are_audited_as_far_as_can_be():
-    two = [Row("query", True, (1, 1, 0)), Row("query", False, (0, 0, 1), words="others")]
+@pytest.mark.parametrize(
+    ("benchmark", "left_out"),
+    [
+        (benchmark_of([replace(row, votes=()) for row in rows()]), ("labels", "intent", "baseline", "agreement")),
+        (benchmark_of([Row("q", True, (1, 1, 0)), Row("q", False, (0, 0, 1), words="others")]), ("baseline",)),
+        (
+            Benchmark(About(name="bare"), (BARE,), (), (Item(query_id=BARE.id, condition="no_context"),)),
+            ("contexts",),
+        ),
+    ],
+    ids=["no ratings", "two items", "no contexts"],
+)
+def test_a_benchmark_is_audited_as_far_as_can_be_and_says_what_is_left_out(benchmark, left_out):
+    audited = audit(benchmark, options=QUICK)
 
-    found = audit(benchmark_of(two), options=QUICK)
-
-    assert any("baseline" in line for line in found.left_out)
-    json.dumps(found.as_json(), allow_nan=False)
-
-
-def test_items_without_contexts_are_audited_as_far_as_can_be():
-    query = Query(text="what is it", category="terrorism")
-    items = (Item(query_id=query.id, condition="no_context"),)
-
-    found = audit(Benchmark(About(name="bare"), (query,), (), items), options=QUICK)
-
-    assert any(line.startswith("contexts") for line in found.left_out)
-    json.dumps(found.as_json(), allow_nan=False)
+    lines = " ".join(audited.left_out)
+    assert all(word in lines for word in left_out)
+    json.dumps(audited.as_json(), allow_nan=False)
 
 
 def test_no_items_are_an_error():

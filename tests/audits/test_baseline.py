@@ -9,9 +9,7 @@ from casewise.audits.words import audit_baseline, gain_over_constant
 from casewise.records import Recipient
 from casewise.stats.sample import right
 
-QUICK = AuditOptions(
-    folds=5,
-)
+QUICK = AuditOptions(folds=5)
 
 
 def found(rows):
@@ -83,31 +81,26 @@ def test_queries_that_decide_alone_are_found():
     assert "baseline.query" in found(rows)
 
 
-def test_exchanged_contexts_that_keep_the_prediction_while_people_change_are_a_shortcut():
+@pytest.mark.parametrize("people_change", [True, False])
+def test_exchanged_contexts_are_a_shortcut_where_they_keep_the_prediction_while_people_change(people_change):
     draws = np.random.default_rng(4)
     rows = crowd(draws, queries=80, safe=0.9, unsafe=0.08, words=telling)
     moved = [
         replace(
-            row, query=rows[(place + 40) % 160].query, condition="exchanged", votes=votes(draws, not row.intended_safe)
+            row,
+            query=rows[(place + 40) % 160].query,
+            condition="exchanged",
+            votes=votes(draws, row.intended_safe != people_change),
         )
         for place, row in enumerate(rows[:80])
     ]
 
-    finding = found(rows + moved)["baseline.shortcut"]
+    finding = found(rows + moved).get("baseline.shortcut")
 
-    assert finding.evidence["exchanged_items"] == 80
-    assert finding.evidence["accuracy_on_exchanged"] < 0.3
-
-
-def test_exchanged_contexts_on_which_people_stay_are_no_shortcut():
-    draws = np.random.default_rng(4)
-    rows = crowd(draws, queries=80, safe=0.9, unsafe=0.08, words=telling)
-    moved = [
-        replace(row, query=rows[(place + 40) % 160].query, condition="exchanged", votes=votes(draws, row.intended_safe))
-        for place, row in enumerate(rows[:80])
-    ]
-
-    assert "baseline.shortcut" not in found(rows + moved)
+    assert (finding is not None) is people_change
+    if finding is not None:
+        assert finding.evidence["exchanged_items"] == 80
+        assert finding.evidence["accuracy_on_exchanged"] < 0.3
 
 
 def test_the_gain_by_hand():

@@ -1,19 +1,14 @@
 import json
 
-import numpy as np
 import pytest
 from tests.audits.builders import looked
 from tests.support.published import completed_at_random, output_rows, write
 
 from casewise.audits.audit import audit, audit_outputs
-from casewise.audits.subject import AuditOptions, Subject
+from casewise.audits.subject import AuditOptions
 from casewise.evaluate.replay import replay
 from casewise.judges.baselines import RecordedJudge
 from casewise.storage import load_benchmark
-
-
-def subject():
-    return Subject(load_benchmark("demo"), AuditOptions())
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +65,3 @@ def test_an_audit_looks_at_outputs_where_they_are_given(planted):
     assert "outputs.filled-in" in {finding.code for finding in found.findings}
     assert found.as_json()["measured"]["outputs"]
     assert "outputs" not in audit(load_benchmark("demo"), options=quick).parts
-
-
-def six_judges(folder, *, against):
-    """Judges right on 70 to 95 % of items at random; on the items of `against` the better, the more often wrong."""
-    rng = np.random.default_rng(11)
-    label = subject().label
-    paths = []
-    for place, share in enumerate((0.7, 0.75, 0.8, 0.88, 0.92, 0.95)):
-        chance = np.where(np.isin(np.arange(90), against), 1 - share, share)
-        said = np.where(rng.random(90) < chance, label > 0.5, label <= 0.5)
-        rows = output_rows(["safe" if word else "unsafe" for word in said], judge=f"model-{place}")
-        paths.append(write(folder / f"safety_model-{place}" / "output_binary.json", rows))
-    return paths
