@@ -1,4 +1,4 @@
-"""What can go wrong, one class per boundary.
+"""The errors of casewise, one class per boundary.
 
 CasewiseError
 ├── DataError             a file, or a record in it, is not what it should be

@@ -59,7 +59,7 @@ def installer() -> str:
 
 
 def installed_from() -> tuple[str, bool]:
-    """What an installer is given for casewise (a path, `casewise @ URL` or its name), and whether that is editable."""
+    """Return the source for an installer (path, `casewise @ URL` or name), and whether it is editable."""
     try:
         recorded = distribution("casewise").read_text("direct_url.json")
     except PackageNotFoundError:

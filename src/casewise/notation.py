@@ -1,4 +1,4 @@
-"""How numbers are written: one notation for shares, intervals, differences and p values in every sentence and table."""
+"""The notation of numbers: one for shares, intervals, differences and p values in every sentence and table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def p_value(p: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """How many, written out; halves (a tie counts half in each class) keep their half."""
+    """Return a count, written out; halves (a tie counts half in each class) keep their half."""
     if value is None or math.isnan(value):
         return NOTHING
     return f"{int(value):,}" if value == int(value) else f"{value:,.1f}"

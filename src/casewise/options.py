@@ -1,4 +1,4 @@
-"""How a field of an options' class stands on the command line: under its own name, unless it says otherwise here."""
+"""Markers for fields of options' classes. A field without one is an option under its own name."""
 
 from __future__ import annotations
 

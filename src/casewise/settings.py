@@ -1,4 +1,4 @@
-"""What the web app and the command line are told by their surroundings.
+"""The settings that the web app and the command line take from the environment.
 
 Only `from_environment` reads them, and only when it is called: nothing happens at import time.
 """
@@ -21,7 +21,7 @@ SHORTEST_KEY = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Where the database is, what signs cookies, and under which address people reach the app."""
+    """The database, the key that signs cookies, and the address under which people reach the app."""
 
     database: str = DEFAULT_DATABASE
     """A path (SQLite) or an URL: `sqlite:///…`, `postgresql://…`."""
@@ -40,7 +40,7 @@ class Settings:
 
     @property
     def behind_tls(self) -> bool:
-        """Whether browsers reach the app over TLS."""
+        """True if browsers reach the app over TLS."""
         return urlsplit(self.site_url).scheme == "https"
 
 
@@ -70,7 +70,7 @@ def database_named(database: str | None = None, environment: Mapping[str, str] |
 
 
 def outputs_folder(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where this user keeps judges' output files of the release: the folder that `CASEWISE_OUTPUTS` names, if any.
+    """Return the folder of the release's output files of judges, which `CASEWISE_OUTPUTS` names; None without one.
 
     Raises ConfigurationError: there is no such folder.
     """

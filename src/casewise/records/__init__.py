@@ -1,4 +1,4 @@
-"""What flows through casewise: frozen records with an id, their parents' ids and their provenance."""
+"""The records of casewise: frozen, each with an id, its parents' ids and its provenance."""
 
 from casewise.records.base import Provenance, Record, ShortRepr
 from casewise.records.call import (

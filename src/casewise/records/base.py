@@ -132,7 +132,7 @@ class Record(BaseModel):
 
 
 class Provenance(Record):
-    """Where a record comes from. Never part of its identity."""
+    """The origin of a record. Never part of its identity."""
 
     by: str
     """A person's study or staff id, a model with its version, or a program with its version."""
@@ -201,8 +201,10 @@ def read_record(path: Path, kind: type[M], title: str) -> M:
 
 
 def problems(error: ValidationError, kind: type[BaseModel], whole: str = "") -> list[str]:
-    """What a validation found wrong: where, what, and the value where there is one. Names that are not known come first, beside the
-    nearest that is. `whole` stands for the record itself."""
+    """Return the problems that a validation found: the place, the problem, and the value where there is one.
+
+    Names that are not known come first, each with the nearest known name. `whole` stands for the record itself.
+    """
     lines = []
     for problem in sorted(error.errors(include_url=False), key=lambda entry: entry["type"] != "extra_forbidden"):
         steps = problem["loc"]

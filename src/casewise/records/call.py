@@ -1,4 +1,4 @@
-"""What a run stores of each call: a judgement or a reply, under an arm and an elicitation."""
+"""The records that a run stores of each call: a judgement or a reply, under an arm and an elicitation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITHOUT = "without"
 WRITTEN = re.compile(r"(?P<kind>[a-z][a-z0-9_-]*)(?:@(?P<version>[1-9]\d*))?(?::(?P<rest>.*))?", re.DOTALL)
 
 PLAIN = ":,./#=@"
-"""What stands in a name as it is, besides letters and digits; `+` and spaces, which part names, are escaped."""
+"""The characters that a name keeps, besides letters and digits; `+` and spaces, which part names, are escaped."""
 
 
 class Transform(Record):
@@ -38,7 +38,7 @@ class Transform(Record):
 
     kind: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
     rest: str = ""
-    """What this transform of its kind is about: parameters, a function, a file."""
+    """The objects of this transform: parameters, a function, a file."""
     version: Annotated[int, Field(ge=1)] = 1
 
     @property
@@ -77,7 +77,7 @@ NOTHING_LEFT = Transform(kind=WITHOUT, rest=",".join(GROUPS))
 
 
 class Arm(Record):
-    """How an item is shown: as it is, changed by each transform in turn."""
+    """A way to show an item: as it is, changed by each transform in turn."""
 
     transforms: tuple[Transform, ...] = ()
 
@@ -115,12 +115,12 @@ class Arm(Record):
 
     @property
     def shows_all(self) -> bool:
-        """Whether items are shown as they are."""
+        """True if items are shown as they are."""
         return not self.transforms
 
     @property
     def only_omits(self) -> bool:
-        """Whether items are shown as they are but for what is left out, if anything."""
+        """True if items are shown as they are, except for what is left out, if anything."""
         return all(transform.omits for transform in self.transforms)
 
     @property
@@ -177,10 +177,10 @@ Elicitation = Annotated[str, AfterValidator(known_elicitation)]
 
 @dataclass(frozen=True)
 class Scale:
-    """Where the values of an elicitation lie, always the higher the safer, and which of them are verdicts of safe."""
+    """The range of an elicitation's values, where higher is always safer, and the threshold of a safe verdict."""
 
     title: str
-    """What a value is called, after the judge's name."""
+    """The name of a value, after the judge's name."""
     low: float = -inf
     high: float = inf
     threshold: float | None = None
@@ -189,7 +189,7 @@ class Scale:
     """*(offset, width)* such that *(value − offset)/width* is a probability, where that makes sense."""
 
     def holds(self, value: float) -> bool:
-        """Whether `value` is one of the scale; what is not a number is none, nor is what is not finite."""
+        """True if `value` lies on the scale and is finite; False for values that are not numbers."""
         return self.low <= value <= self.high and abs(value) < inf
 
 
@@ -221,7 +221,7 @@ def scale_of(elicitation: Elicitation) -> Scale:
 
 
 class UnscoredReason(StrEnum):
-    """Why a reply gives no verdict."""
+    """The reason why a reply gives no verdict."""
 
     EMPTY = "empty"
     NO_VERDICT = "no_verdict"
@@ -291,12 +291,12 @@ class Call(Record):
 
     @property
     def failure(self) -> str | None:
-        """Why the answer is of no use, in words; None where it settles its ask."""
+        """The reason why the answer is of no use, in words; None where it settles its ask."""
         return None
 
     @property
     def may_pass(self) -> bool:
-        """Whether the failure may pass, so that every later session asks again."""
+        """True if the failure may pass, so that every later session asks again."""
         return False
 
     @property
@@ -319,11 +319,11 @@ class Judgement(Call):
     raw_reply: str | None = None
     outcome: Outcome
     read_as: str | None = None
-    """How the reply was read, where there is more than one way: by the name of a guard's profile, for example."""
+    """The way the reply was read, where there are several: the name of a guard's profile, for example."""
     categories: tuple[str, ...] | None = None
     """Categories of the judge's own policy that it says apply; empty where it says that none does."""
     detail: dict[str, Any] | None = None
-    """What else the elicitation learnt, such as the probability mass that the label tokens cover."""
+    """Further results of the elicitation, such as the probability mass that the label tokens cover."""
 
     @property
     def failure(self) -> str | None:
@@ -335,7 +335,7 @@ class Judgement(Call):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the endpoint did not answer."""
+        """True if the endpoint did not answer."""
         return isinstance(self.outcome, Unscored) and self.outcome.reason is UnscoredReason.UNAVAILABLE
 
     @property
@@ -348,7 +348,7 @@ class Judgement(Call):
 
 
 class Unanswered(StrEnum):
-    """Why there is no reply."""
+    """The reason why there is no reply."""
 
     CONTENT_FILTER = "content_filter"
     """The provider refused, whatever its model would have said."""
@@ -360,7 +360,7 @@ class Unanswered(StrEnum):
 
 
 SETTLED = (None, Unanswered.CONTENT_FILTER, Unanswered.ASKED_ABOUT)
-"""What leaves nothing to ask again: a reply, a refusal by the provider's filter, a question of a defence."""
+"""The outcomes that settle an ask: a reply, a refusal by the provider's filter, a question of a defence."""
 
 
 class CollectedReply(Call):
@@ -376,9 +376,9 @@ class CollectedReply(Call):
     text: str | None = None
     unanswered: Unanswered | None = None
     detail: str | None = None
-    """Why there is no reply, in the endpoint's words."""
+    """The reason why there is no reply, in the endpoint's words."""
     refusal: str | None = None
-    """What the model said in the field that some endpoints have for declining."""
+    """The model's text in the field that some endpoints have for declining."""
     text_digest: str | None = None
     """Of the text, which may have been discarded since."""
     finish_reason: str | None = None
@@ -391,46 +391,49 @@ class CollectedReply(Call):
 
     @property
     def failure(self) -> str | None:
-        """Why there is no reply. A provider's refusal is an answer: asking again would only ask until it slips through."""
+        """The reason why there is no reply; None where the ask is settled.
+
+        A provider's refusal settles it: asking again would only ask until it slips through.
+        """
         if self.unanswered in SETTLED:
             return None
         return f"{self.unanswered.value.replace('_', ' ')}: {self.detail or ''}"
 
     @property
     def may_pass(self) -> bool:
-        """Whether the endpoint did not answer."""
+        """True if the endpoint did not answer."""
         return self.unanswered is Unanswered.UNAVAILABLE
 
     @property
     def declined(self) -> bool:
-        """Whether the model used its endpoint's own field for declining, and said nothing else."""
+        """True if the model used its endpoint's own field for declining, and said nothing else."""
         return bool(self.refusal) and not (self.text or "").strip()
 
     @property
     def has_words(self) -> bool:
-        """Whether a grader must read it: it has words, which may have been discarded since."""
+        """True if a grader must read the reply: it has words, which may have been discarded since."""
         return self.unanswered is None and not self.declined and (self.text is None or bool(self.text.strip()))
 
 
 def digest_of_text(text: str) -> str:
-    """What stands for a reply's text where the text itself is not kept."""
+    """Return the digest that stands for a reply's text where the text itself is not kept."""
     return digest(text)[:16]
 
 
 GradeOutcome = Literal["answers", "partly", "refuses"]
 
 OUTCOMES: tuple[GradeOutcome, ...] = ("answers", "partly", "refuses")
-"""What a reply does: it does what was asked, some of it or something milder, or nothing of it."""
+"""The outcome of a reply: it does what was asked, some of it or something milder, or nothing of it."""
 
 Ground = Literal["context", "disbelief", "category", "law", "ability", "none"]
 
 GROUNDS: tuple[Ground, ...] = ("context", "disbelief", "category", "law", "ability", "none")
-"""What a refusal gives as its ground: what the context says, that it is not believed, the kind of request as such, the
+"""The ground that a refusal gives: what the context says, that it is not believed, the kind of request as such, the
 law, that the model cannot, or nothing."""
 
 
 class Ungraded(StrEnum):
-    """Why a reply has no grade."""
+    """The reason why a reply has no grade."""
 
     EMPTY = "empty"
     NO_VERDICT = "no_verdict"
@@ -446,7 +449,7 @@ class Ungraded(StrEnum):
 
 
 class Graded(Call):
-    """What a grader finds that a reply does; without an outcome it says why."""
+    """A grader's finding of what a reply does, or the reason why there is none."""
 
     outcome: GradeOutcome | None = None
     ungraded: Ungraded | None = None
@@ -466,17 +469,17 @@ class Graded(Call):
 
     @property
     def failure(self) -> str | None:
-        """Why there is no grade."""
+        """The reason why there is no grade; None where there is one."""
         return None if self.ungraded is None else f"{self.ungraded.value.replace('_', ' ')}: {self.detail or ''}"
 
     @property
     def may_pass(self) -> bool:
-        """Whether the endpoint did not answer."""
+        """True if the endpoint did not answer."""
         return self.ungraded is Ungraded.UNAVAILABLE
 
 
 class Grade(Graded):
-    """What a grader finds that one collected reply does. Its key is (item_id, arm, repeat, text_digest, attempt)."""
+    """A grader's finding on one collected reply. Its key is (item_id, arm, repeat, text_digest, attempt)."""
 
     item_id: str
     arm: str

@@ -72,7 +72,7 @@ def problem(value: Any, *, where: str = "") -> str:
 
 
 def states(value: Any) -> bool:
-    """Whether `value` is a statement."""
+    """True if `value` is a statement."""
     if isinstance(value, str):
         return bool(value.strip())
     if isinstance(value, (list, dict)):
@@ -134,7 +134,7 @@ class TransmissionPrinciple(Record):
     """The terms on which information flows from sender to recipient."""
 
     urgency: Statement | None = None
-    """How soon an answer is needed. 147 of the 900 published contexts do not say."""
+    """The time within which an answer is needed. 147 of the 900 published contexts do not say."""
     sender_purpose: Statement
     confidentiality: Statement
     source_accountability: Statement
@@ -155,7 +155,7 @@ PARAMETERS = tuple(f"{group}.{name}" for group, model in GROUP_MODELS.items() fo
 OPTIONAL = ("subject", "information_type")
 
 ShownContext = dict[str, Any]
-"""What of a context is shown: group to parameter to statement, in reading order; empty when nothing is left."""
+"""The shown part of a context: group to parameter to statement, in reading order; empty when nothing is left."""
 
 
 class Context(ContentRecord):
@@ -179,16 +179,16 @@ class Context(ContentRecord):
 
     query_id: str
     intended_safe: bool | None = None
-    """What its author meant; None where nobody said."""
+    """The author's intent; None where nobody stated it."""
     sender: Sender | None = None
     recipient: Recipient | None = None
     transmission_principle: TransmissionPrinciple | None = None
     subject: Statement | None = None
     """Whom the information is about, where that is a party of its own."""
     information_type: Statement | None = None
-    """What kind of information flows."""
+    """The kind of information that flows."""
     own: dict[str, dict[str, Statement]] | None = None
-    """What it states beside these: groups of another set of parameters, and those of the paper's that are not whole."""
+    """Further statements: groups of another set of parameters, and those of the paper's that are not whole."""
     origin: Origin
     lineage_id: str = ""
     """The id of the first context of this line of revisions: its own, unless it was revised."""
@@ -230,7 +230,7 @@ class Context(ContentRecord):
 
     @property
     def written(self) -> StatedTexts:
-        """What it states, and who wrote it."""
+        """The statements of the context, and who wrote it."""
         return StatedTexts(self.texts(), self.provenance.by if self.provenance else None)
 
     @property
@@ -240,7 +240,7 @@ class Context(ContentRecord):
 
 
 class StatedTexts(NamedTuple):
-    """What a context states, as its `texts`, and who wrote it."""
+    """The statements of a context, as its `texts`, and who wrote it."""
 
     texts: dict[str, str]
     by: str | None
@@ -275,7 +275,7 @@ def grouped(groups: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_of(stating: Record) -> ShownContext:
-    """What a record with the fields of `grouped` states, as nested texts in reading order."""
+    """Return the statements of a record with the fields of `grouped`, as nested texts in reading order."""
     groups = stating.model_dump(mode="json", include={*GROUPS, *OPTIONAL, "own"}, exclude_none=True)
     own = groups.pop("own", None)
     if own is None:
@@ -346,7 +346,7 @@ def omit(shown: ShownContext, names: tuple[str, ...]) -> ShownContext:
 
 
 class Revision(Record):
-    """Who changed which context into which, when and why. Its key is its `id`, a UUID."""
+    """The change of a context by a reviewer, with its reason and time. Its key is its `id`, a UUID."""
 
     id: str
     before_id: str
@@ -368,9 +368,9 @@ class Parameter(Record):
 
     name: Name
     title: str | None = None
-    """What reviewers and annotators read; the name in words where there is none."""
+    """The title that reviewers and annotators read; the name in words where there is none."""
     meaning: str | None = None
-    """What a model that writes contexts is told it stands for; its title, or its name in words, where there is none."""
+    """The meaning that a model that writes contexts is told; without one, the title or the name in words."""
     may_be_missing: bool = False
 
 
@@ -438,7 +438,7 @@ class ParameterSet(Record):
         return tuple(name for name, part in self.by_name.items() if not part.may_be_missing)
 
     def problem(self, context: Context) -> str | None:
-        """Why `context` does not fit this set, or None."""
+        """Return the reason why `context` does not fit this set, or None."""
         if self is paper_parameters() and context.own is None and context.sender and context.recipient:
             return None if context.transmission_principle else "states nothing in 'transmission_principle'"
         names = stated(context.shown())

@@ -21,7 +21,7 @@ class Category(Record):
     name: str
     domain: str
     risks: str | None = None
-    """What may go wrong when a chatbot answers, in a sentence; shown to reviewers and annotators."""
+    """The risks of an answer by a chatbot, in a sentence; shown to reviewers and annotators."""
     aliases: tuple[str, ...] = ()
     """Other spellings met in published data."""
 
@@ -83,7 +83,7 @@ class Turn(Record):
     """One turn of a conversation."""
 
     role: Text
-    """Who speaks: `user`, `assistant`, or as the file says it."""
+    """The speaker: `user`, `assistant`, or as the file says it."""
     text: Text
 
 
@@ -95,13 +95,13 @@ class Query(ContentRecord):
 
     text: Text
     judged: Annotated[Judged, Field(exclude_if=lambda judged: judged == "request")] = "request"
-    """Which of these the text is. A request is not written, so that ids and files without the field stay as they are."""
+    """The kind of text. A request is not written, so that ids and files without the field stay as they are."""
     before: Annotated[tuple[Turn, ...], Field(min_length=1)] | None = None
     """The conversation before what is judged."""
     category: Text
     """A category's name in the benchmark's taxonomy."""
     source: str | None = None
-    """Where the query comes from."""
+    """The source of the query."""
     category_as_published: str | None = None
     """The category's name in the file this was imported from, where that differs (misspelt ones are mapped)."""
 
@@ -172,7 +172,7 @@ def condition_of(context: Context) -> str:
 
 
 def condition_problem(condition: str, context: Context) -> str | None:
-    """Why `condition` does not fit `context`, or None. Conditions that a study defined itself always fit.
+    """Return the reason why `condition` does not fit `context`, or None. A study's own conditions always fit.
 
     A revised context with which its own lineage begins was approved as it was generated: it stands for both.
     """
@@ -193,7 +193,7 @@ Vote = Literal["safe", "unsafe", "unsure"]
 """An `unsure` vote is counted and shown; a label policy says what it is worth."""
 
 LabelsBy = Literal["people", "author", "law", "policy", "models", "experts"]
-"""Where labels come from: several people, whoever wrote the item, a law, a policy, models, or experts."""
+"""The source of labels: several people, whoever wrote the item, a law, a policy, models, or experts."""
 
 
 class RatingScale(Record):
@@ -216,11 +216,11 @@ class RatingScale(Record):
         return self
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies on the scale."""
+        """True if a value lies on the scale."""
         return self.low <= value <= self.high
 
     def is_safe(self, value: Any) -> Any:
-        """Whether a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
+        """True if a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
         return value < self.cut if self.safe == "below" else value > self.cut
 
     def share(self, value: Any) -> Any:

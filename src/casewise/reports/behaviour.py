@@ -67,7 +67,7 @@ def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
 
 
 def methods(behaviours: Sequence[Behaviour], checked: Sequence[Corrected]) -> Iterator[str]:
-    """How each chatbot was asked and graded, in the words of a paper."""
+    """Yield the methods of asking and grading each chatbot, in the words of a paper."""
     for folder in dict.fromkeys(behaviour.folder for behaviour in behaviours):
         graded = [behaviour for behaviour in behaviours if behaviour.folder == folder]
         manifest, rows = graded[0].manifest, graded[0].rows
@@ -357,7 +357,7 @@ def says_does_sentence(pair: SaysDoes, name: str) -> str:
 
 
 def apart(gap: Estimate) -> str:
-    """Whether verdicts or replies are right more often, by the interval of the difference."""
+    """Return, in words, whether verdicts or replies are right more often, by the interval of the difference."""
     if gap.estimate is None or not gap.beyond_chance:
         decision = "the two are not told apart"
     else:

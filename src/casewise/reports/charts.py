@@ -180,7 +180,7 @@ def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tupl
 
 
 def histogram_by_verdict(counts: pl.DataFrame) -> str:
-    """How many items at each share of safe votes, stacked by the judge's verdict.
+    """Return a histogram of items by their share of safe votes, stacked by the judge's verdict.
 
     `counts`: `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
     """
@@ -220,7 +220,7 @@ def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, fl
 
 
 def calibration_curve(bins: pl.DataFrame) -> str:
-    """What people say where the judge says a value, beside the diagonal of a judge that means what it says.
+    """Return the chart of people's safe rate at each value of the judge, beside the diagonal of perfect calibration.
 
     `bins`: `value`, `rate`, `low`, `high` (null for none) and `n`.
     """

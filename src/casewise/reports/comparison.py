@@ -247,7 +247,7 @@ Level = Literal["notice", "warning", "error"]
 LEVELS: dict[Decision, Level] = {"pass": "notice", "inconclusive": "warning", "fail": "error"}
 
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
-"""What XML 1.0 cannot hold."""
+"""The characters that XML 1.0 cannot hold."""
 
 
 class Said(NamedTuple):
@@ -259,7 +259,7 @@ class Said(NamedTuple):
 
 
 def looked_at(gate: GateReport) -> Iterator[Said]:
-    """Whether the run has finished, then each metric."""
+    """Yield a note where the run has not finished, then the result of each metric."""
     if not gate.finished:
         yield Said("finished", "inconclusive", gate.sentence())
     for metric in gate.found.metrics:

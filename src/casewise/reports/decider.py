@@ -266,7 +266,7 @@ def calibration_words(file: FittedDecider) -> Prose:
 
 
 def recommendation_page(recommendation: Recommendation) -> Document:
-    """Whether a judge is good enough, which, at which threshold, what it promises and does not, and how to serve it."""
+    """Return the page that recommends a judge: the threshold, the guarantees and their limits, and how to serve it."""
     best, benchmark = recommendation.best.fitting, recommendation.runs.benchmark
     file = best.decider
     several = len(recommendation.candidates) > 1
@@ -367,7 +367,7 @@ def turned(difference: Estimate) -> Estimate:
 
 
 def shortfalls(recommendation: Recommendation) -> Iterator[str]:
-    """What the best judge lacks."""
+    """Yield the shortfalls of the best judge."""
     if recommendation.best.trial.broken is not None:
         yield f"{recommendation.best.trial.broken[:1].upper()}{recommendation.best.trial.broken[1:]}."
     for rival in recommendation.rivals:
@@ -401,7 +401,7 @@ def rivals_table(recommendation: Recommendation) -> Table:
 
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:
-    """What is promised; and of each error, what the next promise would take."""
+    """Yield the promises that are made and, for each kind of error, what the next promise would take."""
     yield from promised(recommendation.best.fitting.decider)
     for kind, word in KINDS.items():
         of_kind = [need for need in recommendation.needs if need.promise.kind == kind]
@@ -416,7 +416,7 @@ def more_queries(number: int) -> str:
 
 
 def need_words(need: Need, word: str) -> str:
-    """What a promise would take, in a sentence."""
+    """Return the requirements of a promise, in a sentence."""
     promise = f"{word} of at most {100 * need.promise.at_most:g} %"
     if need.more_queries is None:
         return f"{promise} takes a better judge or another threshold: its rate is {percent(need.rate)}, averaged over queries."
@@ -429,7 +429,7 @@ def need_words(need: Need, word: str) -> str:
 
 
 def unpromised(recommendation: Recommendation) -> Iterator[Block]:
-    """What each promise that is not made would take."""
+    """Yield the table of promises that are not made, with the queries that each would take."""
     if recommendation.needs:
         columns: Columns = {
             "Promise": lambda need: f"{KINDS[need.promise.kind]} at most {100 * need.promise.at_most:g} %",
@@ -495,7 +495,7 @@ def next_steps(recommendation: Recommendation) -> Iterator[Block]:
 
 
 def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: float) -> Document:
-    """What a log says, as a document."""
+    """Return the findings on a log of traffic, as a document."""
     moved = [test.what for test in monitoring.tests if test.moved]
     if moved:
         answer = f"Traffic differs from the benchmark in {', '.join(moved)}: what was measured and promised was on other requests."

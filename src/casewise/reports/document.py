@@ -55,7 +55,7 @@ class Table(ShortRepr):
     """Heads."""
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
-    """Which columns are set flush right."""
+    """One truth value per column: True if it is set flush right."""
     frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
     hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -63,16 +63,16 @@ class Table(ShortRepr):
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
     meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
-    """What its names mean, where that is not as in every other report."""
+    """The meanings of its names, where they differ from those in every other report."""
 
     @property
     def wide(self) -> bool:
-        """Whether a phone has no room for its columns beside each other."""
+        """True if its columns do not fit side by side on a phone."""
         return sum(2 + max(map(len, column)) for column in zip(*self.rows, strict=True)) > PHONE
 
     @property
     def about(self) -> Mapping[str, str]:
-        """What the names of its columns and rows mean, as far as that is not plain."""
+        """The meanings of its column and row names that are not plain."""
         return meanings_in(self) if self.meanings is None else self.meanings
 
 
@@ -107,11 +107,11 @@ class Exhibit(ShortRepr):
     reply_by: str = "judge"
     """The judge, or `CHATBOT`."""
     brief: bool = False
-    """Whether a page shows the request and what was said of it, and the rest when a reader opens it; a terminal leaves it out."""
+    """True if a page folds everything but the request and what was said of it; a terminal omits the rest."""
     marked: bool = False
-    """Whether its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
+    """True if its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
     noun: str = "query"
-    """What is judged."""
+    """The noun for the text that is judged."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "facts", tuple((short_name(name), fact) for name, fact in self.facts))
@@ -126,7 +126,7 @@ class ForestRow:
     low: float | None
     high: float | None
     strong: bool = False
-    """Whether it is what the report is about."""
+    """True if the report is about it."""
     words: str | None = None
     """The numbers in words, where they are no shares."""
 
@@ -183,7 +183,7 @@ class Forest(ShortRepr):
         return f"{100 * value:g} %" if self.ends is None else f"{value:.3g}"
 
     def place(self, value: float) -> float:
-        """Where a value lies on the axis, in per cent of it."""
+        """Return the place of a value on the axis, in per cent of its length."""
         start, *_, end = self.ticks
         return round(100 * min(1.0, max(0.0, (value - start) / (end - start))), 2)
 
@@ -284,7 +284,7 @@ class Document(ShortRepr):
 
     @property
     def quotes_replies(self) -> bool:
-        """Whether it holds what a chatbot wrote: files of it are their owner's alone."""
+        """True if it holds what a chatbot wrote: files of it are their owner's alone."""
         exhibits = (block for block in self.blocks if isinstance(block, Exhibit))
         return any(exhibit.reply is not None and exhibit.reply_by == CHATBOT for exhibit in exhibits)
 
@@ -419,8 +419,8 @@ def looks_numeric(cell: str) -> bool:
 
 
 Column = str | tuple[Any, ...] | Callable[[Any], Any]
-"""How a column finds its cell in a row: a path such as `beside.accuracy` or `0.name` of fields, keys and places; a function
-with the paths of what it writes; or a function of the whole row."""
+"""The way a column finds its cell in a row: a path such as `beside.accuracy` or `0.name` of fields, keys and places; a
+function with the paths of what it writes; or a function of the whole row."""
 
 
 Columns = dict[str, Column]
@@ -474,7 +474,7 @@ def table_by(
 
 
 MORE_QUERIES = "casewise power judges --from RUN RUN says how many queries would tell two judges apart."
-"""What to do where judges are not told apart."""
+"""The advice where judges are not told apart."""
 
 SERIES = re.compile(
     r"(?:(recorded:)([^()]+?)|([^\s()]+)) \((binary|score|probability|scalar)(?:, without:([\w.,]+))?\)"
@@ -494,7 +494,7 @@ def from_here(path: Path) -> str:
 
 
 def again(command: str, paths: Iterable[Path], labels: str) -> str:
-    """What to type to make a report again."""
+    """Return the command that makes a report again."""
     policy = "" if labels == "votes" else f" --labels '{labels}'"
     return f"casewise {command} {' '.join(map(from_here, paths))}{policy}"
 
@@ -525,7 +525,7 @@ WHY_NONE = {
     "no interval: one query only": "one query",
     "undefined: no items of that kind": "no items",
 }
-"""Why there is no interval, in the room of a cell; `REASONS` explains the words."""
+"""The reason why there is no interval, in the room of a cell; `REASONS` explains the words."""
 
 REASONS = (
     "Where no interval can be given, the table gives the reason. Alike: both are the same on every query. All alike: the "
@@ -584,7 +584,7 @@ def meanings() -> Mapping[str, str]:
 
 
 def meanings_in(table: Table) -> dict[str, str]:
-    """What the names of a table's columns and rows mean, as far as that is not plain."""
+    """Return the meanings of a table's column and row names that are not plain."""
     by_name, kind = meanings(), table.name.rstrip("-0123456789")
     names = [*table.columns, *(cell for row in table.rows for cell in row), *terms()["also"].get(table.name, ())]
     about = {}

@@ -118,7 +118,7 @@ def template(name: str) -> Any:
 
 
 MARKS = {r"\[\+(.*?)\+\]": r"<ins>\1</ins>", r"\[-(.*?)-\]": r"<del>\1</del>"}
-"""What is marked as added or gone, set as such."""
+"""The marks of added and removed text, and how each is set."""
 
 BREAKS = {r"([+:/_.])(?=\w{4})": r"\1<wbr>"}
 """Places at which a name such as `twin:recipient+datamark` may be broken."""
@@ -282,7 +282,7 @@ def print_document(document: Document, console: Console, *, full: bool = True) -
 
 
 def text(document: Document) -> str:
-    """What the terminal shows of `document`, without colours."""
+    """Return the text of `document` as the terminal shows it, without colours."""
     file = io.StringIO()
     print_document(document, Console(file=file, width=WIDTH, soft_wrap=False, color_system=None))
     return file.getvalue()
@@ -398,7 +398,7 @@ def in_parts(table: Table, room: int) -> list[Table]:
 
 
 def column_widths(table: Table, room: int, *, least_piece: int = LEAST_PIECE) -> list[int] | list[None] | None:
-    """How wide to set each column so that no number and no word is broken, or few where there is no room for all.
+    """Return column widths that break no number and no word, or few where there is no room for all.
 
     `room`: cells in a line, borders and padding (three a column, and one) included.
     `least_piece`: words are broken into no shorter pieces.
@@ -445,7 +445,7 @@ def without_controls(text: str) -> str:
 
 
 class Format(NamedTuple):
-    """How a document is written, and how files of it end."""
+    """The function that writes a document in a format, and the endings of its files."""
 
     write: Callable[[Document], str]
     endings: tuple[str, ...]

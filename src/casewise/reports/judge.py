@@ -450,7 +450,7 @@ def subject(name: str, among: int) -> str:
 
 
 def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
-    """How often the verdict changes with the context where people's does, and where it does not."""
+    """Return how often the verdict changes with the context, where people's does and does not, in a sentence."""
     counted = results.counts
     parts = []
     if counted.differ:
@@ -803,7 +803,7 @@ def item_json(benchmark: Benchmark, item: Item) -> dict[str, Any]:
 
 
 def benchmark_json(benchmark: Benchmark) -> dict[str, Any]:
-    """What a benchmark holds as plain JSON values."""
+    """Return the content of a benchmark, in brief, as plain JSON values."""
     return {
         "name": benchmark.name,
         "version": benchmark.about.version,

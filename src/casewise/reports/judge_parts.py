@@ -46,7 +46,7 @@ TOLD = 3
 
 
 def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> Iterator[Section]:
-    """What to read first; nothing where no judge gives anything that could be held against people.
+    """Yield the section to read first; nothing where no judge gives anything to compare with people.
 
     `examples`: items on which a verdict is not people's.
     """
@@ -95,7 +95,7 @@ def in_sentences(answers: Sequence[ShortAnswer]) -> Iterator[Prose]:
 
 
 def name_of(answer: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
-    """What a series is called where the page's title already names the only one."""
+    """Return the name of a series, or "This judge" where the page's title already names the only one."""
     return short_name(answer.who) if len(among) > 1 else "This judge"
 
 
@@ -161,11 +161,11 @@ def errors_of(answer: ShortAnswer) -> Iterator[tuple[str, str, str]]:
 
 
 SIDE_BY_SIDE = ("accuracy", "recall_safe", "recall_unsafe", "pearson")
-"""What stands side by side where several judges, elicitations or arms are reported."""
+"""The measures that stand side by side where several judges, elicitations or arms are reported."""
 
 
 def several_series(rows: pl.DataFrame) -> bool:
-    """Whether the rows speak of more than one judge, elicitation or arm."""
+    """True if the rows cover more than one judge, elicitation or arm."""
     return bool(rows.select(pl.struct("judge", "elicitation", "arm").n_unique()).item() > 1) if len(rows) else False
 
 

@@ -226,7 +226,7 @@ def unranked(rows: Sequence[LeaderboardRow], n_items: int) -> Iterator[Prose]:
 
 
 def tied(rows: Sequence[LeaderboardRow]) -> Iterator[Prose]:
-    """Who is first, or may be where that is more than one."""
+    """Yield a sentence that names the first judge, or the judges that may be first."""
     first = [row.name for row in rows if row.best_rank == 1]
     if len(first) > 4:
         first[3:] = [f"{len(first) - 3:,} more"]

@@ -61,7 +61,7 @@ class PowerAnswer:
     """Power for a number of annotators, for the curve."""
     axis: str = "Annotators per condition"
     choices: Table | None = None
-    """What else could be asked of the same people."""
+    """The other choices for the same people."""
 
     def as_json(self) -> dict[str, Any]:
         """The numbers, with tuples as lists."""
@@ -566,7 +566,7 @@ def tells_apart(difference: float, queries: int, items: int, power: float, alpha
 
 
 def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
-    """How many of `items` people must rate for a rate to within `half_width`, with a judge on all of them.
+    """Return the number of `items` that people must rate for a rate to within `half_width`, with a judge on all.
 
     `rate`: about what the rate will be.
     `correlation`: of the judge's value with people's label of an item; a pilot's, or a guess.
@@ -676,7 +676,7 @@ NAMED = 8
 
 
 def simulation_page(studies: SimulatedStudies) -> Document:
-    """How often each analysis rejects and covers the truth by contrast, and the share of significant tasks."""
+    """Return the page of each analysis's rejections and coverage by contrast, and of the share of significant tasks."""
     columns: Columns = {
         "Analysis": "title",
         "Rejects": (percent, "rejected"),

@@ -65,7 +65,7 @@ NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
     ),
     ("Figure 5, other judges", "needs outputs with parameters omitted for each of them"),
 )
-"""What the release does not allow, and why."""
+"""The figures and tables that the release does not allow, with the reasons."""
 
 
 def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
@@ -104,7 +104,7 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
 
 
 def answer(numbers: PaperNumbers) -> Iterator[Prose]:
-    """What the votes and the judges come to, and how to read it."""
+    """Yield the main findings on the votes and the judges, and how to read them."""
     if numbers.influence is not None:
         safe, unsafe = (percent(safe / votes) for safe, votes in (numbers.influence.safe, numbers.influence.unsafe))
         yield Prose(
@@ -300,7 +300,7 @@ def replay_table(replay: Replay, name: str) -> Table:
 
 
 def run_page(path: Path, which: str | None = None, *, benchmark: str | None = None) -> Document:
-    """What the run at `path` holds, or its judgements of the item `which`.
+    """Return the page of the run at `path`, or of its judgements of the item `which`.
 
     Raises DataError: there is no run. BenchmarkError: the benchmark is not the run's, or has no such item.
     """
@@ -388,7 +388,7 @@ OF_REPLIES = (REPLIES.name, GRADES.name)
 
 
 def replies_json(path: Path, which: str | None) -> dict[str, Any]:
-    """What a folder of replies or of grades holds, counted; no text.
+    """Return the counts of a folder of replies or of grades; no text.
 
     Raises DataError: it holds nothing, or an item is wanted, which `casewise serve` shows.
     """

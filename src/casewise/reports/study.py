@@ -212,7 +212,7 @@ def answer(analysis: StudyAnalysis, *, planned: str, of_replies: bool) -> Iterat
 def contrast_sentence(
     row: dict[str, Any], options: AnalysisOptions, *, of: int, planned: str, of_replies: bool = False
 ) -> str:
-    """What a contrast shows: which condition has the higher rate, no more than the margin apart, or neither; and how it was tested."""
+    """Return the result of a contrast and its test in a sentence: a higher rate, equivalence, or neither."""
     first, second = (row[name].replace("_", " ") for name in ("first", "second"))
     estimate, low, high = (row[f"{best(row)}_{name}"] for name in ("estimate", "ci_low", "ci_high"))
     if estimate is None or row["differs"] is None:
@@ -434,7 +434,7 @@ class StudyReport:
     exported: Path | None = None
     """The benchmark's folder, such as a study was exported to, where the ratings are from there."""
     mixed_model: pl.DataFrame | None = None
-    """What R's mixed model found, where it was run on what an earlier report of these ratings wrote."""
+    """The results of R's mixed model, where it was run on the files of an earlier report of these ratings."""
 
     def __repr__(self) -> str:
         return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
@@ -446,7 +446,7 @@ class StudyReport:
 
     @property
     def planned(self) -> str:
-        """Whether the contrasts were frozen before the data were seen, in words."""
+        """The plan of the contrasts, in words: planned, with departures, changed, or not frozen."""
         if self.frozen is None:
             return "no frozen plan"
         if any(departure.startswith("analysis.contrasts") for departure in self.departures):
@@ -683,7 +683,7 @@ def with_judges_table(judges: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
 
 
 def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
-    """What readers must know of how the study went, before its numbers."""
+    """Yield the remarks on the course of the study that readers need before its numbers."""
     yield from (f"Departs from what was frozen: {departure}" for departure in departures)
     if study is not None:
         yield from (f"Amended while it ran: {amendment}" for amendment in study.amendments)

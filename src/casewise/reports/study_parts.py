@@ -44,7 +44,7 @@ CORRECTED = {
 
 
 def methods(analysis: StudyAnalysis) -> str:
-    """What was done, in the words of a paper; every number is this study's."""
+    """Return the methods of the study, in the words of a paper; every number is this study's."""
     return " ".join((_design(analysis), *_contrasts(analysis), *_tasks(analysis), *_people(analysis)))
 
 
@@ -185,7 +185,7 @@ def read_result(file: Path, contrasts: Sequence[tuple[str, str]]) -> pl.DataFram
 
 
 def mixed_model_section(result: pl.DataFrame | None) -> Section:
-    """What R found, laid out; nothing where it has not run on these ratings."""
+    """Return the section of R's mixed model; empty where it has not run on these ratings."""
     if result is None:
         return Section("mixed-model", "By a crossed mixed model", (), brief=True)
     columns: Columns = {
@@ -309,7 +309,7 @@ def group_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 def groups_sentence(compared: pl.DataFrame, alpha: float) -> str:
-    """What was found, as far as the corrected tests support it."""
+    """Return the finding on groups in a sentence, as far as the corrected tests support it."""
     if not len(compared):
         return "No group has enough people to be compared."
     differing = compared.filter(pl.col("differs"))

@@ -1,4 +1,4 @@
-"""What of this installation works: packages, extras, keys, endpoints, data."""
+"""Check which parts of this installation work: packages, extras, keys, endpoints, data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "adapter": ("peft",),
     "inspect": ("inspect-ai", "openai"),
 }
-"""What each extra brings, by the packages that it cannot do without."""
+"""The extras, each with the packages that it cannot do without."""
 
 SHOWN = ("casewise", "aiohttp", "numpy", "polars", "pydantic", "genai-prices", "torch", "transformers", "inspect-ai")
 
@@ -49,7 +49,7 @@ class EndpointState:
 
 @dataclass(frozen=True)
 class Checkup:
-    """What was found."""
+    """The findings of a check of the installation."""
 
     versions: dict[str, str]
     extras: tuple[ExtraState, ...]
@@ -124,7 +124,7 @@ def prompts_state() -> str:
 
 
 async def reachable(endpoints: list[Endpoint]) -> dict[str, bool]:
-    """Which endpoints accept a connection within two seconds."""
+    """Return for each endpoint with an address whether it accepts a connection within two seconds."""
     addressed = [endpoint for endpoint in endpoints if not endpoint.base_url.startswith("{")]
     answers = await asyncio.gather(*(connects(endpoint.base_url, within_s=2.0) for endpoint in addressed))
     return {endpoint.name: answer for endpoint, answer in zip(addressed, answers, strict=True)}

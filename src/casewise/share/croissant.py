@@ -31,7 +31,7 @@ TYPES = {
 
 
 class CroissantAbout(Record):
-    """What a benchmark cannot know of itself: from a TOML file with these keys, each of which may be absent."""
+    """The facts that a benchmark does not hold, from a TOML file with these keys, all optional."""
 
     url: str | None = None
     creators: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class CroissantAbout(Record):
     licence: str | None = None
     cite_as: str | None = None
     platform: tuple[str, ...] = ()
-    """Where people annotated, such as the name of a recruiter."""
+    """The platforms on which people annotated, such as the name of a recruiter."""
     demographics: tuple[str, ...] = ()
     """Of the annotators, as aggregated."""
     protocol: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ class CroissantAbout(Record):
 
 @dataclass(frozen=True)
 class Described:
-    """What was written, and what the description lacks that readers of it ask for."""
+    """The file that was written, and the fields that the description lacks but its readers ask for."""
 
     path: Path
     lacking: tuple[str, ...]
 
 
 def read_croissant_about(path: Path | None) -> CroissantAbout:
-    """What `path` says; nothing without a file.
+    """Return the content of `path`; an empty record without a file.
 
     Raises DataError: it cannot be read, is no TOML, or says what nobody asked.
     """
@@ -93,7 +93,7 @@ ASKED = (
     "rai:dataAnnotationPlatform",
     "rai:annotatorDemographics",
 )
-"""What venues ask for and only the maker of a benchmark can say."""
+"""The fields that venues ask for and only the maker of a benchmark can fill."""
 
 
 def described(

@@ -39,7 +39,7 @@ SCHEMA_VERSION = "0.3.0"
 
 @dataclass(frozen=True)
 class EvalFiles:
-    """What was written, and how many judgements are in neither class."""
+    """The files that were written, and the number of judgements that are in neither class."""
 
     aggregate: Path
     samples: Path
@@ -89,7 +89,7 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
 
 
 def restricted(benchmark: Benchmark) -> bool:
-    """Whether its texts may not be given away: it says that it is gated, or it is the published release."""
+    """True if its texts may not be given away: it is gated, or is the published release."""
     return benchmark.about.gated or benchmark.about.published is not None
 
 

@@ -20,7 +20,7 @@ from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
 
 NAN = float("nan")
-"""How Inspect writes that a sample has no score: it then stands in no mean."""
+"""The value by which Inspect states that a sample has no score: it then stands in no mean."""
 
 
 def export_inspect_log(

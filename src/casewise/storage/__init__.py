@@ -1,4 +1,4 @@
-"""Where records are kept: JSONL, benchmark folders, the published JSON, run folders, and the one long table."""
+"""The storage of records: JSONL, benchmark folders, the published JSON, run folders, and the one long table."""
 
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import read_benchmark, write_benchmark

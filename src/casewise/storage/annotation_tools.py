@@ -1,4 +1,4 @@
-"""What annotation tools export, as the rows of a long table: a row a person and a case, a column a question.
+"""Read exports of annotation tools as a long table: a row per person and case, a column per question.
 
 The shapes are those of the tools' own documentation. Label Studio's JSON: tasks with `data` and `annotations`. Argilla's
 records: `fields` with `responses`, nested or with flat columns (`QUESTION.responses`, `.users`, `.status`). Potato: a line an
@@ -42,7 +42,7 @@ def read_any_table(path: Path) -> Table:
 
 
 def beside(entry: Entry, cells: Mapping[str, Any], answers: Mapping[str, Any], annotator: str) -> dict[str, Any]:
-    """What a case says, and one person's answers; no question may be called as a column of the case."""
+    """Return the fields of a case and one person's answers. No question may have the name of a column of the case."""
     if twice := set(answers) & set(cells):
         entry.refuse(f"the question {min(twice)!r} is called as a field of the data; rename one of them in the tool")
     return {**cells, **answers, ANNOTATOR: annotator}
@@ -165,4 +165,4 @@ READERS: Iterable[tuple[Callable[[Mapping[str, Any]], bool], Callable[[Entry], I
         potato,
     ),
 )
-"""How each export is recognised by its first object, and what reads it."""
+"""The test of each export's first object that recognises it, and the function that reads it."""

@@ -34,7 +34,7 @@ class JobEvent(Record):
     names: tuple[str, ...] = ()
     """The requests, each by its ask's hash."""
     can: dict[str, Any] = Field(default_factory=dict)
-    """What the endpoint was thought to be able to do when the requests were written."""
+    """The abilities that the endpoint was thought to have when the requests were written."""
     cost_at_most_usd: float | None = None
     tokens_at_most: int = 0
     file: str | None = None
@@ -65,7 +65,7 @@ class BatchJob:
 
     @property
     def unsettled(self) -> bool:
-        """Whether its requests may be answered yet: it is out, or nobody knows whether it is."""
+        """True if its requests may still be answered: the job is out, or its state is unknown."""
         return self.stands in ("intended", "uploaded", "out")
 
     def step(self, event: JobEvent) -> None:
@@ -80,7 +80,7 @@ class BatchJob:
 
 
 class ResultPlace(NamedTuple):
-    """Where a result lies, and the status that it has."""
+    """The place of a result in its job's file, and its status."""
 
     job: str
     offset: int
@@ -117,7 +117,7 @@ class JobLog:
 
     @property
     def run(self) -> str:
-        """What the marks of all jobs of this run begin with."""
+        """The prefix that the marks of all jobs of this run share."""
         return next(iter(self.jobs), secrets.token_hex(4)).partition("-")[0]
 
     def next_mark(self, run: str) -> str:
@@ -135,7 +135,7 @@ class JobLog:
         return self.step(event)
 
     def results_of(self, mark: str) -> Path:
-        """Where a job's results lie."""
+        """Return the path of a job's results."""
         return self.folder / RESULTS / f"{mark}.jsonl"
 
     async def keep_results(self, mark: str, results: AsyncIterator[tuple[str, int, str]]) -> None:

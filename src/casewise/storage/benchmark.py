@@ -78,7 +78,7 @@ FIELDS_OF_ITEMS = {
 
 
 class Published(Record):
-    """How a published JSON file gave its votes, so that it can be written back as it was."""
+    """The form in which a published JSON file gave its votes, kept so that it can be written back."""
 
     file: str
     rates_count_intent: bool
@@ -98,7 +98,7 @@ UNVERSIONED = "0"
 
 
 class About(Record):
-    """What a benchmark says of itself."""
+    """The description of a benchmark: its name, version, licence, terms and source."""
 
     name: str
     version: str = UNVERSIONED
@@ -108,19 +108,19 @@ class About(Record):
     gated: bool = False
     canary: str | None = None
     synthetic: str | None = None
-    """What about the data is made up; shown wherever its numbers are."""
+    """The parts of the data that are made up; shown wherever its numbers are."""
     source: str | None = None
     remarks: tuple[str, ...] | None = None
-    """What the file that it was imported from lacked, and what of it was left out."""
+    """The facts that the imported file lacked, and the parts of it that were left out."""
     published: Published | None = None
     labels_by: LabelsBy | None = None
-    """Where the labels come from, where somebody said so; see `Benchmark.labels_by`."""
+    """The source of the labels, where somebody stated it; see `Benchmark.labels_by`."""
     scale: RatingScale | None = None
     """The scale that people rate on."""
 
 
 class BenchmarkCounts(Record):
-    """How many of what a benchmark holds."""
+    """The numbers of queries, contexts, items, ratings, revisions and annotators in a benchmark."""
 
     queries: int
     contexts: int
@@ -165,7 +165,7 @@ class Benchmark:
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
     parameters: ParameterSet = field(default_factory=paper_parameters)
-    """What contexts state."""
+    """The parameters that contexts state."""
     annotators: tuple[Annotator, ...] = ()
     """Those whose traits are stated; ratings may name others."""
 
@@ -237,7 +237,7 @@ class Benchmark:
 
     @cached_property
     def labels_by(self) -> LabelsBy | None:
-        """Where labels come from: as stated; else people, where an item has several ratings; else None, nobody said."""
+        """The source of labels: as stated; else people, where an item has several ratings; else None, nobody said."""
         if self.about.labels_by is not None:
             return self.about.labels_by
         return "people" if self.most_ratings > 1 else None
@@ -250,7 +250,7 @@ class Benchmark:
 
     @cached_property
     def judged(self) -> frozenset[tuple[Judged, bool]]:
-        """What is judged, and whether after a conversation: of the queries, each combination once."""
+        """The distinct kinds of text that queries ask to judge, each with whether a conversation precedes it."""
         if not isinstance(self.queries, RecordColumns):
             return frozenset((query.judged, query.before is not None) for query in self.queries)
         rows = self.queries.table.select(pl.col("judged").fill_null("request"), pl.col("before").is_not_null()).unique()
@@ -403,7 +403,7 @@ class Benchmark:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """What a user should know before relying on the numbers."""
+        """Return the notes that a user should read before relying on the numbers."""
         notes = []
         if self.about.synthetic:
             notes.append(f"SYNTHETIC DATA: {self.about.synthetic}")
@@ -556,7 +556,7 @@ def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
 
 
 def about(first: About, second: About, name: str | None) -> About:
-    """What holds of either, holds of both together."""
+    """Return the description of two joined benchmarks, called `name` or after both."""
     synthetic = dict.fromkeys(text for text in (first.synthetic, second.synthetic) if text)
     return About(
         name=name or f"{first.name}-and-{second.name}",

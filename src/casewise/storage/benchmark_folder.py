@@ -72,10 +72,10 @@ RECORDS: dict[str, type[Record]] = {
     "revisions": Revision,
     "annotators": Annotator,
 }
-"""What a benchmark holds, and what each of it is."""
+"""The parts of a benchmark, and the type of each."""
 
 OPTIONAL = ("annotators",)
-"""What has no file where there is none of it."""
+"""The parts that have no file where a benchmark has none of them."""
 
 FILES = tuple(f"{name}.jsonl" for name in RECORDS if name not in OPTIONAL)
 """The files of every benchmark folder."""
@@ -91,14 +91,14 @@ R = TypeVar("R", bound=Record)
 
 
 class Manifest(Record):
-    """What `benchmark.json` says."""
+    """The content of `benchmark.json`."""
 
     format_version: int
     about: About
     counts: BenchmarkCounts
     taxonomy: Taxonomy
     parameters: ParameterSet | None = None
-    """What contexts state, where that is not what the paper's do."""
+    """The parameters that contexts state, where they are not the paper's."""
     files: dict[str, str]
     """File name to sha256, as 64 hexadecimal digits."""
 

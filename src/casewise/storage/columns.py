@@ -164,7 +164,7 @@ class RecordColumns(Sequence[C]):
 
     @property
     def is_held(self) -> bool:
-        """Whether each record is made once and kept."""
+        """True if each record is made once and kept."""
         return len(self) <= MOST_HELD
 
     @cached_property
@@ -308,7 +308,7 @@ def records_at(records: Sequence[C], places: NDArray[np.intp]) -> Sequence[C]:
 PLACES = {"id": pl.String(), "intended_safe": pl.Boolean()} | dict.fromkeys(
     ("line", "start", "size", "check"), pl.UInt64()
 )
-"""What is held of a context: its id, its author's intent, its place in the file, and a hash of the line's bytes."""
+"""The columns held of a context: its id, its author's intent, its place in the file, and a hash of the line's bytes."""
 
 
 class ContextFile(RecordColumns[Context]):

@@ -47,7 +47,7 @@ class Entry:
         return value
 
     def has(self, key: str) -> bool:
-        """Whether `key` has a value."""
+        """True if `key` has a value."""
         return self.values.get(key) not in (None, "")
 
     def text(self, key: str) -> str:
@@ -58,7 +58,7 @@ class Entry:
         return text
 
     def name(self, key: str) -> str:
-        """What calls something by a text or a number."""
+        """Return the name under `key`: a text or a number, as text."""
         name = self.value(key)
         if isinstance(name, bool) or not isinstance(name, (str, int, float)) or not str(name).strip():
             self.refuse(f"{key!r} is {brief(name)}, not a name or a number")
@@ -83,11 +83,11 @@ class Entry:
         return int(number)
 
     def word(self, key: str, words: Mapping[str, T]) -> T:
-        """What the word under `key` stands for."""
+        """Return the value that the word under `key` stands for."""
         return self.word_in(self.value(key), key, words)
 
     def word_in(self, word: Any, key: str, words: Mapping[str, T]) -> T:
-        """What `found`, which stands under `key`, stands for."""
+        """Return the value that `word`, found under `key`, stands for."""
         if not isinstance(word, str) or word not in words:
             self.refuse(f"{key!r} is {brief(word)}, not one of {', '.join(words)}")
         return words[word]
@@ -168,7 +168,7 @@ NOT_TEXT = {
     b"<!DO": "is a web page (HTML), not a table; download the file itself",
     b"<htm": "is a web page (HTML), not a table; download the file itself",
 }
-"""How files begin that are no CSV in UTF-8: those that spreadsheet programs write, and error pages."""
+"""The beginnings of files that are no CSV in UTF-8: spreadsheet programs' files, and error pages."""
 
 DELIMITERS = ",;\t"
 

@@ -25,7 +25,7 @@ from casewise.records.base import CHECKED_BEFORE, Record
 
 
 OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""How a library in Rust says an error of the system, in an exception of its own."""
+"""The form in which a library in Rust states a system error, in an exception of its own."""
 
 
 @contextmanager
@@ -86,12 +86,12 @@ def cannot_read(path: Path, error: OSError) -> DataError:
 
 
 def cache_folder() -> Path:
-    """Where fetched files, and what was worked out, are kept for this user."""
+    """Return the folder in which casewise keeps fetched files and computed results for this user."""
     return Path(platformdirs.user_cache_dir("casewise"))
 
 
 def current_umask() -> int:
-    """What new files and folders are not allowed."""
+    """Return the umask of this process: the permissions that new files and folders do not get."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
@@ -132,7 +132,7 @@ MOST_DEEP = 200
 SPACE = re.compile(r"[ \t\n\r]*")
 
 UNION_MEMBER = re.compile(r"function-wrap\[|nullable\[")
-"""What pydantic calls the forms that a value can have, in the place of an error; no user knows these names."""
+"""The names that pydantic gives in an error's place to the forms of a value; no user knows them."""
 
 MAY_BE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape that is half a character unless its other half follows."""

@@ -122,7 +122,7 @@ ON_SCALE = ("value", "mean")
 """Those of them that need a scale."""
 
 TRAIT = "trait."
-"""How the name of a column begins that holds a trait of the annotator."""
+"""The prefix of a column that holds a trait of the annotator."""
 
 DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
@@ -191,12 +191,12 @@ WORDS: dict[Vote, tuple[str, ...]] = {
     "unsafe": ("unsafe", "deny", "denied", "refuse", "block", "blocked", "inappropriate", "unacceptable"),
     "unsure": ("unsure", "not sure", "don't know", "undecided", "abstain"),
 }
-"""What votes are usually called."""
+"""The usual words for votes."""
 
 
 @dataclass(frozen=True)
 class CaseFrame:
-    """What a file of cases does not say of itself.
+    """The facts about a file of cases that the file does not state.
 
     `safe_words`, `unsafe_words` and `unsure_words` are the words of its votes, instead of the usual ones; an empty unsure
     word makes a vote of an empty cell. Without `taxonomy` the categories are SORRY-Bench's where all are of these, else
@@ -392,7 +392,7 @@ class Cases:
     path: Path
     table: Table
     columns: CaseColumns
-    """Which column holds what."""
+    """The roles of the columns."""
     frame: CaseFrame
     queries: dict[str, Query] = field(default_factory=dict)
     contexts: dict[str, Context] = field(default_factory=dict)

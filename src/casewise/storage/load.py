@@ -245,7 +245,7 @@ Format = Literal["folder", "published", "parquet", "huggingface"]
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was written, and what of the benchmark its format has no room for."""
+    """The file that was written, and the parts of the benchmark that its format has no room for."""
 
     path: Path
     format: Format
@@ -283,7 +283,7 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 
 
 def lost(benchmark: Benchmark) -> Iterator[str]:
-    """What of `benchmark` the published format has no room for."""
+    """Yield the parts of `benchmark` that the published format has no room for."""
     is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
     if n := benchmark.rated.table.select(is_told.sum()).item():
         yield f"who gave {n:,} ratings, when, and how long it took"

@@ -307,7 +307,7 @@ class PublishedOutput(NamedTuple):
 
     @property
     def misnamed(self) -> str | None:
-        """What the file holds instead, and under which name that is read, where it holds nothing of its elicitation."""
+        """The values that the file holds instead, and the name for them; None where the name is right."""
         raw = [row.raw for row in self.rows if row.raw not in (None, "")]
         if not raw or any(isinstance(row.outcome, Scored) for row in self.rows):
             return None
@@ -428,7 +428,7 @@ def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed])
 
 
 def states(context: Any, name: str) -> bool:
-    """Whether `context` has the group or parameter called `name`."""
+    """True if `context` has the group or parameter called `name`."""
     group, _, parameter = name.partition(".")
     if not isinstance(context, dict) or context.get(group) is None:
         return False
@@ -448,7 +448,7 @@ def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) ->
 
 
 def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:
-    """What a value of the release comes to. The empty string is a reply that its scripts could not parse.
+    """Return the outcome of a value of the release. The empty string is a reply that its scripts could not parse.
 
     Raises ValueError: `raw` is no word and no number.
     """

@@ -41,17 +41,17 @@ from casewise.storage.files import (
 
 
 class AnyManifest(Record):
-    """What every `run.json` says. Each kind has its own, which says more.
+    """The fields of every `run.json`. Each kind has its own, which says more.
 
     Kinds other than judgements declare a field `kind` as well, so that a folder says what it holds.
     """
 
     format_version: int
     identity: Record
-    """What makes a run this run: a change here is a new run."""
+    """The identity of the run: a change here is a new run."""
 
     def problem_with(self, _now: Self) -> str | None:
-        """Why the run of this manifest cannot go on as `_now` says although no setting differs; None where it can."""
+        """Return the reason why this run cannot resume as `_now` with the same settings; None where it can."""
         return None
 
     def joined(self, _now: Self) -> Self:
@@ -113,7 +113,7 @@ def last_rows(table: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
 RUN = "run.json"
 SESSIONS = "sessions.jsonl"
 NOTES = "notes.json"
-"""What the judge says that a reader of the run must know."""
+"""The file of the judge's notes that a reader of the run must know."""
 
 LOCK = ".lock"
 
@@ -134,11 +134,11 @@ class Session(Record):
     options: dict[str, Any]
     command: str | None = None
     weights_bytes: int | None = None
-    """What the weights of a model that was run here take."""
+    """The size of the weights of a model that was run here."""
     planned_items: int | None = None
-    """How many items its plan asks."""
+    """The number of items that its plan asks."""
     planned_asks: dict[str, int] | None = None
-    """How many judgements, or replies, its plan wants of each way of asking (`asked_so`); older sessions do not say."""
+    """The number of judgements, or replies, that its plan wants of each way of asking (`asked_so`), if recorded."""
 
 
 class RunFolder(Generic[M, R]):
@@ -211,11 +211,11 @@ class RunFolder(Generic[M, R]):
             raise cannot_add(self.log_path, error) from error
 
     def records(self) -> Iterator[R]:
-        """What the log holds so far."""
+        """Yield the records in the log so far."""
         return read_jsonl(self.log_path, self.kind.record)
 
     def places(self) -> Iterator[tuple[int, R]]:
-        """What the log holds so far, each record with its place in the file, in bytes."""
+        """Yield the records in the log so far, each after its place in the file, in bytes."""
         place, path, kind = 0, self.log_path, self.kind.record
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -227,8 +227,10 @@ class RunFolder(Generic[M, R]):
                 place += len(line)
 
     def brief(self) -> pl.DataFrame:
-        """What a session must know of each line of the log, a row a line: the columns of the key, the `attempt`, the `place` of the
-        line in bytes, whether the answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
+        """Return a table of what a session must know of the log, one row per line.
+
+        Its columns are those of the key, the `attempt`, the `place` of the line in bytes, whether the
+        answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
         """
         if self.kind.brief is not None:
             return self.kind.brief(self.log_path)
@@ -308,7 +310,7 @@ def written(path: Path, manifest: M) -> M:
 
 
 def differing(old: Record, new: Record, *, benchmarks: Sequence[str | None]) -> Iterator[str]:
-    """What two identities differ in: settings one by one, benchmarks by their names where they have some."""
+    """Yield the differences of two identities: settings one by one, benchmarks by their names where they have some."""
     before, after = dict(old), dict(new)
     tables = [name for name, value in after.items() if isinstance(value, dict)]
     for name, value in after.items():
@@ -340,7 +342,7 @@ def cut_torn_line(path: Path) -> None:
 
 
 def kind_of(path: Path) -> str:
-    """What kind of run the folder at `path` holds: `judgements`, or what its `run.json` names.
+    """Return the kind of run in the folder at `path`: `judgements`, or what its `run.json` names.
 
     Raises DataError: it holds no run.
     """
@@ -362,7 +364,7 @@ def read_manifest(path: Path, kind: LogKind[M, R]) -> M:
 
 
 def run_notes(path: Path) -> tuple[str, ...]:
-    """What the judge of the run in the folder `path` said that a reader must know.
+    """Return the notes that the judge of the run in the folder `path` gave for its readers.
 
     Raises DataError: its `notes.json` cannot be read.
     """
@@ -376,13 +378,13 @@ def run_notes(path: Path) -> tuple[str, ...]:
 
 
 def weights_bytes(path: Path) -> int | None:
-    """What the weights of the judge's model took in the last session of the run in `path`; None where it ran elsewhere, or has none."""
+    """Return the bytes of the model's weights in the last session of the run in `path`; None where not recorded."""
     last = last_session(path)
     return last.weights_bytes if last else None
 
 
 def asked_so(elicitation: str, arm: str) -> str:
-    """What a session calls a way of asking."""
+    """Return the name that a session gives to a way of asking."""
     return f"{elicitation} {arm}"
 
 
@@ -410,7 +412,7 @@ the prompts of each elicitation have a digest of their own (`wordings`).
 
 
 class RunIdentity(Record):
-    """What makes a run this run: a change here is a new run. Its plan may grow."""
+    """The identity of a run: a change here is a new run. Its plan may grow."""
 
     benchmark: str
     """The benchmark's digest."""
@@ -422,17 +424,17 @@ class RunIdentity(Record):
 
 
 class RunManifest(AnyManifest):
-    """What `run.json` says."""
+    """The content of `run.json` for a run of judgements."""
 
     format_version: int = FORMAT_VERSION
     identity: RunIdentity
     judge_name: str
     benchmark_name: str
     benchmark_source: str
-    """What to give `casewise report` to find the benchmark again: a name or a path."""
+    """The name or path by which `casewise report` finds the benchmark again."""
     synthetic: str | None = None
     address: str | None = None
-    """Where the judge's model was reached when the run began; None where it has none, and in runs of before."""
+    """The address of the judge's model when the run began; None where it has none or none was recorded."""
     wordings: dict[str, str] = Field(default_factory=dict)
     """Version and digest of the words that each elicitation was asked in, where it was asked in words."""
     created: datetime
@@ -501,7 +503,7 @@ SCHEMA: dict[str, pl.DataType] = {
 """The columns of a log of judgements, from the fields of the record; times and details stay in the file."""
 
 TOLD = ("item_id", "judge_id", "elicitation", "arm", "outcome")
-"""What tells whether a line is a judgement."""
+"""The columns that tell whether a line is a judgement."""
 
 IN_BRIEF = (*TOLD, "repeat", "attempt", "input_tokens", "output_tokens", "cost_usd")
 
@@ -629,7 +631,7 @@ def in_brief(table: pl.DataFrame, places: NDArray[np.int64]) -> pl.DataFrame:
 
 
 def broken() -> pl.Expr:
-    """Whether a row is no judgement, as far as the columns of `TOLD` tell."""
+    """Return an expression, true where a row is no judgement, as far as the columns of `TOLD` tell."""
     outcome = pl.col("outcome").struct
     kind, value, reason = (outcome.field(name) for name in ("kind", "value", "reason"))
     scored = (kind == "scored") & value.is_not_null() & reason.is_null()
@@ -683,7 +685,7 @@ Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_
 
 
 class ItemNote(Record):
-    """What somebody wrote down about an item; of several notes on one item the last one counts."""
+    """A person's note on an item. Of several notes on one item the last one counts."""
 
     item_id: str
     text: Annotated[str, StringConstraints(max_length=20_000)] = ""
@@ -692,7 +694,7 @@ class ItemNote(Record):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it takes back what was noted before."""
+        """True if the note takes back what was noted before."""
         return not (self.text.strip() or self.tags)
 
 

@@ -31,13 +31,13 @@ AGREED_UNDER: dict[str, str] = {
 
 @dataclass(frozen=True)
 class LabelWords:
-    """What may be said of a benchmark's labels."""
+    """The facts that decide which words may describe a benchmark's labels."""
 
     labels_by: LabelsBy | None = "people"
     base: str = "votes"
     """The label policy's."""
     one_each: bool = False
-    """Whether every label is one person's vote."""
+    """True if every label is one person's vote."""
 
     @classmethod
     def of(cls, benchmark: Benchmark, base: str = "votes") -> LabelWords:
@@ -46,7 +46,7 @@ class LabelWords:
 
     @property
     def rated(self) -> bool:
-        """Whether several people rated an item: only then do ceilings, agreement and one more person mean anything."""
+        """True if several people rated an item. Only then do ceilings, agreement and one more person mean anything."""
         return self.labels_by in {"people", "experts"} and not self.one_each
 
     @property
@@ -60,11 +60,11 @@ class LabelWords:
         return "People" if self.rated else "Label"
 
     def counted(self, ratings: int) -> str:
-        """How many ratings, or labels, in words."""
+        """Return a number of ratings, or of labels, in words."""
         return f"{ratings:,} {'rating' if self.rated else 'label'}{'' if ratings == 1 else 's'}"
 
     def votes(self, safe: int, total: int, *, unsure: int = 0) -> str:
-        """What was said of an item: votes of people, or the label."""
+        """Return the votes of people on an item, or its label, in words."""
         if self.rated:
             undecided = f", {unsure:,} unsure" if unsure else ""
             return f"{safe:,} of {total:,} say safe ({percent(safe / total if total else None, digits=0)}){undecided}"
@@ -112,7 +112,7 @@ class JudgedWords:
         return cls(*(nouns.pop() if len(nouns) == 1 else ("text", "texts")))
 
     def counted(self, n: int) -> str:
-        """How many, in words."""
+        """Return a number with its noun, in words."""
         return f"{n:,} {self.one if n == 1 else self.many}"
 
     def said(self, words: str, names: Iterable[str] = ()) -> str:

@@ -18,23 +18,23 @@ from casewise.storage.loaders.loader import Loader, SourceFile
 
 
 def title_of(loader: Loader, file: SourceFile) -> str:
-    """What a file is called among all that are fetched: the first of a benchmark has its name."""
+    """Return the name of a file among all that are fetched: the first of a benchmark has its name."""
     return loader.name if file == loader.files[0] else f"{loader.name}-{Path(file.name).stem}"
 
 
 def place(loader: Loader, file: SourceFile) -> Path:
-    """Where the file is kept once it is fetched."""
+    """Return the path at which the file is kept once it is fetched."""
     stem = title_of(loader, file).replace(":", "-")
     return cache_folder() / f"{stem}-{(file.sha256 or 'unpinned')[:12]}{Path(file.name).suffix}"
 
 
 def recorded(path: Path) -> Path:
-    """Where the checksum of an unpinned file stands."""
+    """Return the path of the recorded checksum of an unpinned file."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def is_fetched(loader: Loader) -> bool:
-    """Whether all of its files are here."""
+    """True if all files of the loader's benchmark are in the cache."""
     return all(place(loader, file).is_file() for file in loader.files)
 
 
@@ -130,7 +130,7 @@ def downloads() -> Iterator[Path]:
 
 
 def conditions(loader: Loader) -> str:
-    """What a user is shown before anything is fetched: the benchmark, its source, its licence, its terms, and what is not pinned."""
+    """Return the text shown before a fetch: the benchmark, its source, licence, terms and unpinned files."""
     lines = [f"{loader.title}\nFrom: {loader.source}\nLicence: {loader.licence}\n{loader.terms}"]
     if unpinned := [file.name for file in loader.files if file.sha256 is None]:
         lines.append(
@@ -141,7 +141,7 @@ def conditions(loader: Loader) -> str:
 
 
 def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
-    """Which copy is of which file."""
+    """Return the copy of each file, matched by name if all names are there, else by order."""
     if len(copies) != len(files):
         raise ConfigurationError(
             f"{loader.name} has {len(files)} file{'s' * (len(files) != 1)} and --from names {len(copies)}; give --from for each "

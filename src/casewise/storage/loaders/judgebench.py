@@ -23,7 +23,7 @@ YES_NO = {"yes": "safe", "no": "unsafe", "unsure": "unsure"}
 
 
 def meaning(metric: Entry) -> dict[str, str]:
-    """What each label of a categorical metric means."""
+    """Return the verdict that each label of a categorical metric means."""
     labels = [text_or_json(label) for label in metric.list("labels_list")]
     if metric.has("best") and metric.has("worst"):
         return {text_or_json(metric.value("best")): "safe", text_or_json(metric.value("worst")): "unsafe"}

@@ -17,7 +17,7 @@ class SourceFile:
     name: str
     """Its name to users and to the loader, such as `annotations.csv`."""
     url: str | None = None
-    """Where it is downloaded from; None where a copy has to be given (`--from`)."""
+    """The address of the download; None where a copy has to be given (`--from`)."""
     sha256: str | None = None
     """Its checksum; None where nobody has recorded the publisher's, so that the first fetch records it."""
 
@@ -30,16 +30,16 @@ class Loader:
     """
 
     name: str
-    """What commands take: small letters, digits, underscores and hyphens."""
+    """The name that commands take: small letters, digits, underscores and hyphens."""
     title: str
     size: str
-    """How large the published set is, in words."""
+    """The size of the published set, in words."""
     judged: Judged
     labels_by: LabelsBy | None
-    """Who labelled it; None where its file says so."""
+    """The source of its labels; None where its file says so."""
     licence: str
     terms: str
-    """What a user agrees to before anything is fetched."""
+    """The terms that a user agrees to before anything is fetched."""
     source: str
     """The repository and the commit that the files are of."""
     files: tuple[SourceFile, ...]
