@@ -1,1 +1,1 @@
-"""What a judge is asked, and what its reply comes to."""
+"""The messages that a judge is sent, and the reading of its reply."""

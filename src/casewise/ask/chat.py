@@ -1,4 +1,5 @@
-"""What a chatbot is sent: the user's message as it stands, and the circumstances as its deployer would know them."""
+"""The messages that a chatbot is sent: the user's message unchanged, and the circumstances as its deployer would know
+them."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from casewise.records.base import digest, shipped_toml
 from casewise.storage.files import read_text
 
 UNKNOWN = "Nothing is known of the circumstances."
-"""What stands for the context in a deployer's own prompt where none is shown."""
+"""The text in place of the context in a deployer's own prompt where none is shown."""
 
 
 @dataclass(frozen=True)
 class Chat:
-    """How a context reaches a chatbot.
+    """The wording and the message in which a context reaches a chatbot.
 
     `system` holds `{context}`; `in_user` holds `{context}` and `{query}`, for a context in the user's own turn.
     """
@@ -32,7 +33,7 @@ class Chat:
     bridge: str
     role: Literal["user", "system"] = "system"
     always_system: bool = False
-    """Whether the system message is sent where no context is shown too, as a deployer's own is."""
+    """True if the system message is sent where no context is shown too, as a deployer's own is."""
 
     @property
     def id(self) -> str:
@@ -70,7 +71,7 @@ class Chat:
 def chat_with(
     *, role: Literal["user", "system"] = "system", verified: bool = False, system: Path | None = None
 ) -> Chat:
-    """How a chatbot is told of the circumstances.
+    """Return the wording that tells a chatbot of the circumstances.
 
     `verified`: say that the circumstances have been verified, as judges are told.
     `system`: a deployer's own system prompt, a text file that holds `{context}`.

@@ -49,7 +49,7 @@ Outcome = Scored | Unscored
 
 @dataclass(frozen=True)
 class AskOptions(Sampling):
-    """What of the model's options the user may set; all of it goes into the run's identity."""
+    """The options of the model that the user may set; all of it goes into the run's identity."""
 
     top_p: Hidden[float | None] = None
     system: Hidden[str | None] = None
@@ -81,14 +81,15 @@ class ReadOutcome:
 
 @dataclass(frozen=True)
 class HowAsked:
-    """How a model is asked for an elicitation. Its words stand in the prompts, under the elicitation's name."""
+    """The way in which a model is asked for an elicitation. Its words stand in the prompts, under the elicitation's
+    name."""
 
     wants: Callable[[AskOptions], ReplyOptions]
-    """What a reply should be like; a seed is put in by whoever asks."""
+    """The options wanted of a reply; a seed is put in by whoever asks."""
     read: Callable[[Reply, AskOptions], ReadOutcome]
-    """What a reply comes to that no filter cut off."""
+    """Returns the outcome of a reply that no filter cut off."""
     usual_reply_tokens: int
-    """What a reply usually takes, roughly, for an estimate before the first call."""
+    """The usual number of tokens in a reply, roughly, for an estimate before the first call."""
 
 
 def words_wanted(options: AskOptions, judgement: Mapping[str, Any]) -> ReplyOptions:
@@ -199,7 +200,7 @@ BEFORE_LABEL = re.compile(
     r"[\s*_`\"'”:=>▁Ġ-]*[\"'“(\[]?)?",
     re.IGNORECASE,
 )
-"""What may stand before a label: white space, markup, an opening quotation mark or bracket, a label's name."""
+"""Text that may stand before a label: white space, markup, an opening quotation mark or bracket, a label's name."""
 
 
 def label_place(positions: Sequence[Position]) -> int | None:
@@ -275,16 +276,16 @@ PROBABILITY = HowAsked(first_token, read_probability, usual_reply_tokens=3)
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a protocol has each item asked. The probability is greedy under all of them."""
+    """The way in which a protocol has each item asked. The probability is greedy under all of them."""
 
     name: str
     words: str
-    """What it asks, for a report."""
+    """The wording that it asks with, for a report."""
     ask: AskOptions
     score_calls: int
     """Calls over which a score is the mean."""
     asked_again: int = 2
-    """How often a reply that gives no verdict is asked for again."""
+    """The number of times that a reply without a verdict is asked for again."""
 
     def repeats(self, elicitations: Sequence[Elicitation]) -> dict[Elicitation, int]:
         """Return how often each item is asked, by elicitation."""

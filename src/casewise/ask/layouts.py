@@ -1,4 +1,4 @@
-"""How contexts are laid out in messages, and what a judge is shown."""
+"""Layouts of contexts in messages, and the items that a judge is shown."""
 
 from __future__ import annotations
 
@@ -206,20 +206,20 @@ ContextRole = Literal["user", "system"]
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the parts of what is shown go, as far as a transform decides that."""
+    """The places of the parts of what is shown, as far as a transform decides them."""
 
     context_role: ContextRole | None = None
     """The message that holds the context; None leaves it to the prompts."""
     earlier: tuple[Message, ...] = ()
     """Turns that went before, as if the conversation had begun with them."""
     system: tuple[str, ...] = ()
-    """What else the system message says, behind the context where that stands in it."""
+    """Further text of the system message, behind the context where that stands in it."""
     layout: Layout | None = None
-    """How the context is laid out; None leaves it to the prompts."""
+    """The layout of the context; None leaves it to the prompts."""
 
 
 Kind = Literal["request", "conversation", "reply", "action"]
-"""What is judged: a request, a request after a conversation, a reply, an action."""
+"""The kind of what is judged: a request, a request after a conversation, a reply, an action."""
 
 
 def kind_of(judged: Judged, before: Sequence[Turn]) -> Kind:
@@ -236,17 +236,17 @@ class ShownItem:
     """Empty where nothing is shown of it."""
     placement: Placement = Placement()
     held_back: Literal["refused", "asked about"] | None = None
-    """Whether it never comes to a judge, since a defence refuses it, or asks the user about it."""
+    """The reason why it never comes to a judge: a defence refuses it, or asks the user about it."""
     problem: str | None = None
-    """Why a transform could not be done; then nothing is asked, and the item is unscored in that arm."""
+    """The reason why a transform could not be done. Then nothing is asked, and the item is unscored in that arm."""
     judged: Judged = "request"
-    """Whether `query` is a user's request, a chatbot's reply or an action of an agent."""
+    """The kind of `query`: a user's request, a chatbot's reply or an action of an agent."""
     before: tuple[Turn, ...] = ()
     """The conversation before it."""
 
     @property
     def kind(self) -> Kind:
-        """Which of the texts of the prompts asks about it."""
+        """The kind of prompt text that asks about it."""
         return kind_of(self.judged, self.before)
 
     def as_json(self) -> dict[str, Any]:
@@ -273,4 +273,4 @@ class Scene:
     twin: Context | None = None
     """The other context of the item's pair; None where there is none."""
     made: LooksUp | None = None
-    """What models made of texts, where a transform needs that."""
+    """Texts that models made, where a transform needs them."""

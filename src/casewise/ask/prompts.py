@@ -43,7 +43,7 @@ class Prompt:
     version: str | None = None
     """Its own; None: the set's."""
     in_system: str | None = None
-    """What holds the context in the system message; None: as the set says."""
+    """The text that holds the context in the system message; None: as the set says."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class PromptSet:
     bridge: str | None = None
     """The chat whose messages these are, but for the question: its id."""
     others: Mapping[tuple[Kind, str], Prompt] = field(default_factory=dict)
-    """How it is asked about what is no request by itself, by kind and elicitation. `{conversation}` holds what was said before."""
+    """The prompts for what is no request by itself, by kind and elicitation. `{conversation}` holds what was said
+    before."""
 
     def has(self, elicitation: str, kind: Kind = "request") -> bool:
         """Return whether there are words for it."""
@@ -76,7 +77,8 @@ class PromptSet:
         )
 
     def in_turns(self, kind: Kind) -> bool:
-        """Whether a conversation stands in turns of the chat: the messages are a chatbot's own, or there are no words for it."""
+        """Return True if a conversation stands in turns of the chat. The messages are then a chatbot's own, or there
+        are no words for it."""
         own = any(asked_about == "conversation" for asked_about, _ in self.others)
         return kind == "conversation" and (self.bridge is not None or not own)
 
@@ -88,7 +90,7 @@ class PromptSet:
 
     @property
     def id_of_all(self) -> str:
-        """How runs and deciders were marked while one digest covered every elicitation."""
+        """The identifier in runs and deciders from when one digest covered every elicitation."""
         words = {name: [p.with_context, p.without_context] for name, p in sorted(self.prompts.items())}
         return f"{self.name}@{self.version}+{digest({'prompts': words} | self.layout())[:8]}"
 
@@ -225,7 +227,7 @@ def read_prompts(path: Path) -> PromptSet:
 
 
 KINDS: dict[Kind, str] = {"conversation": "a request after a conversation", "reply": "a reply", "action": "an action"}
-"""What is judged and is no request by itself: the tables of a file, and what they are about."""
+"""The kinds that are no request by themselves: the tables of a file, and what they are about."""
 
 TAG = re.compile(r"<(\s*/?\s*(?:conversation|steps|request|reply|action|circumstances)\s*)>", re.IGNORECASE)
 

@@ -24,9 +24,9 @@ from casewise.ask.json_in_reply import Found, closest_key, read_object
 from casewise.records import Scored, Unscored, UnscoredReason, scale_of
 
 ReadAs = Literal["whole", "json", "json-repaired", "label", "label-token", "model"]
-"""How a value was read: the whole reply; JSON as it was asked for; JSON after a usual slip was mended, or under another key; a
-labelled verdict; the probability of the tokens that begin the labels; by a second model. Logs of older versions also have
-`statement`: a statement in prose."""
+"""The way in which a value was read. It is the whole reply; JSON as it was asked for; JSON after a usual slip was
+mended, or under another key; a labelled verdict; the probability of the tokens that begin the labels; by a second
+model. Logs of older versions also have `statement`: a statement in prose."""
 
 LONGEST_DETAIL = 120
 EXPLANATION_KEYS = ("explanation", "reason", "reasoning", "rationale", "justification")
@@ -77,7 +77,7 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Scale:
-    """How the values of an elicitation are written."""
+    """The written form of an elicitation's values."""
 
     value: str
     """The regular expression of a value."""
@@ -85,9 +85,9 @@ class Scale:
     in_object: Callable[[Found], set[float | None]]
     """Every value that an object states; None for one that is no value."""
     asked_for: Callable[[Any], bool]
-    """Whether what stands under `judgement` is a value as it was asked for."""
+    """Returns True if the content of `judgement` is a value as it was asked for."""
     speaks_of_another: Callable[[float, str], bool]
-    """Whether what is said after a value on the first line speaks of another value too."""
+    """Returns True if the text after a value on the first line speaks of another value too."""
 
 
 def under_keys(entry: Found, keys: tuple[str, ...]) -> list[Any]:

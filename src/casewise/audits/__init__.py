@@ -1,4 +1,4 @@
-"""What a benchmark's numbers hide: findings with evidence, baselines, and subsets worth judging apart."""
+"""Audits of a benchmark: findings with evidence, baselines, and subsets worth judging apart."""
 
 from casewise.audits.audit import Audit, audit
 from casewise.audits.subject import AuditOptions, Finding, Part, kinds

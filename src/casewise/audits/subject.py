@@ -1,4 +1,4 @@
-"""What an audit reads and reports: findings with stable codes, and the benchmark with its tables."""
+"""The input and output of an audit: the benchmark with its tables, and findings with stable codes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Finding(Record):
     evidence: dict[str, Any]
     """The numbers behind it, by name."""
     advice: str
-    """What to do about it."""
+    """The recommended action."""
     items: tuple[str, ...] = ()
     """Ids of up to twenty items to look at."""
 
@@ -167,7 +167,7 @@ READS: Mapping[Features, str] = {
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How an audit is made; all of it is recorded in its output."""
+    """Options of an audit; all of it is recorded in its output."""
 
     seed: int = 0
     folds: int = 10
@@ -218,7 +218,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def with_context(self) -> BoolArray:
-        """Whether an item has a context."""
+        """True for each item that has a context."""
         return column_of_records(self.benchmark.items, "context_id").is_not_null().to_numpy()
 
     @cached_property
@@ -228,7 +228,8 @@ class Subject(ShortRepr):
 
     @cached_property
     def stated_by(self) -> tuple[pl.DataFrame, pl.Series]:
-        """What each item's context says, and who wrote it: contexts of a large benchmark are read once for both."""
+        """The statements of each item's context, and its author: contexts of a large benchmark are read once for
+        both."""
         names, blocks, authors = self.benchmark.parameters.every, [], []
         written = map(self.benchmark.written_of, self.benchmark.items)
         while block := list(islice(written, BLOCK)):
@@ -261,7 +262,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def raters(self) -> Raters | None:
-        """Who gave which vote; None where votes are anonymous."""
+        """The votes with the person who gave each; None where votes are anonymous."""
         return raters_of(self.benchmark, self.items)
 
     @cached_property
@@ -290,7 +291,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def plan(self) -> HeldOut | str:
-        """How the baseline's items are held out, or why they cannot be."""
+        """The folds of the baseline's items, or the reason why they cannot be held out."""
         return self.held_out(self.folds)
 
     @cached_property
@@ -306,7 +307,7 @@ class Subject(ShortRepr):
 
     @cached_property
     def why_no_baseline(self) -> str | None:
-        """Why no classifier can be fitted; None where one can."""
+        """The reason why no classifier can be fitted; None where one can."""
         if not self.learnt.any():
             return "no item has a label"
         if isinstance(self.plan, str):
@@ -316,7 +317,7 @@ class Subject(ShortRepr):
         return None
 
     def held_out(self, folds: int, *, groups: NDArray[np.intp] | None = None) -> HeldOut | str:
-        """How the items that are read are held out in so many folds, or why they cannot be.
+        """Return the folds of the items that are read, or the reason why they cannot be held out.
 
         An exchanged item goes with its query: its context was learnt from.
         `groups`: (items,) held out whole instead of queries.
@@ -429,14 +430,15 @@ class Subject(ShortRepr):
 
 
 def raters_of(benchmark: Benchmark, items: pl.DataFrame, *, unsure: Unsure = "drop") -> Raters | None:
-    """Who gave which vote on the rows of `items`; None where votes are anonymous."""
+    """Return the votes on the rows of `items` with the person who gave each; None where votes are anonymous."""
     weights = {"safe": 1.0, "unsafe": 0.0} | ({} if unsure == "drop" else {"unsure": UNSURE_WEIGHT[unsure]})
     verdicts = benchmark.rated.table["verdict"].cast(pl.String)
     return known_raters(benchmark, items, verdicts.replace_strict(weights, default=None, return_dtype=pl.Float64))
 
 
 def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -> Raters | None:
-    """Whose ratings with a weight are on the rows of `items`; None where there are none or one is anonymous."""
+    """Return the ratings with a weight on the rows of `items`, by person. None where there are none or one is
+    anonymous."""
     rated = benchmark.rated
     if not rated.annotators:
         return None
@@ -448,7 +450,7 @@ def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -
 
 
 def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> OnScale | None:
-    """What people's ratings on the scale say of the rows of `items`; None without any."""
+    """Return people's ratings on the scale for the rows of `items`; None without any."""
     scale = benchmark.about.scale
     if scale is None or items["mean_share"].is_null().all():
         return None

@@ -124,7 +124,7 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
 
 
 def given_by(subject: Subject, value: pl.Series) -> Given | None:
-    """Whose each rating with a value is; None where one is anonymous."""
+    """Return each rating with a value and its person; None where one is anonymous."""
     raters = known_raters(subject.benchmark, subject.items, value)
     return None if raters is None else Given(*raters)
 

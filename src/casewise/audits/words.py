@@ -55,7 +55,7 @@ SOLVED = 0.9
 
 
 class Gain(NamedTuple):
-    """How much more often a baseline is right than the better of the two constant verdicts.
+    """The gain in accuracy of a baseline over the better of the two constant verdicts.
 
     `z` is clustered by query, or by context where contexts recur and vary more, and `constant` the accuracy of the constant verdict.
     """
@@ -66,12 +66,12 @@ class Gain(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """How often the baseline is right."""
+        """The accuracy of the baseline."""
         return self.constant + self.gain
 
     @property
     def share(self) -> float:
-        """How much of the way from the constant verdict to a perfect one it goes."""
+        """The gain as a share of the distance from the constant verdict to a perfect one."""
         return self.gain / max(1e-9, 1 - self.constant)
 
     def holds(self, *, comparisons: int = 1) -> bool:
@@ -261,7 +261,7 @@ def constants(subject: Subject) -> dict[str, dict[str, float | None]]:
 
 
 def gain_over_constant(subject: Subject, values: FloatArray, rows: BoolArray | None = None) -> Gain:
-    r"""How much better the verdicts of `values` are than the better constant verdict.
+    r"""Return the gain in accuracy of the verdicts of `values` over the better constant verdict.
 
     .. math:: g = \frac{1}{n} \sum_i (a_i - c_i), \qquad
        z = \frac{\sum_i (a_i - c_i)}{\sqrt{\frac{G}{G-1} \sum_q D_q^2}}, \quad D_q = \sum_{i \in q} (a_i - c_i - g)
@@ -351,7 +351,7 @@ SUBSETS: dict[str, str] = {
     "low-margin": "the third of items about which a classifier on the context's words is least sure; no label is looked at",
     "hard": "that classifier is wrong, by one half of the votes; scored by the other half",
 }
-"""What `--items` can be."""
+"""The values of `--items`."""
 
 
 def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:

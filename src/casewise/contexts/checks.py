@@ -221,7 +221,7 @@ class Signal:
     pattern: re.Pattern[str]
     weight: float
     parameters: tuple[str, ...] = ()
-    """Where to look; everywhere if a context states none of them, as one of another set of parameters."""
+    """The parameters to look in; everywhere if a context states none of them, as one of another set of parameters."""
 
     def find(self, query: str, fields: Mapping[str, str]) -> tuple[str, str] | None:
         """Return the first parameter that shows it, and the words; words that the query itself uses are no sign of drift."""
@@ -343,7 +343,7 @@ AT_HOME = {
     "recipient.background": {"recipient.type"},
     "sender.platform_type": {"sender.nature_of_the_interaction"},
 }
-"""Where such words are harmless all the same."""
+"""Parameters in which such words are harmless all the same."""
 
 GIVE_AWAYS = words(
     r"legitimate\w*", r"illegitimate\w*", r"(?:un)?ethical\w*", r"malicious\w*", r"harmful\w*", r"(?:un)?safe(?:ly)?",

@@ -31,7 +31,7 @@ PAGE = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Which contexts to list; None and empty texts filter nothing."""
+    """The filter of a list of contexts; None and empty texts filter nothing."""
 
     mine: bool = False
     """Only those that wait for this person."""
@@ -250,7 +250,7 @@ class ReviewStatistics:
         return {name: value.as_json() if isinstance(value, Share) else value for name, value in values.items()}
 
     def lines(self) -> list[str]:
-        """Where the contexts stand, and how the reviewers agree, in lines of text."""
+        """Return the number of contexts in each phase, and the agreement of the reviewers, in lines of text."""
         stands = [f"{count:6}  {phase}" for phase, count in self.progress.items() if count]
         if not self.agreed_at_once.of:
             return stands

@@ -26,7 +26,7 @@ from casewise.records import Record
 
 
 class Phase(StrEnum):
-    """Where a context stands."""
+    """The phase of a context in its review."""
 
     MISSING = "missing"
     """It has no words yet, or generating them failed."""
@@ -103,7 +103,7 @@ class State(Record):
     reviewers: tuple[str, ...] = ()
     expert: str | None = None
     before_expert: Phase | None = None
-    """Where it goes back to when the expert steps aside."""
+    """The phase that it returns to when the expert steps aside."""
     confirmed: tuple[str, ...] = ()
     involved: tuple[str, ...] = ()
     """Everybody who ever reviewed or wrote it: none of them can be its expert."""
@@ -116,7 +116,7 @@ class State(Record):
 
 
 MISSING = State()
-"""Where every context begins."""
+"""The first state of every context."""
 
 
 def step(state: State, action: Action) -> State:

@@ -36,7 +36,7 @@ from casewise.transforms.user_function import no_loop_runs
 
 
 UNKNOWN = (None, "", "unknown", "Unknown")
-"""What a deployer writes for a parameter that nobody knows: it is then not shown."""
+"""The values by which a deployer marks a parameter as unknown: it is then not shown."""
 
 SUCH = '{"recipient": {"type": "a nurse"}}'
 SUCH_DOTTED = '{"recipient.type": "a nurse"}'
@@ -49,10 +49,10 @@ QUERY = Query.model_construct(id="request", text="", category="")
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """What is to be decided."""
+    """A request to decide on."""
 
     query: str
-    """What the user asks."""
+    """The user's query."""
     context: Mapping[str, Any] | str | None = None
     """The circumstances as far as they are known: a text, `group.parameter` to statement, or group to parameter to statement."""
     earlier: tuple[Message, ...] = ()
@@ -73,7 +73,7 @@ class DecisionRequest:
         return cast(ShownContext, self.context or {})
 
     def shown(self, arm: Arm) -> ShownItem:
-        """What the judge sees of it."""
+        """Return the item that the judge sees, in an arm."""
         stated_context = self.known
         context = (
             stated_context if arm.shows_all else omit(stated_context, arm.omitted) if arm.omitted != EVERYTHING else {}
@@ -86,7 +86,7 @@ class DecisionRequest:
         return AskedNow(ITEM, QUERY, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
-        """How this differs from what the decider was measured on; empty where it does not."""
+        """Return the differences from what the decider was measured on; empty where there are none."""
         statements = stated(self.known)
         differences = []
         if statements and (missing := [name for name in on.always if name not in statements]):
@@ -271,7 +271,7 @@ def said(settings: dict[str, Any]) -> dict[str, str]:
 
 
 def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
-    """How the model was reached and asked when it was measured."""
+    """Return the options with which the model was reached and asked when it was measured."""
     settings = part.settings
     ask_settings = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
     role = settings.get("context_role", "user")
@@ -300,25 +300,25 @@ T = TypeVar("T")
 
 
 class DecisionNumbers(Record):
-    """What is known of a decision, without any text of the request."""
+    """The numbers of a decision, without any text of the request."""
 
     decision: Decision
     """`answer`, `refuse` or `ask`."""
     p_safe: float | None = None
-    """How likely it is that people would say answer; None where the judge gave no value."""
+    """The probability that people would say answer; None where the judge gave no value."""
     value: float | None = None
     """The judge's own value."""
     unmeasured: tuple[str, ...] = ()
-    """How the request differs from those that were measured; empty where it does not."""
+    """The differences of the request from those that were measured; empty where there are none."""
     failed: str | None = None
-    """Why the judge gave no value, as a code (`unavailable`, `unparsed`, …); None where it did."""
+    """The reason why the judge gave no value, as a code (`unavailable`, `unparsed`, …); None where it did."""
     categories: tuple[str, ...] | None = None
     """Categories that the judge says apply."""
     latency_s: float = 0.0
 
 
 class Decided(DecisionNumbers):
-    """What a decider says of a request."""
+    """The decision of a decider on a request, with its reason."""
 
     why: str
     """In a sentence."""
@@ -396,7 +396,7 @@ class Decider:
     def decide(
         self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
     ) -> Decided:
-        """What to do with a query in its circumstances, as far as these are known."""
+        """Return the decision on a query in its circumstances, as far as these are known."""
         return self.decide_request(DecisionRequest(query, context, reply=reply))
 
     async def decide_async(
@@ -408,7 +408,7 @@ class Decider:
     def decide_chat(
         self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
     ) -> Decided:
-        """What to do with the last message of a chat."""
+        """Return the decision on the last message of a chat."""
         return self.decide_request(from_messages(messages, context))
 
     def decide_request(self, request: DecisionRequest) -> Decided:
@@ -514,7 +514,7 @@ class Decider:
         )
 
     def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
-        """What is decided where the judge was not waited for: as where it gives no value."""
+        """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
         fail = self.file.wanted.fail
         why = f"the judge gave no value ({reason}); the decider then says {fail}"
         return Decided(decision=fail, why=why, unmeasured=unmeasured, failed=reason)
@@ -540,17 +540,17 @@ class Decider:
 
     @property
     def hung_calls(self) -> int:
-        """How many calls of a judge that is a sync function have not returned although nobody waits for them."""
+        """The number of calls of a sync judge function that have not returned although nobody waits for them."""
         return self.judge.own.hung if isinstance(self.judge, CallableJudge) else 0
 
     @cached_property
     def measured(self) -> dict[str, Any]:
-        """What was measured, on held-out queries of the benchmark: shares with the ends of their intervals."""
+        """The measured shares on held-out queries of the benchmark, with the ends of their intervals."""
         return {estimate.name: estimate.picked() for estimate in self.file.measured.estimates}
 
     @cached_property
     def immediate(self) -> bool:
-        """Whether its judge answers without waiting for anything, so that no event loop is needed."""
+        """True if its judge answers without waiting for anything, so that no event loop is needed."""
         judge = self.judge
         if isinstance(judge, CallableJudge):
             return not judge.own.waits

@@ -28,10 +28,10 @@ class MeasuredJudge(Record):
     elicitation: Elicitation
     arm: str
     prompts: str = "casewise"
-    """What `--prompts` would say: a name, or the path of a file."""
+    """The value of `--prompts`: a name, or the path of a file."""
     base_url: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What its answers depend on; the judge that is made anew must have the same."""
+    """The settings that its answers depend on; the judge that is made anew must have the same."""
     wording: str | None = None
     """Version and digest of the words that it asks in; None where it asks nobody in words, and in deciders of before."""
 
@@ -48,7 +48,7 @@ class FittedOn(Record):
 
 
 class Calibration(Record):
-    """How a value becomes P(safe)."""
+    """A calibration: the curve from a value to P(safe), and its errors."""
 
     curve: Platt | Isotonic
     brier: dict[str, float] = Field(default_factory=dict)
@@ -65,9 +65,10 @@ class MeasuredOn(Record):
     """Parameters that every context stated, by dotted name."""
     sometimes: tuple[str, ...] = ()
     without_context: bool = False
-    """Whether items without a context were among them."""
+    """True if items without a context were among them."""
     kinds: tuple[str, ...] = ("request",)
-    """What was judged: requests, requests after a conversation, replies, actions (`casewise.ask.layouts.Kind`)."""
+    """The kinds of what was judged: requests, requests after a conversation, replies, actions
+    (`casewise.ask.layouts.Kind`)."""
     query_categories: tuple[str, ...] = ()
     """Categories of the queries; empty where a file of before does not say."""
     decisions: dict[str, float] = Field(default_factory=dict)
@@ -94,15 +95,15 @@ class FittedDecider(Record):
     casewise: str
     created: datetime
     refuse_unmeasured: bool = False
-    """Whether a request of a kind that was not measured is refused."""
+    """True if a request of a kind that was not measured is refused."""
     judge: MeasuredJudge
     benchmark: FittedOn
     calibration: Calibration
     wanted: Wanted
-    """What the thresholds were to do, and what is done where the judge gives no value."""
+    """The aims of the thresholds, and the decision where the judge gives no value."""
     thresholds: Fitted
     measured: Measurement
-    """What the decisions come to on held-out queries."""
+    """The measured results of the decisions on held-out queries."""
     measured_where_fitted: Measurement
     """The same on the items that it was fitted on: too good, by the optimism."""
     measured_on: MeasuredOn = Field(default_factory=MeasuredOn)

@@ -68,7 +68,7 @@ class Fitting(ShortRepr):
     """Of its calibration."""
     trial: Trial
     n_failures: int
-    """How many items it decided otherwise than people when it was held out."""
+    """The number of items that it decided otherwise than people when it was held out."""
     failures: tuple[Failure, ...]
     """The costliest of them."""
 
@@ -182,7 +182,7 @@ class Failure:
 def wrong_of(
     runs: JudgedRuns, trial: Trial, places: NDArray[np.intp], *, wanted: Wanted
 ) -> tuple[int, tuple[Failure, ...]]:
-    """How many items were answered or refused against most people, and the costliest of them."""
+    """Return the number of items that were answered or refused against most people, and the costliest of them."""
     answer, refuse = (trial.held_out.decisions == DECISIONS.index(name) for name in ("answer", "refuse"))
     harm, _ = wanted.costs
     weight = trial.evidence.weight
@@ -248,7 +248,8 @@ N_BINS = 10
 
 
 def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions: NDArray[np.intp]) -> MeasuredOn:
-    """Which parameters the contexts of the items that were asked stated, and what came of them."""
+    """Return the parameters that the contexts of the asked items stated, and the distribution of the values and
+    decisions."""
     benchmark = runs.benchmark
     items_asked = [item for item, was in zip(benchmark.items, series.asked, strict=True) if was]
     queries = [benchmark.query[item.query_id] for item in items_asked]

@@ -41,10 +41,10 @@ class TrafficLine(DecisionNumbers):
     decider: str
     """The hash of the decider's file."""
     shadow: bool = False
-    """Whether it was let through whatever was decided."""
+    """True if the request was let through regardless of the decision."""
     query_characters: int = 0
     stated: tuple[str, ...] = ()
-    """Which parameters of a context were stated, by dotted name; not what they state."""
+    """The parameters of a context that were stated, by dotted name, without their statements."""
     sealed: str | None = None
     """The texts, encrypted; absent where they are not kept."""
 
@@ -99,7 +99,7 @@ class Sealer:
 def traffic_line(
     request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool, sealer: Sealer | None
 ) -> TrafficLine:
-    """What is written down of a decision."""
+    """Return the log line of a decision."""
     numbers = decided.model_dump(include=set(DecisionNumbers.model_fields))
     return TrafficLine(
         **numbers | {"latency_s": round(decided.latency_s, 5)},
@@ -162,11 +162,11 @@ class TrafficLog:
 
 
 LINE_STARTS = (b'{"decision":', b'{"format":')
-"""How a line begins, today's and one of before."""
+"""The beginnings of a line, of the present format and of an earlier one."""
 
 
 class Traffic(NamedTuple):
-    """What a service's log holds."""
+    """The contents of a service's log."""
 
     lines: tuple[TrafficLine, ...]
     torn: int
@@ -196,7 +196,7 @@ def read_traffic(path: Path) -> Traffic:
 
 
 CATEGORY = "traffic"
-"""What all requests' category is: nobody has put them in any."""
+"""The category of all requests: nobody has put them in any."""
 
 FEWEST = 30
 """Requests below which nothing is tested; requests with a value, where values are."""
@@ -216,13 +216,13 @@ class DriftTest:
 
     @property
     def moved(self) -> bool:
-        """Whether there is a difference, at 5 % over all tests."""
+        """True if there is a difference, at 5 % over all tests."""
         return self.adjusted < 0.05
 
 
 @dataclass(frozen=True, repr=False)
 class Monitoring(ShortRepr):
-    """What a log says of a decider's traffic."""
+    """The findings of a log about a decider's traffic."""
 
     n: int
     other_deciders: int
@@ -259,7 +259,7 @@ def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: flo
 
 
 def ratings_needed(share: float, half_width: float) -> int:
-    """How many requests must be rated for a 95 % interval of that half-width around a share of about that size.
+    """Return the number of requests to rate for a 95 % interval of `half_width` around a share of about `share`.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
 
 
 class RatingMaterial(NamedTuple):
-    """What was written for people to rate."""
+    """The material that was written for people to rate."""
 
     n_items: int
     left_out: int

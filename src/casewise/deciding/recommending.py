@@ -1,4 +1,4 @@
-"""Which of several judges to deploy, at which threshold, and whether any is good enough."""
+"""Recommends one of several judges, with its threshold, and tests whether any is good enough to deploy."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Candidate(ShortRepr):
 
     @property
     def constant(self) -> bool:
-        """Whether it gives every item the same value."""
+        """True if it gives every item the same value."""
         value = self.trial.evidence.value
         return len(np.unique(value[~np.isnan(value)])) == 1
 
@@ -81,7 +81,8 @@ CONSTANTS: dict[Decision, Alternative] = {
 
 @dataclass(frozen=True, repr=False)
 class Rival(ShortRepr):
-    """What needs no judge: one decision for everything, or a classifier of words with thresholds fitted in the same way."""
+    """An alternative without a judge: one decision for everything, or a classifier of words. The classifier's
+    thresholds are fitted in the same way."""
 
     name: Alternative
     cost: Estimate
@@ -93,23 +94,23 @@ class Rival(ShortRepr):
 
     @property
     def beaten(self) -> bool:
-        """Whether the judge is shown to cost less."""
+        """True if the judge is shown to cost less."""
         return self.saved.ci_low is not None and self.saved.ci_low > 0
 
     @property
     def better(self) -> bool:
-        """Whether the judge is shown to cost more."""
+        """True if the judge is shown to cost more."""
         return self.saved.ci_high is not None and self.saved.ci_high < 0
 
     @property
     def alike(self) -> bool:
-        """Whether it costs the same as the judge on every query."""
+        """True if it costs the same as the judge on every query."""
         return self.saved.method == ALIKE
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a promise takes that is not made."""
+    """The evidence needed for a promise that is not made."""
 
     promise: RiskPromise
     rate: float
@@ -134,7 +135,7 @@ class Need:
 
 @dataclass(frozen=True, repr=False)
 class AtCosts(ShortRepr):
-    """What would be chosen if one harm were worth so many over-refusals."""
+    """The choice if one harm were worth so many over-refusals."""
 
     ratio: float
     judge: str
@@ -142,7 +143,7 @@ class AtCosts(ShortRepr):
     refuse_up_to: float
     measured: Measurement
     broken: str | None
-    """Why promises that were asked for cannot be given."""
+    """The reason why promises that were asked for cannot be given."""
 
 
 RATIOS = (1.0, 3.0, 10.0, 30.0)
@@ -154,25 +155,25 @@ LIMITS = (0.1, 0.05, 0.02, 0.01)
 
 @dataclass(frozen=True, repr=False)
 class Recommendation(ShortRepr):
-    """Which judge to deploy on a benchmark's evidence, with what it costs and what it cannot promise."""
+    """The judge to deploy on a benchmark's evidence, with what it costs and what it cannot promise."""
 
     runs: JudgedRuns
     wanted: Wanted
-    """What was asked for, `chosen_from` being the number of judges at least."""
+    """The aims asked for, with `chosen_from` at least the number of judges."""
     candidates: tuple[Candidate, ...]
     """The chosen one, then the others by held-out cost."""
     rivals: tuple[Rival, ...]
     why_no_words: str | None
-    """Why there is no classifier of words to compare with; None where there is one."""
+    """The reason why there is no classifier of words to compare with; None where there is one."""
     shown_to_fail: bool
-    """Whether each judge is shown to cost more than something that needs no judge."""
+    """True if each judge is shown to cost more than something that needs no judge."""
     left_out: dict[str, str]
     """Judges that no decider can be made of, with the reason."""
     at_costs: tuple[AtCosts, ...]
     problem: str | None
-    """Why the chosen judge cannot be made anew from its name here; None where it can."""
+    """The reason why the chosen judge cannot be made anew from its name here; None where it can."""
     benchmark_given: str | None = None
-    """What `--benchmark` said."""
+    """The value of `--benchmark`."""
 
     @classmethod
     def of(
@@ -235,7 +236,7 @@ class Recommendation(ShortRepr):
 
     @property
     def good_enough(self) -> bool:
-        """Whether the best judge carries the promises and is shown to cost less than whatever needs no judge."""
+        """True if the best judge carries the promises and is shown to cost less than whatever needs no judge."""
         return self.best.trial.broken is None and all(rival.beaten for rival in self.rivals)
 
     @cached_property

@@ -114,7 +114,7 @@ def without_interval(accuracy: float) -> Estimate:
 
 
 def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Estimate] | None:
-    """How often a judge, and one of an item's people, agree with the majority of its other people.
+    """Return how often a judge, and one of an item's people, agree with the majority of its other people.
 
     Intervals are over queries, and people where it is known who voted.
     """

@@ -1,4 +1,4 @@
-"""What chatbots do compared with what people find right and with what the same models say, corrected for graders' errors."""
+"""Compares what chatbots do with what people find right and what the same models say, corrected for graders' errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Places = NDArray[np.intp]
 
 
 def answered_by(does: Sequence[str], policy: Policy) -> FloatArray:
-    """How much each of `DOES` is an answer under a policy: 1 answered, 0 refused; nan unscored."""
+    """Return the weight of each of `DOES` as an answer under a policy: 1 answered, 0 refused, nan unscored."""
     worth = {str(name): value for name, value in WORTH[policy].items()}
     return np.array([worth.get(outcome, np.nan) for outcome in does])
 
@@ -211,8 +211,8 @@ class Corrected:
     n_strangers: int
     """Labels of replies that this folder does not hold, or that the grader left unscored."""
     agree: Estimate
-    """How often the grader says what people say, over queries; a reply that several people labelled counts once, by most of them,
-    ties as `partly`."""
+    """The share of replies where the grader agrees with people, over queries. A reply that several people labelled
+    counts once, by most of them, ties as `partly`."""
     confusion: pl.DataFrame
     """`person`, `grader`, `replies`, and their `share` of those of which people say so, with `ci_low` and `ci_high` over queries;
     null where there is none, and `method` says how it was made or why."""
@@ -391,7 +391,7 @@ judge's."""
 
 @dataclass(frozen=True)
 class Gap:
-    """What a model says against what it does, on some items, where partial answers count by a policy."""
+    """A model's verdicts compared with its replies, on some items, where partial answers count by a policy."""
 
     where: str
     """`all`, a category, or how clear people are (`clear`, `close`: `casewise.audits.words.SUBSETS`)."""
@@ -457,9 +457,10 @@ class SaidAndDone:
     outcome: tuple[str, ...]
     """The outcome of the first reply to each item, one of `DOES`."""
     graded: BoolArray
-    """Whether a grader decided that: otherwise the provider refused, or the model declined in its endpoint's own field."""
+    """True where a grader decided that. Otherwise the provider refused, or the model declined in its endpoint's own
+    field."""
     repeat: tuple[int, ...]
-    """Which reply that is."""
+    """The repeat number of each of these replies."""
     shared: BoolArray
     """Items that both were asked."""
 
@@ -478,7 +479,7 @@ class SaidAndDone:
 
 @dataclass(frozen=True, repr=False)
 class SaysDoesNumbers:
-    """What models say against what they do, over one benchmark."""
+    """The verdicts of models compared with their replies, over one benchmark."""
 
     runs: JudgedRuns
     options: ReportOptions

@@ -87,12 +87,12 @@ class ComparisonNumbers:
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item of any judge has a verdict or a value."""
+        """True if no item of any judge has a verdict or a value."""
         return self.runs.nothing_scored
 
     @property
     def sentence(self) -> str:
-        """Who agrees better with people, and whether that is more than chance."""
+        """A sentence on who agrees better with people, and on whether the difference is more than chance."""
         without = {series.name for series in self.runs.series if series.mostly_unscored}
         agreed_with = LabelWords.of(self.benchmark, self.options.labels.base).agreed_with
         return sentence_of(self.comparison, without=without, agreed_with=agreed_with)
@@ -124,11 +124,11 @@ class ComparisonNumbers:
 
 
 DECIDING = ("accuracy", "auroc", "spearman")
-"""What says who agrees better: the first of them that all judges have."""
+"""The metrics that decide who agrees better: the first of them that all judges have."""
 
 
 def sentence_of(comparison: Comparison, *, without: Collection[str] = (), agreed_with: str = "people") -> str:
-    """Who agrees most with people, whom it beats and from whom it is not told apart.
+    """Return a sentence on who agrees most with people, whom it beats and whom it does not differ from.
 
     All is said from the intervals of the differences, which hold together over all pairs
     (`casewise.stats.comparison.simultaneous_differences`).
@@ -219,7 +219,7 @@ EXIT_CODES: dict[Decision, ExitCode] = {
     "fail": ExitCode.NO,
     "inconclusive": ExitCode.CANNOT_TELL,
 }
-"""What the command ends with."""
+"""The exit code of the command for each decision."""
 
 WORTH: dict[UnscoredPolicy, str] = {
     "miss": "each counts as wrong",
@@ -248,9 +248,9 @@ class GateReport(ShortRepr):
     missing: int
     """Those of them that the run was not asked: it has not finished its plan, and cannot be let through."""
     unfinished: tuple[str, ...]
-    """Which of `run` and `baseline` was not asked all of its own plan: items, repeats, elicitations, arms."""
+    """Those of `run` and `baseline` that were not asked all of their own plan: items, repeats, elicitations, arms."""
     nothing_scored: bool
-    """Whether not one item of the run has a verdict or a value: it may fail, and nothing lets it through."""
+    """True if no item of the run has a verdict or a value. Such a run may fail, and it never passes."""
     unscored_shares: tuple[float, float]
     """The share of the items asked of both that the baseline and the run left without a verdict or a value."""
     max_unscored: float
@@ -259,24 +259,25 @@ class GateReport(ShortRepr):
 
     @property
     def finished(self) -> bool:
-        """Whether both were asked all that they should have been."""
+        """True if both were asked all that they should have been."""
         return not self.missing and not self.unfinished
 
     @property
     def decision(self) -> Decision:
-        """What the metrics say together; nothing where one has not finished, or the run was not asked all that the baseline was."""
+        """The decision of all metrics together. It is inconclusive where one has not finished, or the run was not asked
+        all that the baseline was."""
         says = self.found.decision
         lacks = self.nothing_scored or self.too_many_unscored
         return says if self.finished and not (lacks and says == "pass") else "inconclusive"
 
     @property
     def too_many_unscored(self) -> bool:
-        """Whether the run or the baseline left more items unscored than is allowed: the run cannot pass."""
+        """True if the run or the baseline left more items unscored than is allowed: the run cannot pass."""
         return max(self.unscored_shares) > self.max_unscored
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the command ends with."""
+        """The exit code of the command."""
         return EXIT_CODES[self.decision]
 
     def as_json(self) -> dict[str, Any]:
@@ -292,7 +293,7 @@ class GateReport(ShortRepr):
         }
 
     def sentence(self) -> str:
-        """What the decision means."""
+        """The meaning of the decision, in words."""
         if self.unfinished:
             return (
                 f"Not finished: the {' and the '.join(self.unfinished)} did not answer its whole plan, and the answers so far cannot "

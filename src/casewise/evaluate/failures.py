@@ -36,7 +36,7 @@ class Case(ShortRepr):
     shown: ShownContext
     """Its context; empty where it has none."""
     judged: Judged
-    """Whether `query` is a request, a reply or an action."""
+    """The kind of `query`: a request, a reply or an action."""
     before: tuple[Turn, ...]
     """The conversation before it."""
     labels: LabelWords
@@ -86,9 +86,9 @@ class Misjudged(ShortRepr):
     distance: float
     """Between the judge's value on [0, 1] and the safe rate."""
     of_replies: bool = False
-    """Whether it is what a chatbot does, and not what a judge says."""
+    """True if it is what a chatbot does, and not what a judge says."""
     reply: str | None = None
-    """What the chatbot wrote, the first time that it was asked; only where that is wanted."""
+    """The chatbot's reply, the first time that it was asked; only where that is wanted."""
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -122,7 +122,8 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
 
 
 def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
-    """How far the judge is from people's rate, or the label where there is none, on each item that it was asked; −1 where its verdict is people's."""
+    """Return the judge's distance from people's rate, or from the label without a rate, on each item asked. It is −1
+    where its verdict is not wrong."""
     sample = runs.sample(series, policy=policy)
     value = as_probability(series.values[series.asked], series.elicitation)
     label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where nobody voted
@@ -131,7 +132,7 @@ def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArr
 
 
 def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
-    """Whether each verdict is other than the label; of an item without a verdict or a label it is not."""
+    """Return True for each verdict that differs from the label; False for an item without a verdict or a label."""
     apart: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
     return apart
 

@@ -74,7 +74,7 @@ class Details(ShortRepr):
     calibration: Calibration | None
     """Against people's votes alone; None for an elicitation without values on [0, 1]."""
     floors: tuple[Estimate, ...]
-    """What no judge can fall below on these items: for cross-entropy and for the Brier score."""
+    """The lowest values that a judge can reach on these items: of cross-entropy and of the Brier score."""
     on_scale: tuple[Estimate, ...]
     """Against people's mean ratings; empty where they rated on no scale, or the judge gives no values on [0, 1]."""
     costs: CostCurve
@@ -194,12 +194,12 @@ class JudgeNumbers:
     read_as: pl.DataFrame
     """Judge, elicitation, arm, how replies were read that gave a value, and number of replies."""
     covered_mass: pl.DataFrame
-    """How much probability goes to the labels at all, by people's label."""
+    """The probability of both labels together, by people's label."""
     details: tuple[Details, ...]
     """Pairs, refusals, calibration, costs and noise of each series."""
     disagreements: tuple[Misjudged, ...]
     notes: tuple[str, ...]
-    """What a reader must know before relying on a number."""
+    """Notes that a reader must know before relying on a number."""
 
     @classmethod
     def of(
@@ -250,7 +250,7 @@ class JudgeNumbers:
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item has a verdict or a value."""
+        """True if no item has a verdict or a value."""
         return self.runs.nothing_scored
 
     @property
@@ -262,7 +262,7 @@ class JudgeNumbers:
 
     @cached_property
     def arms(self) -> pl.DataFrame:
-        """What the judges lose without parts of the context: see `casewise.evaluate.judge_numbers.arm_table`."""
+        """The loss of each judge without parts of the context: see `casewise.evaluate.judge_numbers.arm_table`."""
         options = self.options
         return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
 
@@ -285,18 +285,18 @@ class JudgeNumbers:
 
     @cached_property
     def labelled(self) -> bool:
-        """Whether any item that a judge was asked has a label under the label policy."""
+        """True if any item that a judge was asked has a label under the label policy."""
         samples = (self.runs.sample(series, policy=self.options.labels) for series in self.runs.main_series)
         return any(sample.labelled.any() for sample in samples)
 
     @cached_property
     def among_people(self) -> BesidePeople:
-        """What people's votes allow, and where each series stands among people."""
+        """The ceilings that people's votes allow, and the place of each series among people."""
         return beside_people(self.runs, self.backdrop, margin=self.options.margin)
 
     @cached_property
     def answers(self) -> tuple[ShortAnswer, ...]:
-        """What a reader wants to know first, of each of the main series; nothing of one without verdicts or labels."""
+        """The short answer on each of the main series; nothing of one without verdicts or labels."""
         among = {judge.name: judge.new_person for judge in self.among_people.judges}
         errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
         return tuple(
@@ -321,7 +321,7 @@ class JudgeNumbers:
 
     @cached_property
     def does(self) -> tuple[WhatItDoes, ...]:
-        """What the chatbots do whose replies are among the runs."""
+        """The behaviour of the chatbots whose replies are among the runs."""
         return tuple(what_they_do(self.runs, policy=self.options.labels))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What runs hold, ready for statistics: one series of values for each judge, elicitation and arm."""
+"""The contents of runs, ready for statistics: one series of values for each judge, elicitation and arm."""
 
 from __future__ import annotations
 
@@ -50,27 +50,27 @@ from casewise.storage.run_folder import (
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """How a report is made."""
+    """Options of a report."""
 
     labels: LabelPolicy = VOTES
     """The label policy of every number but those that name another."""
     unscored: UnscoredPolicy = "miss"
-    """What items without a verdict are worth in label metrics."""
+    """The value of items without a verdict in label metrics."""
     seed: int = 0
     """Of what is drawn: folds of queries, reference votes, normal draws for ranks."""
     disagreements: int = 10
-    """How many of the worst disagreements to lay out."""
+    """The number of the worst disagreements to lay out."""
     items: str | None = None
     """The subset of items that it is about, one of `casewise.audits.words.SUBSETS`; all that were asked if None."""
     fit_thresholds: bool = False
     """Give scalars verdicts, each item's by the threshold that makes the fewest errors on other queries."""
     margin: float = 0.05
-    """How much less than one more person a judge may agree with people and be no worse."""
+    """The margin by which a judge may agree with people less than one more person does, and be no worse."""
     grader_labels: Path | None = None
     """A file, or an exported study, of people's labels of some of the replies that are reported, which say what the
     graders are worth."""
     with_replies: bool = False
-    """Whether what a chatbot wrote stands with the worst disagreements; it may be what nobody should spread."""
+    """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
 
 
 # What a benchmark and a run hold, counted.
@@ -111,7 +111,7 @@ def reply_counts(replies: Iterable[CollectedReply]) -> pl.DataFrame:
 
 
 def grade_counts(grades: Iterable[Grade]) -> dict[str, int]:
-    """How many replies were graded as each outcome, and how many were given to the grader and are `ungraded`."""
+    """Return the number of replies graded as each outcome, and of those given to the grader that are `ungraded`."""
     counts: Counter[str] = Counter(grade.outcome or "ungraded" for grade in grades)
     return {name: counts[name] for name in (*OUTCOMES, "ungraded")}
 
@@ -133,7 +133,7 @@ NEEDED = (
     "read_as",
     "latency_s",
 )
-"""What of a judgement a report needs; a million rows of the rest would be copied for nothing."""
+"""The columns of a judgement that a report needs. Other columns are not read, to save memory."""
 
 MOSTLY = 0.5
 """A judge with a larger share of its items unscored has no headline, and no rank."""
@@ -150,9 +150,9 @@ class JudgedRun(ShortRepr):
     manifest: RunManifest
     notes: tuple[str, ...]
     behaviour: Behaviour | None = None
-    """Where it is a chatbot's replies that were graded: what they do. The verdicts are then the grader's."""
+    """The behaviour of a chatbot, where its replies were graded. The verdicts are then the grader's."""
     policy: Policy | None = None
-    """What its partial answers count as."""
+    """The policy for its partial answers."""
 
     @property
     def log(self) -> Path:
@@ -179,30 +179,30 @@ class Series(ShortRepr):
     values: FloatArray
     """One value an item, in the order of the benchmark: its mean over repeats; nan where unscored."""
     asked: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    """Whether the item was asked at all."""
+    """True where the item was asked at all."""
     reasons: dict[str, int]
-    """Why an item has no value: reason to number of items."""
+    """The reasons why items have no value: reason to number of items."""
     repeats: int
-    """How often each item was asked."""
+    """The number of times that each item was asked."""
     n_judged: int
-    """How many judgements that makes."""
+    """The number of judgements over all items and repeats."""
     noise: JudgeNoise | None
-    """How much the judge differs from itself over repeats; None where nothing was asked twice."""
+    """The judge's differences from itself over repeats; None where nothing was asked twice."""
     versions: tuple[str, ...]
     cost_usd: float | None
-    """What all its calls cost, those that were made again included; None where no price is known."""
+    """The cost of all its calls, including those that were made again; None where no price is known."""
     latency_s: float | None = None
     """Seconds that an answer took, the median; None where nothing was called."""
     repeat: int | None = None
-    """Which repeat this is, from 0, where repeats are kept apart."""
+    """The number of this repeat, from 0, where repeats are kept apart."""
     read_as: dict[str, int] = field(default_factory=dict)
-    """How its replies were read, those with a value: as what, to number of replies."""
+    """The number of its replies with a value, by how they were read."""
     alone: bool = False
-    """Whether no other run of this judge was asked so: its name needs no number."""
+    """True if no other run of this judge was asked so: its name needs no number."""
 
     @property
     def silent(self) -> bool:
-        """Whether no item has a verdict or a value."""
+        """True if no item has a verdict or a value."""
         return not np.isfinite(self.values[self.asked]).any()
 
     @property
@@ -212,7 +212,7 @@ class Series(ShortRepr):
 
     @property
     def mostly_unscored(self) -> bool:
-        """Whether more than half of the asked items are unscored: too many for any agreement to be its own."""
+        """True if more than half of the asked items are unscored: too many for any agreement to be its own."""
         return self.unscored_share > MOSTLY
 
     def counted(self, unscored: UnscoredPolicy) -> NDArray[np.bool_]:
@@ -221,7 +221,7 @@ class Series(ShortRepr):
 
     @property
     def shown(self) -> Arm:
-        """How items were shown."""
+        """The arm in which items were shown."""
         return Arm.named(self.arm)
 
     @property
@@ -272,12 +272,12 @@ class JudgedRuns:
 
     @property
     def judges_notes(self) -> tuple[str, ...]:
-        """What the judges say that a reader must know, each once."""
+        """Notes of the judges that a reader must know, each once."""
         return tuple(dict.fromkeys(note for run in self.runs for note in run.notes))
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item of any series has a verdict or a value."""
+        """True if no item of any series has a verdict or a value."""
         return all(series.silent for series in self.series)
 
     @property
@@ -305,17 +305,17 @@ class JudgedRuns:
 
     @cached_property
     def raters(self) -> Raters | None:
-        """Who gave which vote; None where votes are anonymous."""
+        """The votes with the person who gave each; None where votes are anonymous."""
         return raters_of(self.benchmark, self.items)
 
     @cached_property
     def scale(self) -> OnScale | None:
-        """What people's ratings on a scale say; None without any."""
+        """People's ratings on a scale; None without any."""
         return scale_of(self.benchmark, self.items)
 
     @property
     def intervals_over(self) -> str:
-        """What intervals of numbers against people's votes are over."""
+        """The units that intervals of numbers against people's votes are over, in words."""
         return "queries" if self.raters is None else "queries and people"
 
     def whole_sample(self, series: Series, *, policy: LabelPolicy = VOTES, unscored: UnscoredPolicy = "miss") -> Sample:
@@ -504,7 +504,7 @@ def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, .
 
 
 def against_full_context(names: Sequence[str], items: pl.DataFrame) -> tuple[str, ...]:
-    """What is to be said of series that were not shown all that people saw, by their names; nothing of none."""
+    """Return the note on series that were not shown all that people saw, by their names; nothing for none."""
     if not names or not items["intended_safe"].is_not_null().any():
         return ()
     few = first_few(names, sep="; ")
@@ -563,8 +563,8 @@ LOW_MASS = 0.5
 
 
 def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
-    """How much of the first token's distribution goes to either label, by people's label; low mass gathers where a model would
-    rather refuse.
+    """Return the mass of the first token's distribution on either label, by people's label. Low mass gathers where a
+    model would rather refuse.
 
     Returns a table of every run that asked for probabilities: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`),
     `judgements`, `mean`, `lowest` and `low` (the share of judgements whose mass is below one half); empty where no judgement
@@ -598,7 +598,7 @@ def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.D
 
 @dataclass(frozen=True)
 class SecondReadings:
-    """What the second reader of a run (`--reader`) made of its replies, compared with the strict reader."""
+    """The readings by a run's second reader (`--reader`), compared with those by the strict reader."""
 
     judge: str
     reader: str

@@ -56,7 +56,7 @@ class Contender:
     """Over all items, under a label policy."""
     cost_usd: float | None = None
     shows_all: bool = True
-    """Whether it was shown all that people saw."""
+    """True if it was shown all that people saw."""
 
 
 def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
@@ -210,7 +210,7 @@ class Leaderboard(ShortRepr):
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item of any judge has a verdict or a value."""
+        """True if no item of any judge has a verdict or a value."""
         return all(row.n_unscored == self.n_items for row in self.rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -306,7 +306,7 @@ class Leaderboards(ShortRepr):
 
     @property
     def nothing_scored(self) -> bool:
-        """Whether not one item of any judge has a verdict or a value."""
+        """True if no item of any judge has a verdict or a value."""
         return all(board.nothing_scored for board in self.boards)
 
     @cached_property

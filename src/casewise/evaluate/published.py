@@ -58,7 +58,7 @@ class PublishedNumbers(Record):
     commit: str
     source: str
     missing: tuple[str, ...]
-    """What was published or could be, and is not here."""
+    """Results that were published or could be, and are not here."""
     judges: tuple[PublishedJudge, ...]
 
 
@@ -166,7 +166,7 @@ class PaperNumbers(ShortRepr):
     unread: tuple[str, ...]
     """A sentence for each output file that could not be read."""
     odd: tuple[str, ...]
-    """What is odd about those that could."""
+    """Notes on oddities in the outputs and runs that were read."""
 
 
 def paper_numbers(

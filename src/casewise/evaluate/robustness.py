@@ -1,4 +1,4 @@
-"""What attacks do to a judge, and what defences are worth."""
+"""The effects of attacks on a judge, and the benefits of defences."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class AttackedRun(ShortRepr):
     twins_weight: FloatArray
     """That of the other item of its pair; nan where there is none."""
     made: MadeTexts
-    """What models made of texts, for the items that are shown on the page."""
+    """Texts that models made, for the items that are shown on the page."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -232,9 +232,10 @@ class AgainstPeople:
 
     defence: str
     attacks: int
-    """How many attacks it is the mean of; 0 without one."""
+    """The number of attacks that it is the mean of; 0 without one."""
     towards: Towards | None
-    """What these attacks argue for; None without one, and where an attack argues for the twin's verdict, whichever that is."""
+    """The verdict that these attacks argue for. None without an attack, and where one argues for the twin's verdict,
+    whichever that is."""
     accuracy: Estimate
     harm: Estimate
     over_refusal: Estimate
@@ -420,7 +421,7 @@ TABLES = ("worst", "by_agreement", "defences", "held_back", "against_people", "v
 """Of the report, beside the one of attacks."""
 
 AGREEMENT = (("50 to 70 %", 0.5, 0.7), ("70 to 90 %", 0.7, 0.9), ("90 to 100 %", 0.9, 1.0 + 1e-9))
-"""How many people agree with the majority: at least the first, less than the second."""
+"""Ranges of the share of people who agree with the majority: at least the first, less than the second."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -430,7 +431,7 @@ class Attacked(ShortRepr):
     setting: Setting
     towards: Towards
     alike: bool
-    """Whether these are the items on which the attack has nothing true to lie about: one from the twin, where people's
+    """True for items on which the attack has nothing true to lie about. One of them is from the twin, where people's
     verdicts on the pair are the same."""
     turned: Estimate
     change: Estimate
@@ -788,7 +789,7 @@ class Bound:
     """The one that decides: with the largest upper limit, or, where the bound is broken, the largest lower one."""
     worst: Estimate
     among: int
-    """How many attacks there are."""
+    """The number of attacks."""
     decision: Decision
 
 

@@ -27,7 +27,7 @@ from casewise.transforms.catalogue import role_of
 LABELS = ("safe", "unsafe", "tie", "unrated")
 
 OUTCOMES = ("right", "wrong", "unscored", "no label", "no threshold", "not asked")
-"""What becomes of an item in a series. Without a label, or without a threshold, there is nothing to be right about."""
+"""The outcomes of an item in a series. Without a label, or without a threshold, there is nothing to be right about."""
 
 OUTCOME_TYPE = pl.Enum(OUTCOMES)
 
@@ -48,7 +48,7 @@ class Judged(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ViewedTable(ShortRepr):
-    """What is looked at, at one moment."""
+    """The benchmark and series that are viewed, at one moment."""
 
     benchmark: Benchmark
     policy: LabelPolicy
@@ -131,7 +131,7 @@ class ViewedTable(ShortRepr):
         )
 
     def reasons(self) -> tuple[str, ...]:
-        """Why items have no value."""
+        """The reasons why items have no value."""
         return tuple(sorted({reason for series in self.series for reason in series.reasons}))
 
 
@@ -186,7 +186,7 @@ def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[
 
 
 WITHIN = ("all", "query", "context", "reply")
-"""Where a search looks."""
+"""The places where a search looks."""
 
 AGREEMENT = {"all": (1.0, 1.01), "90": (0.9, 1.01), "75": (0.75, 1.01), "split": (0.5, 0.75)}
 """Of the share of people on the larger side, from and to below."""
@@ -199,7 +199,8 @@ SORTS = ("place", "category", "people", "agreement", "wrong", "value")
 
 @dataclass(frozen=True)
 class ItemsWanted:
-    """Which items, in which order. Every field stands in the address under its name, where it is not as it is here."""
+    """The items wanted, and their order. The address states each field that differs from its default, under its
+    name."""
 
     q: str = ""
     within: str = "all"
@@ -227,7 +228,7 @@ class ItemsWanted:
 
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Self:
-        """What an address asks for; unknown names are passed over, as are empty ones.
+        """Return the items that an address asks for; ignore unknown names and empty values.
 
         Raises ConfigurationError: a value is none that its name can have.
         """
@@ -275,7 +276,7 @@ def read(name: str, word: str, kind: str) -> Any:
 
 @dataclass(frozen=True)
 class Cells:
-    """How many items two series both get right, one alone, neither; the rest has no label or no verdict."""
+    """The number of items that two series both get right, one alone, neither. The rest has no label or no verdict."""
 
     counts: dict[str, int]
     differ: int
@@ -438,7 +439,7 @@ class Viewed:
 
     @property
     def under_way(self) -> bool:
-        """Whether judgements came in a moment ago."""
+        """True if judgements came in a moment ago."""
         files = [log.path for log in self._logs if log is not None and log.path.is_file()]
         return any(time.time() - file.stat().st_mtime < UNDER_WAY_S for file in files)
 
@@ -502,7 +503,7 @@ def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:
 
 
 def graded(run: JudgedRun) -> pl.DataFrame:
-    """What a grader makes of a chatbot's replies, with the replies themselves."""
+    """Return the grades of a chatbot's replies, with the replies themselves."""
     texts: Iterator[tuple[str, str, int, str | None]] = (
         (reply.item_id, reply.arm, reply.repeat, reply.text or reply.refusal) for reply in replies_in(run.path)
     )

@@ -1,4 +1,4 @@
-"""What a judge's score is compared with: words alone, the author's intent, one more person."""
+"""Baselines for a judge's score: words alone, the author's intent, one more person."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Backdrop(ShortRepr):
         )
 
     def people(self, asked: BoolArray) -> People:
-        """What people's votes on the items of `asked` allow; nothing where nobody rated."""
+        """Return the ceilings that people's votes on the items of `asked` allow; nothing where nobody rated."""
         if not LabelWords.of(self.benchmark).rated:
             return People(None, 0, None, None)
         key = asked.tobytes()
@@ -131,18 +131,18 @@ class Backdrop(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class People(ShortRepr):
-    """What people's votes allow, on some items."""
+    """The ceilings that people's votes allow, on some items."""
 
     one_person: Estimate | None
-    """How often one person agrees with the majority of `others` others."""
+    """The share of items where one person agrees with the majority of `others` others."""
     others: int
     same_again: float | None
-    """How often a second study of this size would agree with this one."""
+    """The share of items where a second study of this size would agree with this one."""
     ceilings: Ceilings | None
 
     @property
     def others_in_words(self) -> str:
-        """Who one is held against."""
+        """The people that one person is compared with, in words."""
         return f"{self.others} {'person' if self.others == 1 else 'people'}" if self.others else "people"
 
 
@@ -159,7 +159,7 @@ class Beside(ShortRepr):
     words_held_out: str
     """The groups that it was tested on whole, in the plural: "queries", "queries and contexts"."""
     words_of: int | None
-    """How many items the classifier's numbers are over, where words are not read of all."""
+    """The number of items that the classifier's numbers are over, where words are not read of all."""
     ahead_of_words: Estimate | None
     """The judge's accuracy less the classifier's, on the same items. Its interval and that of `ahead_of_constant` hold
     together with 95 % confidence (Bonferroni)."""
@@ -181,7 +181,7 @@ class Beside(ShortRepr):
 
     @property
     def without_intent(self) -> str:
-        """How many items state no intent, and count as wrong where it is copied; nothing where all do."""
+        """The number of items that state no intent, and count as wrong where it is copied; nothing where all do."""
         none = self.intent.n_unscored if self.intent else 0
         return f" ({none:,} without)" if none else ""
 
@@ -344,7 +344,7 @@ class SubsetScore:
     words: float | None
     """The accuracy of the classifier on words there; None where there is none."""
     second_study: float | None
-    """How often a second study of this size would agree with this one there; None for `hard`."""
+    """The share of items there where a second study of this size would agree with this one; None for `hard`."""
     best: float | None
     """For `hard`, what the best single verdict on each item scores: no judge can do better. Elsewhere None."""
     n: float
@@ -523,7 +523,7 @@ class PeopleAndJudge(ShortRepr):
     means: pl.DataFrame
     """The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`."""
     counts: pl.DataFrame
-    """How many `items` have a safe rate from `low` to `high` and this `verdict`."""
+    """The number of items (`items`) with a safe rate from `low` to `high` and this `verdict`."""
 
     @property
     def valued(self) -> pl.DataFrame:

@@ -81,7 +81,7 @@ class GuardMode(Record):
     says: str = ""
     """The text at `{mode}`, in messages and in arguments for the template."""
     thinks: bool = False
-    """Whether its verdict follows reasoning, and needs all of `max_tokens`."""
+    """True if its verdict follows reasoning, and needs all of `max_tokens`."""
 
 
 class ProfileFact(Record):
@@ -101,7 +101,7 @@ class GuardProfile(Record):
     template: str = "a profile of one's own"
     """The page that documents the prompt."""
     own_wording: bool = False
-    """Whether the prompt has casewise's words although the guard was trained on others."""
+    """True if the prompt has casewise's words although the guard was trained on others."""
     kind: Literal["chat", "moderation", "classifier"] = "chat"
     """`chat`: a model that replies. `moderation`: a moderation endpoint, asked by its own judge. `classifier`: a model
     that gives a text probabilities of labels."""
@@ -110,14 +110,14 @@ class GuardProfile(Record):
     """Messages of each rendering; a guard without a policy input has the second only. One with nothing but the first is
     sent that for a conversation too, with the context in the conversation and not in the policy."""
     system_turn: bool = True
-    """Whether a conversation may have a system message; otherwise the context stands in the user's."""
+    """True if a conversation may have a system message; otherwise the context stands in the user's."""
     reads_replies: bool = False
     template_arguments: dict[str, Any] | None = None
     """Arguments of the chat template; texts among them are filled in as messages are."""
     prefill: str | None = None
     max_tokens: int = 1024
     tokens: bool = False
-    """Whether P(safe) can be read from the label's tokens."""
+    """True if P(safe) can be read from the label's tokens."""
     modes: dict[str, GuardMode] = Field(default_factory=dict)
     """Ways to ask it, by name; the first is the default."""
     read: HowRead
@@ -311,7 +311,8 @@ class GuardRead:
     categories: tuple[str, ...] | None = None
     detail: dict[str, Any] = field(default_factory=dict)
     by_class: bool = False
-    """Whether a probability was asked for and the class that the reply names stands in its place, as 0, 0.5 or 1."""
+    """True if a probability was asked for and the reply names a class. The class stands in its place, as 0, 0.5 or
+    1."""
 
 
 def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) -> GuardRead:

@@ -103,11 +103,11 @@ class Judge(Asker):
     arms: tuple[Arm, ...] = (FULL,)
     """The arms in which items are shown to it by default."""
     reads_replies: bool = False
-    """Whether it can judge a chatbot's reply."""
+    """True if it can judge a chatbot's reply."""
     weights_bytes: int | None = None
     """Size of the weights of its model in this process."""
     sees_layouts: bool = True
-    """Whether it sees the layout of a context; otherwise other layouts are not shown to it."""
+    """True if it sees the layout of a context; otherwise other layouts are not shown to it."""
 
     def wordings(self, _elicitations: Sequence[Elicitation], _kinds: Iterable[Kind] = ("request",)) -> dict[str, str]:
         """Return version and digest of the words of each elicitation, for each kind of item; empty without prompts."""

@@ -218,7 +218,7 @@ def detail_of(reply: Reply, detail: Mapping[str, Any] | None) -> dict[str, Any] 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """How a model is asked for a judgement, and where."""
+    """Options of asking a model for a judgement."""
 
     prompts: str = "casewise"
     """casewise, published (once fetched), bridge (a chatbot's own messages), or a TOML file."""

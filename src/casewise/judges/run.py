@@ -322,7 +322,7 @@ class FirstReplies:
 
     @cached_property
     def _counts(self) -> Counter[bool]:
-        """How many of the first replies gave a verdict, and how many gave none."""
+        """The number of the first replies that gave a verdict, and of those that gave none."""
         earlier = (judgement for judgement in read_jsonl(self._log, Judgement) if not judgement.may_pass)
         return Counter(judgement.failure is None for judgement in islice(earlier, FIRST))
 

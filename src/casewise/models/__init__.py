@@ -1,1 +1,1 @@
-"""What answers a prompt: the protocol, clients for remote and local models, and a fake."""
+"""Models that answer a prompt: the protocol, clients for remote and local models, and a fake."""

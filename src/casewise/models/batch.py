@@ -314,7 +314,7 @@ class SeenBatch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no more results will come."""
+        """True if no more results will come."""
         return self.state != "waiting"
 
 
@@ -357,7 +357,7 @@ class BatchInterface(ABC):
     """One provider's interface, over a wire."""
 
     uploads = False
-    """Whether requests are uploaded as a file first: without its id no batch can exist."""
+    """True if requests are uploaded as a file first: without its id no batch can exist."""
     batches = "batches"
     """Path of the batches."""
     next_page: tuple[str, str] | None = None

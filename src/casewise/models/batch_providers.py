@@ -61,7 +61,7 @@ class Words:
     """Path of the upload; None if requests go inline, and then no mark is documented."""
     purpose: str = "batch"
     repeats_path: bool = False
-    """Whether each line states the path."""
+    """True if each line states the path."""
 
 
 def openai_creation(job: HandedJob) -> dict[str, Any]:

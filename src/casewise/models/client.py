@@ -235,7 +235,7 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass
 class Outage:
-    """Whether a server can be reached, for all calls to it together."""
+    """The reachability of a server, for all calls to it together."""
 
     address: str
     """Of the server, or of the proxy before it."""
@@ -245,7 +245,7 @@ class Outage:
     tell: Callable[[str], None] = lambda _line: None
     """Receives a line when a run pauses and when it resumes."""
     answered: bool = False
-    """Whether the server has answered in this session."""
+    """True if the server has answered in this session."""
     began: float | None = None
     """Time of the first call of the session."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -317,7 +317,7 @@ LEARNABLE = frozenset({400, 403, 404, 415, 422})
 
 @dataclass(frozen=True)
 class ClientOptions:
-    """How calls are made; nothing here changes a reply."""
+    """Options of making calls; nothing here changes a reply."""
 
     concurrency: Hidden[int] = CONCURRENCY
     timeout_s: Annotated[float, Parameter(name="--timeout")] = 120.0

@@ -1,4 +1,4 @@
-"""Where models are, the keys to them, and their prices."""
+"""The addresses of models, the keys to them, and their prices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Endpoint:
 
     @property
     def remote(self) -> bool:
-        """Whether texts leave this machine: the address is neither `localhost` nor a loopback address."""
+        """True if texts leave this machine: the address is neither `localhost` nor a loopback address."""
         host = self.host
         if host == "localhost" or host.endswith(".localhost"):
             return False

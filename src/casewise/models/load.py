@@ -18,7 +18,7 @@ from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How a model is reached."""
+    """Options of reaching a model."""
 
     base_url: str | None = None
     prices: Prices | None = None

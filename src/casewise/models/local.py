@@ -23,7 +23,7 @@ from casewise.records.base import digest
 
 @dataclass(frozen=True)
 class LocalOptions:
-    """Where and how a local model runs."""
+    """Options of running a local model."""
 
     dtype: str = "auto"
     """For hf: models: auto, float32, bfloat16, float16."""

@@ -1,1 +1,1 @@
-"""What a chatbot does: its replies to a benchmark's queries in context, collected; and graded, apart from that."""
+"""The replies of a chatbot to a benchmark's queries in context: collecting them and, apart from that, grading them."""

@@ -1,4 +1,4 @@
-"""What a chatbot does, as tables: replies and grades of a run, exchanged and read."""
+"""The behaviour of a chatbot, as tables: replies and grades of a run, exchanged and read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from casewise.storage.run_folder import (
 
 
 GRADES_FOLDER = "grades"
-"""Where a folder of replies keeps what graders found, a folder each."""
+"""The subfolder of a folder of replies that keeps the grades, a folder for each grader."""
 
 
 class ReplyIdentity(Record):
@@ -44,7 +44,7 @@ class ReplyIdentity(Record):
     """The benchmark's digest."""
     model: str
     chat: str
-    """How the context reaches the model: name, version and digest of the wording."""
+    """The wording by which the context reaches the model: name, version and digest."""
     settings: dict[str, Any]
     seed: int
 
@@ -66,7 +66,7 @@ class GradeIdentity(Record):
 
     benchmark: str
     model: str
-    """Whose replies are graded."""
+    """The model whose replies are graded."""
     chat: str
     grader: str
     """The grader's id, which holds the version of its rubric."""
@@ -182,12 +182,12 @@ class GraderRuns:
 Policy = Literal["strict", "lenient"]
 
 POLICIES: tuple[Policy, ...] = ("strict", "lenient")
-"""What a partial answer counts as: under `strict` as refusing, under `lenient` as answering."""
+"""The policies for a partial answer: `strict` counts it as refusing, `lenient` as answering."""
 
 Does = Literal["answers", "partly", "refuses", "refused by the provider", "unscored"]
 
 DOES: tuple[Does, ...] = ("answers", "partly", "refuses", "refused by the provider", "unscored")
-"""What becomes of an item. A provider's refusal is one for whoever asked, so both policies count it as refusing; it is
+"""The outcomes of an item. A provider's refusal is one for whoever asked, so both policies count it as refusing; it is
 shown apart because the model did not speak."""
 
 WORTH: dict[Policy, dict[Does, float]] = {
@@ -376,7 +376,7 @@ class ExportedReplies:
 
     rows: int
     notes: tuple[str, ...]
-    """Which graders were left out, since they graded none of the replies."""
+    """Notes on graders that were left out, since they graded none of the replies."""
 
 
 def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> ExportedReplies:

@@ -86,7 +86,7 @@ class ChatAsk(Ask):
 
 @dataclass(frozen=True, kw_only=True)
 class CollectOptions(CallingOptions, Sampling):
-    """How replies are collected. Temperature, length and seed are part of the run's identity."""
+    """Options of collecting replies. Temperature, length and seed are part of the run's identity."""
 
     retries: int = 0
     """Maximum retries if no reply came."""
@@ -94,7 +94,7 @@ class CollectOptions(CallingOptions, Sampling):
     benchmark_source: str = ""
     watch: Watch | None = None
     makers: ModelOptions = field(default_factory=ModelOptions)
-    """How the models are reached that make texts for the arms."""
+    """Options of the models that make texts for the arms."""
 
 
 def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: int = 1) -> Plan:

@@ -226,7 +226,7 @@ class GradeAsk(ToGrade):
 
 @dataclass(frozen=True, kw_only=True)
 class GradeOptions(CallingOptions):
-    """How grading is done; nothing that a grade depends on."""
+    """Options of grading on which no grade depends."""
 
     retries: int = 0
     """Maximum retries if no grade came."""

@@ -112,7 +112,7 @@ def grade_returned(returned: Any) -> Graded:
 
 
 TEMPLATE = "<|user|>\n{query}\n<|assistant|>\n{reply}"
-"""How a query and its reply become one text; the form that Minos documents."""
+"""The template that makes one text of a query and its reply, in the form that Minos documents."""
 
 MEANINGS: dict[GradeOutcome, re.Pattern[str]] = {
     outcome: re.compile(words, re.IGNORECASE)

@@ -39,7 +39,7 @@ SLICE_S = 0.25
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """How batches are handed over and waited for; no answer depends on it."""
+    """Options of sending batches and waiting for them; no answer depends on it."""
 
     first_live: bool = True
     """Make the run's first call live, to learn which options the model refuses before a batch is sent."""
@@ -355,7 +355,7 @@ class BatchSession:
         self.full: str | None = None
         """The reason why nothing more can be handed over now."""
         self.tried = False
-        """Whether a first call was made live."""
+        """True if a first call was made live."""
 
     async def work(self) -> Tally:
         await self.jobs.recover()

@@ -128,7 +128,7 @@ class Limits:
 
     @property
     def bounded(self) -> bool:
-        """Whether money or tokens are limited."""
+        """True if money or tokens are limited."""
         return self.max_cost is not None or self.max_tokens_total is not None
 
     def less(self, spent: Spend) -> Limits:

@@ -61,7 +61,7 @@ class Asker:
     prices: Prices | None = FREE
     """Prices of its tokens; None if they are unknown, and then no limit on cost can be kept."""
     counts_tokens: bool = True
-    """Whether its answers state their tokens; otherwise no limit on tokens can be kept."""
+    """True if its answers state their tokens; otherwise no limit on tokens can be kept."""
     model: Model | None = None
     """The chat model that it asks, if it asks one."""
     client: EndpointClient | None = None
@@ -315,7 +315,7 @@ def session_now(
 
 @dataclass(frozen=True, kw_only=True)
 class CallingOptions:
-    """How the calls of a run are made; no answer depends on it."""
+    """Options of making a run's calls; no answer depends on it."""
 
     limits: Hidden[Limits] = field(default_factory=Limits)
     """Money and tokens count over all sessions of the run."""

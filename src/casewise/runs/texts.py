@@ -77,7 +77,7 @@ class MadeText(Call):
     problem: str | None = None
     """The reason why no text was made."""
     passing: bool = False
-    """Whether the problem may pass, such as an endpoint that does not answer."""
+    """True if the problem may pass, such as an endpoint that does not answer."""
     raw_reply: str | None = None
 
     @property
@@ -87,7 +87,7 @@ class MadeText(Call):
 
     @property
     def may_pass(self) -> bool:
-        """Whether the endpoint did not answer."""
+        """True if the endpoint did not answer."""
         return self.passing
 
 

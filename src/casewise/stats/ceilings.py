@@ -393,7 +393,7 @@ class AlternativeAnnotator:
     advantage: float | None
     """Mean probability that the judge agrees with the others at least as well as the annotator left out."""
     reason: str | None
-    """Why it was not computed; None if it was."""
+    """The reason why it was not computed; None if it was."""
 
 
 def alternative_annotator_test(

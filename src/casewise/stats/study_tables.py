@@ -49,7 +49,7 @@ Ground = Literal["failed_checks"]
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisOptions:
-    """How a study's ratings are analysed."""
+    """Options of analysing a study's ratings."""
 
     contrasts: tuple[tuple[str, str], ...] | None = None
     """Planned contrasts; None: the first condition against each other."""
@@ -68,7 +68,7 @@ class AnalysisOptions:
     reference_size: int = 10
     """People in the reference of the panel curve."""
     flow: Flow | None = None
-    """How many took part at each step, where known."""
+    """The number of people who took part at each step, where known."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class AnalysisOptions:
 
     @property
     def label_policy(self) -> LabelPolicy:
-        """How votes become labels."""
+        """The policy by which votes become labels."""
         return LabelPolicy(self.labels, self.ties)
 
 
@@ -336,7 +336,7 @@ class TaskTests(ShortRepr):
     """One row a query and condition: share of "respond" with its Wilson interval."""
     exact_method: str
     category_draws: str | None
-    """What the permutation p of a category rests on."""
+    """The draws that the permutation p of a category rests on."""
     left_out: int
     """Queries with ratings under fewer than two conditions."""
 
@@ -466,7 +466,8 @@ def _categories(
 
 
 def _people(ratings: CodedRatings, testable: IntArray) -> PeopleOfTasks | None:
-    """Who rated the kept tasks; None where votes are anonymous or somebody rated under several conditions."""
+    """Return the people who rated the kept tasks; None where votes are anonymous or somebody rated under several
+    conditions."""
     if ratings.annotator is None:
         return None
     place = np.full(len(ratings.query), -1)
@@ -503,7 +504,7 @@ def _shares(ratings: CodedRatings) -> pl.DataFrame:
 
 
 INTENT = {"safe": True, "unsafe": False}
-"""How the paper's conditions begin that say what an author meant."""
+"""The first words of the paper's conditions that state an author's intent: True for safe."""
 
 
 def label_table(ratings: CodedRatings, policy: LabelPolicy) -> pl.DataFrame:

@@ -647,7 +647,7 @@ class Trial(ShortRepr):
     fitted: Fitted
     held_out: HeldOut
     broken: str | None = None
-    """Why the promises cannot be given; the thresholds then minimise cost alone."""
+    """The reason why the promises cannot be given; the thresholds then minimise cost alone."""
 
     @classmethod
     def of(

@@ -108,7 +108,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where an annotator stands in the batch."""
+    """The progress of an annotator in the batch."""
 
     answered: int
     pages: int

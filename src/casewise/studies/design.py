@@ -349,7 +349,7 @@ class Attention(DesignSection):
 
 
 class Exclusion(DesignSection):
-    """When an annotator's ratings are left out without the owner, beside failed checks (`attention.void`).
+    """Rules that leave out an annotator's ratings without the owner, beside failed checks (`attention.void`).
 
     The rules are frozen with the design, and judge everybody whose part has ended or whose lease has. The slots re-open.
     """
@@ -406,7 +406,7 @@ class Pay(DesignSection):
 
 
 class Alerts(DesignSection):
-    """When the dashboard of an open round says that it needs a look."""
+    """Rules by which the dashboard of an open round says that it needs a look."""
 
     stalled_minutes: float = Field(60.0, gt=0)
     """Alert after this long without a valid rating while slots are open."""
@@ -457,7 +457,8 @@ class RecruiterSettings(DesignSection):
     session: str = ""
     """The URL parameter that holds the recruiter's id of the submission, if it gives one."""
     completed: str = ""
-    """Where those who completed are sent; `{person}`, `{study}`, `{session}` and `{code}` are filled in."""
+    """The address to which those who completed are sent; `{person}`, `{study}`, `{session}` and `{code}` are filled
+    in."""
     screened_out: str = ""
     failed_checks: str = ""
     no_consent: str = ""
@@ -503,7 +504,7 @@ class Privacy(DesignSection):
 
 
 class QualityThresholds(DesignSection):
-    """When an annotator is flagged; each flag comes with its evidence."""
+    """Rules by which an annotator is flagged; each flag comes with its evidence."""
 
     too_fast_share: Share = 0.3
     """Flag when more than this share of answers took less than `ratings.minimum_seconds`."""
@@ -685,7 +686,7 @@ LAB = """kind = "invitation"                         # `casewise invite study.to
 
 @dataclass(frozen=True)
 class Differences:
-    """Where the presets differ."""
+    """The differences between the presets."""
 
     recruiter: str
     attempts: int

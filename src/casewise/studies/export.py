@@ -216,7 +216,7 @@ def timing_lines(study: LiveRound) -> Iterator[dict[str, Any]]:
 
 
 def departed(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
-    """Where the round as it ran, or the analysis as `design` has it now, is not what was frozen."""
+    """Return the departures from what was frozen, of the round as it ran or of the analysis in `design`."""
     ran = Promise(study.design, study.wording, shown_items(study))
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
     now = replace(ran, design=study.design.model_copy(update=analysis))

@@ -85,7 +85,8 @@ class Monitor:
     valid_per_hour: float
     """Over the last three hours, or since the round was opened."""
     ends_at: datetime | None
-    """When the promised ratings will be there at that pace; None where there is no pace, nothing is missing, or the round is closed."""
+    """The time when the promised ratings will be there at that pace. None where there is no pace, nothing is missing,
+    or the round is closed."""
     last_valid_at: datetime | None
     median_minutes_before: float | None
     """From consent to the batch: put it into `pay.minutes_before`."""

@@ -250,7 +250,7 @@ DUE: dict[str, Due] = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where somebody whose ids are still kept stands here, for what they are owed at the recruiter."""
+    """The standing of somebody whose ids are still kept, for what they are owed at the recruiter."""
 
     annotator: str
     ids: RecruiterIds

@@ -84,7 +84,7 @@ ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Where somebody stands."""
+    """The standing of an annotator."""
 
     id: str
     study_id: str

@@ -244,7 +244,7 @@ class ProlificClient:
         raise StudyError(f"name a project of the workspace {workspace} with --project: {names}")
 
     async def submission_status(self, submission: str) -> str:
-        """Where a submission stands: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
+        """Return the status of a submission: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
         return str((await self._call("GET", f"/submissions/{submission}/")).get("status", ""))
 
     async def approve(self, submission: str) -> None:

@@ -68,7 +68,8 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Dissent:
-    """How often an annotator differs from the majority of the others; shown, and never a reason to exclude."""
+    """The number of an annotator's differences from the majority of the others; shown, and never a reason to
+    exclude."""
 
     differs: int
     compared: int

@@ -52,7 +52,7 @@ class ExportedStudy:
     questions: tuple[OwnQuestion, ...] = ()
     """The owner's own, asked on each page."""
     rates: RatedThing = "requests"
-    """What people were asked about: requests or replies."""
+    """The things that people were asked about: requests or replies."""
     own_answers: tuple[dict[str, Any], ...] = ()
     """Answers to the questions: `item_id`, `annotator_id` and `answers` by name."""
     traits: dict[str, dict[str, str]] = field(default_factory=dict)

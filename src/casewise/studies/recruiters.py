@@ -35,13 +35,13 @@ class Finish:
     """The way out for a person. An empty field does not apply."""
 
     url: str = ""
-    """Where to go."""
+    """The address to go to."""
     code: str = ""
     """A completion code to be shown."""
 
 
 class Recruiter(Protocol):
-    """Where people come from."""
+    """A source of people for a study."""
 
     def arrive(self, parameters: Mapping[str, str]) -> RecruiterIds:
         """The person that the URL's `parameters` name.

@@ -136,7 +136,7 @@ def none_made(study: LiveRound, kind: str, *, again: bool) -> None:
 
 
 def amendments(study: LiveRound) -> list[tuple[datetime, dict[str, Any]]]:
-    """When a round was changed while it ran, with `why` and the `changes`, a sentence each."""
+    """Return the changes of a round while it ran: the time, with `why` and the `changes`, a sentence each."""
     table = tables.events
     query = select(table.c.at, table.c.detail).where(table.c.study_id == study.id, table.c.kind == "amended")
     return [(row.at, row.detail) for row in study.execute(query.order_by(table.c.id))]
@@ -419,7 +419,7 @@ class StudyPlan:
 
     @property
     def departures(self) -> tuple[Departure, ...]:
-        """Where the study is no longer what was frozen; empty also where nothing was."""
+        """The departures of the study from what was frozen; empty also where nothing was."""
         return departures(self.promise, self.frozen) if self.frozen else ()
 
     @property

@@ -1,1 +1,1 @@
-"""What is changed of what a judge is shown: attacks, defences, perturbations, and the arms made of them."""
+"""Changes of what a judge is shown: attacks, defences, perturbations, and the arms made of them."""

@@ -21,7 +21,7 @@ from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Directio
 from casewise.transforms.texts import MakingOptions, as_text, made_texts_of, makers_named, tasks
 
 TASK = "adapt"
-"""What an attacker is asked to do, in `by_model.toml`."""
+"""The task of an attacker, in `by_model.toml`."""
 
 STANDS: dict[Channel, str] = {
     "user": "the person asking adds it to the request",
@@ -32,7 +32,7 @@ STANDS: dict[Channel, str] = {
     "later": "the person asking says it after the request",
     "tool": "it is the result of a tool that looked the request up",
 }
-"""Where a claim stands, as the attacker is told."""
+"""The place of a claim, in the words that the attacker is told."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Claim:
     words: Mapping[Direction, tuple[str, ...]]
     """Wordings of the same claim: each query is shown one of them, always the same."""
     opening: str | None = None
-    """What the user is made to have said in an earlier turn; the words are then the assistant's answer to it."""
+    """The user's invented words in an earlier turn; the words are then the assistant's answer to it."""
     languages: Mapping[str, Claim] = field(default_factory=dict)
     """The same claim in other languages."""
 

@@ -59,11 +59,11 @@ class Paraphrase(Record):
     model_config = ConfigDict(extra="ignore")  # files of before name a language and a translator too
 
     of: str
-    """What the statement is kept under."""
+    """The key that the statement is kept under."""
     source: str = ""
     text: str
     reviewer: str = ""
-    """Who read both and found that they say the same; empty for nobody."""
+    """The person who read both and found that they say the same; empty for nobody."""
 
 
 def accepted_paraphrases(path: Path) -> dict[str, str]:
@@ -109,7 +109,8 @@ def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 
 
 TransformRole = Literal["omission", "attack", "perturbation", "defence", "own"]
-"""What a transform is for: to show less, to lie, to change nothing that matters, to guard; or what only its author knows."""
+"""The purpose of a transform: to show less, to lie, to change nothing that matters, or to guard. Only its author knows
+that of `own`."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ class TransformKind:
     """A kind of transform: what it does, in which version, and what it needs for that."""
 
     form: str
-    """What to write, for those who must choose."""
+    """The form to write, for those who must choose."""
     do: Callable[[ShownItem, Scene, str], ShownItem]
-    """What is shown after it, from what was shown before, the item, and the rest of the transform's name."""
+    """Returns the item as shown after it, from the item before, the scene, and the rest of the transform's name."""
     role: TransformRole
     version: int = 1
     """Raised when the same name shows something else. Runs of older versions are read, and not gone on with."""
@@ -388,7 +389,8 @@ TO_COMPLETE: tuple[tuple[str, TransformRole, str, str], ...] = (
     ("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
     ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:facts.jsonl"),
 )
-"""What takes a model, a file or a function of one's own: what to write, what it is for, what it does, and an example."""
+"""Transforms that take a model, a file or a function of one's own. Each has a form, a purpose, an effect and an
+example."""
 
 
 def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:

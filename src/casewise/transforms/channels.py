@@ -18,7 +18,7 @@ CHANNELS: tuple[Channel, ...] = get_args(Channel)
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
 TOOL = "tool (records)"
-"""Who speaks in a turn that is a tool's result."""
+"""The speaker of a turn that is a tool's result."""
 
 TURNS: dict[Channel, tuple[tuple[str, str], ...]] = {
     "earlier": (("user", "{text}"), ("assistant", "I have noted that. What is your request?")),
@@ -35,7 +35,8 @@ TURNS: dict[Channel, tuple[tuple[str, str], ...]] = {
         ("assistant", "I have read the result. Please repeat your request."),
     ),
 }
-"""Who says what before the request is made, or made again. Before a reply or an action only the turn with the claim is added."""
+"""The speaker and the words of each turn before the request is made, or made again. Before a reply or an action only
+the turn with the claim is added."""
 
 
 def put_into(channel: Channel, text: str, shown: ShownItem) -> ShownItem:

@@ -47,7 +47,7 @@ class MadeTexts:
     known: Mapping[tuple[str, str], MadeText] = field(default_factory=dict)
     planning: bool = False
     guessing: bool = False
-    """Whether texts count that wait for another model's: in an estimate they do, and stand there as they were."""
+    """True if texts count that wait for another model's: in an estimate they do, and stand there as they were."""
     missing: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def of(self, maker: str, text: str) -> str:

@@ -75,7 +75,7 @@ class UserFunction:
         self.function = function
         self.name = name or f"python:{getattr(function, '__name__', type(function).__name__)}"
         self.works = False
-        """Whether it has given something that can be used."""
+        """True if it has given something that can be used."""
         self._alone = asyncio.Lock()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._left: list[threading.Thread] = []
@@ -193,7 +193,8 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 OF_A_TEXT = "<string>"
-"""Where code lies that was made of a text: Python 3.13 gives the source of whatever other text ran last for it."""
+"""The file name of code that was made of a text. Python 3.13 gives the source of whatever other text ran last for
+it."""
 
 
 def function_at(where: str) -> Callable[..., Any]:

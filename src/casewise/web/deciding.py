@@ -43,16 +43,16 @@ SHORTEST_KEY = 20
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How a decider is served."""
+    """Options of serving a decider."""
 
     keys: frozenset[str] = frozenset()
     """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
     per_minute: int | None = None
     """Requests a minute that a key (or, without keys, an address) may make; None for no limit."""
     timeout_s: float = 10.0
-    """How long the judge is waited for; then it counts as having given no value."""
+    """The maximum wait for the judge; then it counts as having given no value."""
     ask_as: Literal["flagged", "passed"] = "flagged"
-    """What `ask` is in the form of a moderation endpoint, which has two answers: `flagged` or `passed`."""
+    """The answer for `ask` in the form of a moderation endpoint, which has two answers: `flagged` or `passed`."""
     shadow: bool = False
     """Decide, count and write down, and let everything through."""
     capture: Path | None = None
@@ -139,7 +139,7 @@ class DecideOut(Decided):
     """A decision, and what it is worth."""
 
     shadow: bool
-    """Whether it is let through whatever was decided: `decision` is then `answer`."""
+    """True if it is let through whatever was decided: `decision` is then `answer`."""
     decided: Decision
     decider: str
     """The hash of the decider's file."""
@@ -254,7 +254,7 @@ KINDS = {401: "authentication_error", 429: "rate_limit_error", 500: "server_erro
 NO_ANSWER = ("timeout", "unavailable", "judge_failed")
 
 MOST_CALLERS = 10_000
-"""Whose requests are counted at a time; the longest silent is forgotten first."""
+"""The maximum number of callers whose requests are counted at a time; the longest silent is forgotten first."""
 
 
 class Service:
@@ -269,7 +269,7 @@ class Service:
         self.silent = 0
         """Decisions in a row for which the judge could not be asked, or did not answer."""
         self.unwritten = False
-        """Whether the last decision could not be written down."""
+        """True if the last decision could not be written down."""
         self.recent: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def decide(self, request: DecisionRequest) -> Decided:
@@ -412,7 +412,8 @@ def create_service(decider: Decider, options: ServiceOptions = ServiceOptions())
 
     @app.get("/healthz")
     async def health(response: Response) -> dict[str, Any]:
-        """Whether the service runs as it should, what is not so, and which decider it serves; 503 where its judge cannot be asked."""
+        """Return the state of the service, its problems and its decider. The status is 503 where its judge cannot be
+        asked."""
         problems = service.problems()
         response.status_code = 503 if decider.hung_calls >= MOST_HUNG else 200
         state = {"status": "degraded" if problems else "ok", "problems": problems}
@@ -430,11 +431,11 @@ FIELDS = frozenset((*DecideIn.model_fields, *ModerationIn.model_fields, *Turn.mo
 
 
 NO_STATEMENT = "a parameter is a text, a number, true or false, or these in a list or under headings"
-"""What is said of every statement that is none: what pydantic would say repeats it."""
+"""The message for every statement of the wrong type. The message of pydantic would repeat the statement."""
 
 
 UNICODE = "string_unicode"
-"""What pydantic calls half of a character in a text: no JSON in UTF-8 has it."""
+"""The pydantic error type of half of a character in a text: no JSON in UTF-8 has it."""
 
 
 class Wrong(NamedTuple):
@@ -565,7 +566,7 @@ class Body:
     so_far: bytes
     too_long: bool
     more: bool
-    """Whether there is more of it to read."""
+    """True if there is more of it to read."""
 
 
 async def read_body(receive: Receive) -> Body:

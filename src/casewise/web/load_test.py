@@ -53,7 +53,7 @@ TYPICAL_SAFE_RATE = {"no_context": 0.45, "safe": 0.75, "unsafe": 0.3}
 """Assumed, so that conditions differ in a rehearsal as they may in a study. No result of anything."""
 
 FOR_NOTHING = "found no place after the quiz"
-"""What a walk ends with that was promised more; simulated people answer every quiz question rightly."""
+"""The outcome of a walk without a place after the quiz; simulated people answer every quiz question rightly."""
 PATIENCE_S = 180.0
 """As long a simulated browser tries again before it gives up."""
 
@@ -62,7 +62,7 @@ Decision = str
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalPlan(RehearsalOptions):
-    """Who comes to a round, and how."""
+    """The people who come to a rehearsal of a round, and their behaviour."""
 
     url: str
     """The round's address: `http://HOST/study/ID`."""
@@ -100,7 +100,7 @@ class RehearsalResult:
 
     @property
     def slowdown(self) -> float:
-        """How much longer the last thousand steps took than the first, by their medians; NaN before two thousand."""
+        """The ratio of the last thousand steps' median time to the first thousand's; NaN before two thousand."""
         if len(self.latencies_s) < 2000:
             return float("nan")
         return float(np.median(self.latencies_s[-1000:]) / np.median(self.latencies_s[:1000]))
@@ -258,7 +258,8 @@ class Browser:
         self.result.acknowledged.append(Acknowledged(str(self.number), key, decision))
 
     def of_reply(self, text: str, context: tuple[str, ...]) -> dict[str, str]:
-        """What this person says of a reply, where pages ask that; whoever does not skip it says so by that alone."""
+        """Return this person's answer on a reply, where pages ask for it. Whoever does not skip it says so by that
+        alone."""
         if ASKS_OF_REPLY not in self.page:
             return {}
         return {f"own-{REPLY_QUESTION.name}": str(self.crowd.says_of_reply(self.number, text, context))}

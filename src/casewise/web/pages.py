@@ -65,7 +65,7 @@ def database_of(request: Request) -> Database:
 
 
 def current_person(request: Request, at: Now) -> Person | None:
-    """Who is signed in, if anybody."""
+    """Return the person who is signed in, if anybody."""
     token = read_cookie(request, SESSION_COOKIE)
     person = None
     if token is not None:
@@ -76,7 +76,7 @@ def current_person(request: Request, at: Now) -> Person | None:
 
 
 Visitor = Annotated[Person | None, Depends(current_person)]
-"""Who is signed in, if anybody."""
+"""The person who is signed in, if anybody."""
 
 
 def require(*roles: Role) -> Callable[..., Person]:
@@ -93,7 +93,7 @@ def require(*roles: Role) -> Callable[..., Person]:
 
 
 Worker = Annotated[Person, Depends(require(Role.REVIEWER, Role.EXPERT))]
-"""Who works on contexts."""
+"""A person who works on contexts."""
 Owner = Annotated[Person, Depends(require(Role.OWNER))]
 """It stands before the round in each route: who may not look is not told whether there is one."""
 
@@ -109,7 +109,7 @@ NAVIGATION: list[tuple[str, str, frozenset[Role]]] = [
 
 
 class Elsewhere(Exception):
-    """Whoever asks belongs on another page; answered with a redirect to it."""
+    """Raised where the person belongs on another page; answered with a redirect to it."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)

@@ -56,7 +56,7 @@ TURNS = frozenset({Act.RETURN, Act.OBJECT, Act.GIVE_UP, Act.RESTART})
 TALK = TURNS | {Act.COMMENT}
 JUDGED_ALONE = frozenset({Phase.GENERATED, Phase.UNDER_REVIEW})
 ABOUT_WORDS = TALK - {Act.RESTART} | {Act.SUBMIT, Act.OFFER}
-"""What one reviewer says of a context, and another does not read before judging it; why it is reviewed anew, all do."""
+"""Acts on a context that the other reviewer does not read before judging it. All read the reason for a new review."""
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
 
@@ -100,14 +100,14 @@ class ContextView:
     proposals: list[Proposal]
     comments: list[Event]
     turned: Event | None
-    """What last sent the context back, in the review that goes on now; its reason stands among the comments."""
+    """The event that last sent the context back, in the present review; its reason stands among the comments."""
     general_findings: list[Remark]
     contrast: ReviewPlace | None
     autosave: Autosave | None
     names: dict[str, str]
     submitted: bool
     own_words: bool
-    """Whether this person wrote anew what is reviewed now; where they may review it too, there are too few others."""
+    """True if this person rewrote what is reviewed now. Where they may review it too, there are too few others."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ class ContextView:
 
 
 def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
-    """What this person may do with this context now, by the state, by their roles and by whose words they are."""
+    """Return the acts open to this person on this context now, by its state, their roles and its author."""
     acts = frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
     return acts - {Act.SUBMIT} if is_left_to_others(connection, place, person.id) else acts
 
@@ -214,7 +214,7 @@ def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events
 
 
 def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
-    """Who acted, by name; programs go by their own."""
+    """Return the names of those who acted; programs go by their own."""
     return {person_id: name_of(connection, person_id) for person_id in {event.by for event in events}}
 
 

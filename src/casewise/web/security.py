@@ -207,7 +207,7 @@ SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1000
 
 LEET = str.maketrans("0134@5$7!", "oieaassti")
-"""What stands for letters."""
+"""The characters that stand for letters."""
 COMMON_WORDS = """
 password passwort passwd qwertyuiop qwertzuiop qwerty qwertz asdfghjkl asdfgh zxcvbnm yxcvbnm iqaz qazwsx
 letmein welcome willkommen iloveyou administrator admin monkey dragon football baseball sunshine princess master

@@ -226,7 +226,7 @@ def to_stage(study: Round, annotator: Annotator) -> Response:
 
 
 def standing_at(request: Request, study: LiveRound, *stages: Stage) -> Annotator:
-    """Who continues in this browser, at one of `stages` (any, if none is named).
+    """Return the annotator who continues in this browser, at one of `stages` (any, if none is named).
 
     Raises Elsewhere: nobody does, or they stand at another stage: the browser is sent there.
     """
@@ -398,7 +398,8 @@ CODES: dict[str, Outcome] = {
     "left_early": "screened_out",
     "too_many_skips": "completed",
 }
-"""Who stops early, or finds no item left, is paid too, and whoever answered no item for their time; the owner sees which it was."""
+"""The outcome whose code each outcome gets. Whoever stops early, or finds no item left, is paid too, and whoever
+answered no item for their time; the owner sees which it was."""
 
 
 SCRIPT_HEADER = "X-Casewise-Script"

@@ -77,7 +77,7 @@ def studies(request: Request, _owner: Owner) -> Response:
 
 @router.get("/{study_id}")
 def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
-    """How far a round is, by condition, how fast it goes, what it costs and what needs a look."""
+    """Show the progress of a round by condition, its pace, its cost and what needs a look."""
     with study.read(database_of(request), at) as live:
         state, numbers = round_state(live), monitor(live)
     return render(

@@ -1,4 +1,4 @@
-"""What `casewise serve` does by itself each minute: once, however many workers there are."""
+"""The work that `casewise serve` does by itself each minute: once, however many workers there are."""
 
 from __future__ import annotations
 

@@ -171,9 +171,9 @@ class Room:
     links: Links
     under_way: bool = False
     withheld: bool = False
-    """Whether texts stay out, as a gated benchmark wants it."""
+    """True if texts stay out, as a gated benchmark wants it."""
     unquoted: bool = False
-    """Whether what chatbots wrote stays out."""
+    """True if chatbots' replies stay out."""
     rows: int = ROWS
 
     @property
@@ -333,7 +333,8 @@ CONTEXT_SHOWN = 320
 
 
 def short_context(benchmark: Benchmark, item: Item) -> str:
-    """What an item's context states otherwise than its twin's, which has the same query, who asks first; all of it without a twin."""
+    """Return the statements of an item's context that differ from its twin's, the recipient's first; all without a
+    twin."""
     own = benchmark.written_of(item)
     if own is None:
         return "no context"

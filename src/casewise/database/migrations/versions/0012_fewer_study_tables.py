@@ -44,7 +44,7 @@ def refuse_rounds(connection: Connection) -> None:
 
 
 def retired(design: dict[str, Any]) -> Iterator[str]:
-    """What of a design decides what people do, and is gone."""
+    """Yield the parts of a design that decide what people do, and are gone."""
     if len(design.get("languages", ())) > 1:
         yield "several languages"
     if design["ratings"].get("most_batches", 1) > 1:
@@ -59,7 +59,7 @@ def retired(design: dict[str, Any]) -> Iterator[str]:
 
 
 def holds_work(connection: Connection, name: str) -> bool:
-    """Whether people wrote something into the table: translations are left where they are, though nothing reads them."""
+    """Return True if people wrote something into the table. Translations stay, though nothing reads them."""
     return name == "review_translations" and bool(
         connection.scalar(select(func.count()).select_from(table(name, column("text"))).where(column("text") != ""))
     )
