@@ -67,6 +67,8 @@ def test_sync_async_and_batches_say_the_same(path):
     assert [one.value for one in many] == one_by_one
     assert [one.value for one in decider.decide_many(requests)] == one_by_one
     assert single.value == one_by_one[0]
+    chat = decider.decide_chat([{"role": "user", "content": "What now?"}], demo_context(1))
+    assert (chat.value, chat.decision) == (one_by_one[1], decider.decide("What now?", demo_context(1)).decision)
 
 
 def test_a_sync_decision_is_made_inside_a_running_loop_too(path):

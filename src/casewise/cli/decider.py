@@ -91,8 +91,6 @@ def recommend(
     write_text(page, recommendation.to_html())
     replace(documents, html=None).present(recommendation, full=False)
     note(f"page: {page}")
-    for command in recommendation.found.commands:
-        note(f"next: {command}")
 
 
 @app.command

@@ -366,7 +366,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
         return
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
-    if (report.categories["metric"] == "accuracy").any():
+    if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:
         yield Section("categories", "By category", tuple(categories(report)), brief=True)
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
     details = tuple(detail_sections(report.details))

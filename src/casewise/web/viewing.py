@@ -171,7 +171,7 @@ class Room:
     links: Links
     under_way: bool = False
     withheld: bool = False
-    """True if texts stay out, as a gated benchmark wants it."""
+    """True if texts stay out, as they do for a gated benchmark unless its owner says otherwise."""
     unquoted: bool = False
     """True if chatbots' replies stay out."""
     rows: int = ROWS
