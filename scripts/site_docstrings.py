@@ -6,7 +6,7 @@ import re
 import textwrap
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Extension, Module, Object
 
 __all__ = ["ReadAsMarkdown"]
 
@@ -21,6 +21,11 @@ class ReadAsMarkdown(Extension):
     def on_object(self, *, obj: Object, **_: Any) -> None:
         if obj.docstring is not None:
             obj.docstring.value = as_markdown(obj.docstring.value)
+
+    def on_package(self, *, pkg: Module, **_: Any) -> None:
+        """Every name that `casewise/__init__.pyi` brings from a room is public."""
+        if pkg.exports is None:
+            pkg.exports = [name for name, member in pkg.members.items() if member.is_alias and name[0] != "_"]
 
 
 def as_markdown(text: str) -> str:
