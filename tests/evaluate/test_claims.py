@@ -23,7 +23,7 @@ from casewise.storage.wording import LabelWords
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
-    r"is worse|no worse|turns the most|turns a verdict|may be first|is first on|agrees most|keeps to|lower limit is above|"
+    r"is worse|no worse|turns the most|turns a verdict|may be first|outranked|is first on|agrees most|keeps to|lower limit is above|"
     r"^not shown|docs/| more under |difference is smaller than|differ by less than| is not shown: |cannot be compared: too|"
     r"the same decision|the decision changes|shown to be below|shown to differ|differ from those|differed between|differ at 0|"
     r"No verdict moved|would not help|Words alone solve|Words alone do not help|verdict is the label|at most the bound|right more often|turns the most|do not tell which|the highest accuracy of"
@@ -58,7 +58,7 @@ CLAIMS = {
     ("leaderboard", "These items do not tell which judge is first: "): "the rank intervals of two judges or more begin at 1",
     ("leaderboard", " is first on each of the "): "the rank interval of one judge alone is [1, 1] on every benchmark",
     ("leaderboard", " may be first on each of the "): "a rank interval begins at 1 on every benchmark, and none is [1, 1] on all",
-    ("leaderboard", "No judge may be first on each of the "): "no judge's rank interval begins at 1 on every benchmark",
+    ("leaderboard", "Each judge was outranked, or not asked, on at least one of the "): "no judge's rank interval begins at 1 on every benchmark",
     ("leaderboard", " may be first."): "the rank intervals of two judges or more begin at 1",
     ("decider", "If you compared several judges on these queries and took the best, fit again with --chosen-from N: without it the promise is broken more often."): "a promise was fitted for one judge alone (--chosen-from 1)",
     ("decider", " is not told apart in cost from "): "0 is on or between the limits of what the best judge saves, corrected for the choice of judge",
@@ -262,8 +262,8 @@ def test_judges_are_tied_where_their_rank_intervals_begin_at_1(ranks, said):
         ([((1, 1), (1, 1)), ((2, 2), (2, 2))], "a is first on each"),
         ([((1, 1), (1, 2)), ((2, 2), (1, 2))], "a may be first on each"),
         ([((1, 2), (1, 2)), ((1, 2), (1, 2))], "a or b may be first on each"),
-        ([((1, 1), (2, 2)), ((2, 2), (1, 1))], "No judge may be first on each"),
-        ([((1, 1), None), ((2, 2), (1, 1))], "No judge may be first on each"),
+        ([((1, 1), (2, 2)), ((2, 2), (1, 1))], "Each judge was outranked, or not asked, on at least one"),
+        ([((1, 1), None), ((2, 2), (1, 1))], "Each judge was outranked, or not asked, on at least one"),
         ([((1, 1), (1, 1))], "a is the only judge"),
     ],
 )

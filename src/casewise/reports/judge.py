@@ -519,7 +519,7 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
         if weakest
         else "No category is shown to be below the others, after correction for the number of categories."
     )
-    if not several_series(report.domains):
+    if not several_series(report.domains) and report.domains["slice"].n_unique() > 1:
         yield from slice_forest("domain-forest", "Accuracy by domain, 95 % intervals", report.domains)
     tables = (
         slice_table("domains", "Domains", report.domains),

@@ -52,6 +52,14 @@ def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> I
     """
     answers, silent = numbers.answers, numbers.runs.silent_notes
     blocks: list[Block] = [Prose(note, lead=True) for note in silent]
+    unlabelled = not (numbers.labelled or numbers.does)
+    if unlabelled:
+        means = numbers.benchmark.item_columns["mean"].is_not_null().any()
+        instead = " People's mean ratings give labels: write --labels mean." if means else ""
+        policy = numbers.options.labels.name
+        blocks.append(
+            Prose(f"No item has a label under --labels {policy}, so no agreement can be measured.{instead}", lead=True)
+        )
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
         blocks += () if numbers.does else in_sentences(answers)
@@ -62,7 +70,7 @@ def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> I
     )
     blocks += (*in_short(numbers), *examples)
     if blocks:
-        yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent), brief=True)
+        yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
 
 
 def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:

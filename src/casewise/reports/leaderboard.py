@@ -118,13 +118,16 @@ def leaderboards_page(leaderboards: Leaderboards) -> Document:
     )
     rank_table = table_of("ranks", "Rank intervals, 95 % within a benchmark", head, ranks)
     notes = (
-        Section(f"notes-{place}", f"Notes on {name}", tuple(map(Prose, run_notes(board))))
+        Section(f"notes-{place}", f"Notes on {name}", tuple(map(Prose, said)))
         for place, (name, board) in enumerate(boards)
+        if (said := dict.fromkeys((*board.benchmark.notes(), *board.notes)))
     )
     return Document(
         title=f"Leaderboard over {len(leaderboards.boards)} benchmarks",
         subtitle=f"{len(leaderboards.rows)} judges, labels: {leaderboards.boards[0].labels}",
-        notices=tuple(f"{name}: {note}" for name, board in boards for note in board.benchmark.notes()),
+        notices=tuple(
+            f"{name}: {note}" for name, board in boards for note in board.benchmark.notes() if "SYNTHETIC" in note
+        ),
         sections=(
             Section("brief", "The answer", answer, first=True),
             all_numbers([Section("ranks", "Ranks", (rank_table,)), *notes]),
@@ -149,7 +152,7 @@ def first_everywhere(boards: Leaderboards) -> str:
         return f"{next(iter(boards.rows))} is the only judge: compare it with the baselines below it."
     if candidates:
         return f"Within the rank intervals, {' or '.join(candidates)} may be first on each of the {n} benchmarks."
-    return f"No judge may be first on each of the {n} benchmarks."
+    return f"Each judge was outranked, or not asked, on at least one of the {n} benchmarks."
 
 
 def accuracy(row: LeaderboardRow | None) -> str:

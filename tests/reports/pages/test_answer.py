@@ -10,10 +10,13 @@ from rich.console import Console
 import casewise
 from casewise.evaluate.answer import where_it_fails, which_way
 from casewise.evaluate.yardsticks import compared
+from casewise.records.item import RatingScale
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate
+from casewise.storage.benchmark import About
+from casewise.storage.imports import of_rows
 from casewise.storage.wording import LabelWords
 
 
@@ -125,6 +128,21 @@ def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
 
     assert "gives values and no verdicts. casewise report --fit-thresholds" in page
     assert "Spearman" in page
+
+
+@pytest.mark.parametrize(
+    ("row", "says"), [({"mean": 25}, " People's mean ratings give labels: write --labels mean."), ({}, "")]
+)
+def test_a_judge_of_items_without_labels_is_told_why_and_what_to_do(tmp_path, row, says):
+    about = About(name="made", scale=RatingScale(low=0, high=100, cut=50), labels_by="people")
+    unlabelled = of_rows([{"query": text, **row} for text in ("Who?", "When?")], about, source="rows.csv")
+    text = casewise.report(
+        casewise.judge(unlabelled, "constant:safe", out=tmp_path), benchmark=unlabelled
+    ).to_markdown()
+
+    assert f"No item has a label under --labels votes, so no agreement can be measured.{says}\n" in text.replace(
+        "**", ""
+    )
 
 
 def test_a_forest_names_its_axis_from_the_tenth_below_everything():
