@@ -376,7 +376,7 @@ def unsure(subject: Subject, part: Part) -> None:
     if of_votes.estimate is not None and of_votes.estimate >= MANY_UNSURE:
         part.add(
             "labels.unsure",
-            f"{share(of_votes.estimate, *(of_votes.limits or (None, None)))} of the votes are unsure; the majority leaves them out.",
+            f"{share(of_votes.estimate, *(of_votes.limits or (None, None)))} of the {subject.labels.noun} are unsure; the majority leaves them out.",
             of_votes.estimate,
             part.measured["unsure"],
             items=subject.named(unsure_only),

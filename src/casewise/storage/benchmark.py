@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import polars as pl
 
 from casewise.errors import BenchmarkError
+from casewise.notation import percent
 from casewise.records import (
     Annotator,
     Context,
@@ -438,7 +439,7 @@ class Benchmark:
         if unsure := int(columns["n_unsure"].sum()):
             every = unsure + int(columns["n_votes"].sum())
             notes.append(
-                f"{unsure:,} of {every:,} votes ({unsure / every:.1%}) are unsure; they count in no majority unless the label "
+                f"{unsure:,} of {every:,} {'votes' if self.most_ratings > 1 else 'labels'} ({percent(unsure / every)}) are unsure; they count in no majority unless the label "
                 "policy says so (--labels votes,unsure:half or votes,unsure:unsafe)."
             )
         return tuple(notes)

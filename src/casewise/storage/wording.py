@@ -59,6 +59,11 @@ class LabelWords:
         """The head of a column with what was said of an item."""
         return "People" if self.rated else "Label"
 
+    @property
+    def noun(self) -> str:
+        """What an item's label is made of, in the plural."""
+        return "votes" if self.rated else "labels"
+
     def counted(self, ratings: int) -> str:
         """Return a number of ratings, or of labels, in words."""
         return f"{ratings:,} {'rating' if self.rated else 'label'}{'' if ratings == 1 else 's'}"
