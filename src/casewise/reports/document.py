@@ -172,6 +172,7 @@ class Forest(ShortRepr):
         """The axis, named at each tenth, or at each fifth of a long one; an axis of plain numbers at each quarter of it."""
         if self.ends is not None:
             low, high = self.ends
+            high = high if high > low else low + 1
             return tuple(low + (high - low) * place / 4 for place in range(5))
         least = min((value for row in self.rows for value in (row.estimate, row.low) if value is not None), default=0.0)
         tenths = min(9, max(0, math.floor(10 * least)))

@@ -219,6 +219,8 @@ def score_limits(estimate: ArrayLike, n: ArrayLike, *, level: float = 0.95, df: 
     p, size = of_one_shape({"estimate": numbers(estimate, "estimate"), "n": numbers(n, "n")})
     if ((p < 0) | (p > 1)).any() or (size <= 0).any():
         raise StatisticsError("score limits need shares in [0, 1] and sizes above 0")
+    if not df > 0:
+        raise StatisticsError(f"df must be above 0, not {df!r}")
     tail = (1 - checked_share(level, "level")) / 2
     z = -ndtri(tail) if df == np.inf else -stdtrit(df, tail)
     of_p, of_half = size / (size + z**2), z**2 / (size + z**2)  # neither overflows, whatever the size

@@ -154,6 +154,13 @@ def test_a_forest_names_its_axis_from_the_tenth_below_everything():
     assert [row[2:] for row in forest.table.rows] == [("0.620", "[0.550, 0.700]"), ("–", "[0.510, 0.930]")]
 
 
+def test_numbers_that_are_all_alike_have_an_axis():
+    forest = Forest("h", "Mean H", (("", (ForestRow("all", 0.0, None, None),)),), ends=(0.0, 0.0))
+
+    assert forest.ticks == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert forest.place(0.0) == 0
+
+
 @pytest.mark.parametrize(("least", "first", "names"), [(0.42, 0.4, 7), (0.39, 0.2, 5), (0.0, 0.0, 6), (1.0, 0.9, 2)])
 def test_a_long_axis_is_named_at_every_fifth(least, first, names):
     ticks = Forest("f", "", (("", (ForestRow("a", least, None, None),)),)).ticks
