@@ -400,10 +400,14 @@ def plan_run(
         selection=options.selection,
         retry_unscored=again,
     )
-    temporary = PassingFolder() if out is None else None
-    folder = Path(out) if temporary is None else temporary.path / "run"  # type: ignore[arg-type]  # it is given
+    temporary = None
+    if out is None:
+        temporary = PassingFolder()
+        out = temporary.path / "run"
     source = options.benchmark_source or source_of(benchmark, loaded)
-    return PlannedRun(folder, loaded, judge_made, plan, replace(options, live=live, benchmark_source=source), temporary)
+    return PlannedRun(
+        Path(out), loaded, judge_made, plan, replace(options, live=live, benchmark_source=source), temporary
+    )
 
 
 async def judge_async(
