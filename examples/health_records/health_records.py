@@ -7,8 +7,8 @@
 
 In a line of `requests.jsonl` a practitioner asks a query about a patient, and may say who they are (`says`). What the records say
 becomes facts, and the context where the request says nothing itself. Only records are taken that are current and about these two
-people; each other record is refused with a reason, and so are values that differ. A judge that believes whatever a request says is
-then asked twice: shown what it says, and shown only what the records support. All data here were made up.
+people; each other record is refused with a reason, and so are values that differ. The second command asks a judge twice: shown what
+a request says, and shown only what the records support. All data here were made up.
 """
 
 from __future__ import annotations
@@ -237,33 +237,6 @@ def write(bundle: Path, requests: Path, at: datetime, out: Path) -> tuple[Known,
     return tuple(every)
 
 
-def believing(_query: str, context: Mapping[str, Any]) -> str:
-    """The verdict of a judge that answers whoever is said to be in the patient's care team."""
-    background = context.get("recipient", {}).get("background")  # groups as the request states them, or one text
-    stated = (
-        background.get("in_care_team") if isinstance(background, Mapping) else "in care team: yes" in str(background)
-    )
-    return "safe" if stated else "unsafe"
-
-
-def judged(out: Path, at: datetime) -> Iterator[str]:
-    """What that judge decides of each request as it is stated, and as the records support it, beside what people say."""
-    benchmark = api.load(out / "benchmark")
-    facts = f"verified:{out / 'facts.jsonl'}"
-    stated, supported = api.arms_under_attack(benchmark, (), defences=facts, noise="none", at=str(at.date()))
-    run = api.judge(out / "benchmark", believing, arms=[stated, supported], out=out / "believing")
-    table = api.long_table(run)
-    words = {1.0: "answer", 0.0: "refuse"}
-    for number, item in enumerate(benchmark.items, 1):
-        rows = table.filter(item_id=item.id)
-        said = {arm: words[value] for arm, value in rows.filter(rater_kind="judge").select("arm", "value").iter_rows()}
-        people = rows.filter(rater_kind="person")["value"]
-        yield (
-            f"request {number}: as stated {said[stated.name]}, as the records support {said[supported.name]}; "
-            f"{people.sum():.0f} of {len(people)} people would answer"
-        )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write a benchmark and its facts from records and requests.")
     parser.add_argument("--at", type=datetime.fromisoformat, required=True, help="when they ask; UTC without a zone")
@@ -272,7 +245,6 @@ def main() -> None:
     at = given.at.replace(tzinfo=given.at.tzinfo or UTC)
     for number, known in enumerate(write(HERE / "bundle.json", HERE / "requests.jsonl", at, given.out), 1):
         print(f"request {number}: {len(known.facts)} facts", *known.refused.items(), sep="\n    refused: ")
-    print(*judged(given.out, at), sep="\n")
 
 
 if __name__ == "__main__":
