@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from casewise import api
 
 HERE = Path(__file__).parent
-EMERGENCY = ("http://terminology.hl7.org/CodeSystem/v3-ActCode", "EMER")
+CLASSES = "http://terminology.hl7.org/CodeSystem/v3-ActCode"
 
 
 class RecordsError(ValueError):
@@ -115,7 +115,7 @@ def known_of(records: dict[str, Any], request: Request) -> Known:
             raise RecordsError(f"{name} is not in the bundle")
     facts: list[Fact] = []
     refused: dict[str, str] = {}
-    current = all(records[one].active is not False for one in (request.practitioner, request.patient))
+    current = all(records[name].active is not False for name in (request.practitioner, request.patient))
     for name, resource in records.items():
         try:
             must(current, "this practitioner or this patient is marked as inactive")
@@ -152,10 +152,11 @@ def practitioner_role(name: str, resource: Any, request: Request) -> Iterator[Fa
 def encounter(name: str, resource: Any, request: Request) -> Iterator[Fact]:
     must(refers(resource.subject, request.patient), "is about another patient")
     must(resource.status == "in-progress", f"its status is {resource.status}, not in-progress")
-    codings = [coding for one in resource.class_fhir or () for coding in one.coding or ()]
-    must(bool(codings), "says no class")
-    emergency = EMERGENCY in {(coding.system, coding.code) for coding in codings}
-    yield fact("transmission_principle.urgency.emergency", emergency, name, request, resource.actualPeriod)
+    codes = {(coding.system, coding.code) for concept in resource.class_fhir or () for coding in concept.coding or ()}
+    must(bool(codes), "says no class")
+    yield fact(
+        "transmission_principle.urgency.emergency", (CLASSES, "EMER") in codes, name, request, resource.actualPeriod
+    )
 
 
 def care_team(name: str, resource: Any, request: Request) -> Iterator[Fact]:
@@ -174,8 +175,8 @@ def consent(name: str, resource: Any, request: Request) -> Iterator[Fact]:
     must(all(one.verified for one in resource.verification or ()), "is not verified")
     grantees = resource.grantee or ()
     must(not grantees or any(refers(one, request.practitioner) for one in grantees), "is about what others are granted")
-    about = "transmission_principle.confidentiality.consent"
-    yield fact(about, resource.decision == "permit", name, request, resource.period)
+    permit = resource.decision == "permit"
+    yield fact("transmission_principle.confidentiality.consent", permit, name, request, resource.period)
 
 
 RULES: dict[str, Callable[[str, Any, Request], Iterable[Fact]]] = {
@@ -224,8 +225,8 @@ def write(bundle: Path, requests: Path, at: datetime, out: Path) -> tuple[Known,
     cases, every = [], []
     for line in requests.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
-        known = known_of(records, Request(case.pop("practitioner"), case.pop("patient"), at, case.pop("role", None)))
-        every.append(known)
+        request = Request(case.pop("practitioner"), case.pop("patient"), at, case.pop("role", None))
+        every.append(known := known_of(records, request))
         cases.append(json.dumps(case | {"context": case.pop("says", None) or known.context()}))
     out.mkdir(parents=True)
     (out / "cases.jsonl").write_text("\n".join(cases), encoding="utf-8")
