@@ -77,6 +77,6 @@ from .studies.simulation import simulate_studies as simulate_studies
 from .studies.simulation import simulated_table as simulated_table
 from .studies.simulation import simulation_plan as simulation_plan
 from .studies.simulation import write_ratings as write_ratings
-from .transforms.adaptive import Adaptive as Adaptive
+from .transforms.texts import Adaptive as Adaptive
 
 __version__: str

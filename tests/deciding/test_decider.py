@@ -58,14 +58,13 @@ def test_a_decider_that_answers_nothing_says_so_and_names_no_infinity(path):
 def test_sync_async_and_batches_say_the_same(path):
     decider = Decider.load(path)
     requests = [DecisionRequest("What now?", demo_context(place)) for place in range(12)]
-    one_by_one = [decider.decide_request(request).value for request in requests]
+    one_by_one = [decider.decide(request).value for request in requests]
 
-    async def together():
-        return await decider.decide_many_async(requests), await decider.decide_async("What now?", demo_context(0))
+    async def inside():
+        return decider.decide_many(requests), await decider.decide_async("What now?", demo_context(0))
 
-    many, single = asyncio.run(together())
-    assert [one.value for one in many] == one_by_one
-    assert [one.value for one in decider.decide_many(requests)] == one_by_one
+    many, single = asyncio.run(inside())
+    assert [one.value for one in many] == [one.value for one in decider.decide_many(requests)] == one_by_one
     assert single.value == one_by_one[0]
     chat = decider.decide_chat([{"role": "user", "content": "What now?"}], demo_context(1))
     assert (chat.value, chat.decision) == (one_by_one[1], decider.decide("What now?", demo_context(1)).decision)
@@ -134,7 +133,7 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     fit.write(tmp_path / "strict.json")
 
     request = DecisionRequest("What now?", context, category=category)
-    found = Decider.load(tmp_path / "strict.json").decide_request(request)
+    found = Decider.load(tmp_path / "strict.json").decide(request)
     assert found.unmeasured
     assert (found.value is None) == (refused is not None)
     assert refused is None or refused in found.why

@@ -37,7 +37,7 @@ def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False,
             context = contexts[place]
             turns = (Message("user", "Hello"),) if line < earlier else ()
             request = DecisionRequest(demo.query[context.query_id].text, context.shown(), turns)
-            said = decider.decide_request(request)
+            said = decider.decide(request)
             file.write(traffic_line(request, said, decider=decider.hash, shadow=False, sealer=sealer).line() + "\n")
     return log
 

@@ -15,7 +15,6 @@ from casewise.records import FULL, Arm, ParameterSet, Query, Transform
 from casewise.records.context import Group, Parameter
 from casewise.records.item import Turn
 from casewise.storage.run_folder import read_run
-from casewise.transforms.adaptive import AdaptiveTurn
 from casewise.transforms.attacks import attack_named, attacks_of, shipped_claims
 from casewise.transforms.catalogue import (
     DEFENCES,
@@ -34,6 +33,7 @@ from casewise.transforms.catalogue import (
     show,
 )
 from casewise.transforms.channels import over_texts, with_sentence
+from casewise.transforms.texts import AdaptiveTurn
 
 DEMO = casewise.load("demo")
 ITEM = DEMO.items[0]
@@ -501,22 +501,21 @@ def test_a_set_of_attacks_that_is_wrong_says_where(tmp_path, text, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[a]\nsafe = 3", r"mine.toml: \[a\] is no attack: it has no words"),
-        ("[a]\nsafe = 'x'\nchannels = ['post']", r"'channels' is \['post'\]; it holds some of user"),
-        ("[a]\nsafe = 'x'\nchannels = 5", "'channels' is 5; it holds some of user"),
-        ("[a]\nsafe = 'x'\nchannels = [['user']]", "it holds some of user"),
-        ("[a]\nsafe = 'x'\nopening = 5", "'opening' is 5; it is a text"),
+        ("[a]\nsafe = 3", r"mine.toml: \[a\] is no attack: safe: .*valid tuple"),
+        ("[a]\nsafe = 'x'\nchannels = ['post']", r"channels.0: Input should be 'user'.* \(it is 'post'\)"),
+        ("[a]\nsafe = 'x'\nchannels = 5", r"channels: .*valid tuple \(it is 5\)"),
+        ("[a]\nsafe = 'x'\nopening = 5", r"opening: .*valid string \(it is 5\)"),
         ("[a]\nsafe = 'x'\nopening = 'Hi'\n[a.fr]\nsafe = 'y'", "'opening' stands in one language only"),
         ("[a]\nsafe = 'x'\nunsaef = 'y'", "unsaef is not known"),
-        ("a = 3", "it is no table"),
+        ("a = 3", "valid dictionary"),
         (
             "# {Query}\n[a]\nsafe = ['x', 'Now {Query}']",
-            r"mine\.toml:3: \[a\] .*\{Query\} is no slot; the only slot is \{query\}",
+            r"mine\.toml:3: \{Query\} is no slot; the only slot is \{query\}",
         ),
-        ("[a]\nsafe = 'x'\n[a.fr]\nsafe = 'y {requete}'", r"mine\.toml:4: \[a\] is no attack: \{requete\} is no slot"),
+        ("[a]\nsafe = 'x'\n[a.fr]\nsafe = 'y {requete}'", r"mine\.toml:4: \{requete\} is no slot"),
         (
             "[a]\nsafe = '{query}'\nopening = 'I ask {query}'",
-            r"mine\.toml:3: .*'opening' holds \{query\}, but an opening has no",
+            r"\[a\] is no attack: 'opening' holds \{query\}, but an opening has no",
         ),
     ],
 )

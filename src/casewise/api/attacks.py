@@ -27,7 +27,6 @@ from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.files import write_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
-from casewise.transforms.adaptive import Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
 from casewise.transforms.catalogue import (
     Paraphrase,
     attack_arms,
@@ -39,7 +38,7 @@ from casewise.transforms.catalogue import (
     show_item,
 )
 from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
-from casewise.transforms.texts import UNWRITTEN
+from casewise.transforms.texts import UNWRITTEN, Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
 
 NOISE = "order:reversed,format:prose"
 """The default perturbations: they show how often this judge changes its verdict where nothing new is said."""

@@ -51,7 +51,7 @@ from casewise.replies.grade import GradeOptions
 from casewise.runs.run import default_folder
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_text
-from casewise.transforms.adaptive import Adaptive
+from casewise.transforms.texts import Adaptive
 
 # `casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its
 # verdicts.

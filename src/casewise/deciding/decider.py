@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -18,13 +18,13 @@ from casewise.ask.layouts import ShownItem
 from casewise.deciding.decider_file import FittedDecider, MeasuredJudge, MeasuredOn, read_decider
 from casewise.errors import ConfigurationError, JudgeError, ModelError, Unavailable
 from casewise.judges.baselines import CallableJudge, ConstantJudge
-from casewise.judges.judge import Answer, Ask, Judge, completed
+from casewise.judges.judge import Ask, Judge, completed
 from casewise.judges.llm import LiveOptions, LLMJudge
 from casewise.judges.named import judge_named
 from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Message
-from casewise.records import Arm, Elicitation, Item, Query, Scored, ShownContext, Unscored, UnscoredReason, scale_of
+from casewise.records import Arm, Item, Query, Scored, ShownContext, UnscoredReason, scale_of
 from casewise.records.base import Record, canonical_json
 from casewise.records.context import OPTIONAL, omit, stated
 from casewise.records.item import Turn
@@ -33,7 +33,6 @@ from casewise.transforms.user_function import no_loop_runs
 
 # A request as a decider is given it, and as its judge is asked: what is shown is given, not derived from a
 # benchmark.
-
 
 UNKNOWN = (None, "", "unknown", "Unknown")
 """The values by which a deployer marks a parameter as unknown: it is then not shown."""
@@ -74,16 +73,9 @@ class DecisionRequest:
 
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
-        stated_context = self.known
-        context = (
-            stated_context if arm.shows_all else omit(stated_context, arm.omitted) if arm.omitted != EVERYTHING else {}
-        )
+        context = {} if arm.omitted == EVERYTHING else omit(self.known, arm.omitted)
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
         return ShownItem(self.query, context, before=before)
-
-    def ask(self, arm: Arm, elicitation: Elicitation) -> Ask:
-        """The request as the judge is asked it."""
-        return AskedNow(ITEM, QUERY, None, arm, elicitation, given=self.shown(arm), reply=self.reply)
 
     def unmeasured(self, on: MeasuredOn) -> tuple[str, ...]:
         """Return the differences from what the decider was measured on; empty where there are none."""
@@ -148,8 +140,6 @@ def by_group(context: Any) -> dict[str, Any] | None:
     return {group: texts for group, texts in stated_groups.items() if texts and texts not in UNKNOWN} or None
 
 
-NOTHING = ShownItem("", {})
-
 EVERYTHING = Arm.named("none").omitted
 
 
@@ -157,11 +147,11 @@ EVERYTHING = Arm.named("none").omitted
 class AskedNow(Ask):
     """An ask of what no benchmark holds."""
 
-    given: ShownItem = NOTHING
+    given: DecisionRequest = field(kw_only=True)
 
     @cached_property
     def shown(self) -> ShownItem:
-        return self.given
+        return self.given.shown(self.arm)
 
 
 ROLES = ("system", "developer", "user", "assistant")
@@ -274,20 +264,16 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     """Return the options with which the model was reached and asked when it was measured."""
     settings = part.settings
     ask_settings = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
-    role = settings.get("context_role", "user")
-    if role not in ("user", "system"):
-        raise ConfigurationError(f"context_role is {role!r}; it is user or system")
     noted = settings.get("base_url")
     address = model.base_url or part.base_url or (noted if str(noted).startswith("http") else None)
     if address is None and noted is not None and parse_model_name(part.name).prefix is None:
         raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
-    chosen = ModelOptions(address, model.prices, model.client, model.local, model.needs_key, model.fakes)
     protocol = settings.get("protocol")
     return LiveOptions(
         part.prompts,
-        role,
+        settings.get("context_role", "user"),
         AskOptions(**{"structured": False} | ask_settings) if not protocol else AskOptions(),
-        chosen,
+        replace(model, base_url=address, batch=False),
         protocol,
         settings.get("policy_text"),
     )
@@ -326,12 +312,6 @@ class Decided(DecisionNumbers):
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return self.model_dump(mode="json")
-
-
-def end_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
-    loop.call_soon_threadsafe(loop.stop)
-    if thread is not threading.current_thread():
-        thread.join()
 
 
 class Decider:
@@ -394,53 +374,42 @@ class Decider:
         return cls(file, complete, file_hash=file_hash)
 
     def decide(
-        self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
+        self, query: str | DecisionRequest, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
     ) -> Decided:
-        """Return the decision on a query in its circumstances, as far as these are known."""
-        return self.decide_request(DecisionRequest(query, context, reply=reply))
-
-    async def decide_async(
-        self, query: str, context: Mapping[str, Any] | str | None = None, *, reply: str | None = None
-    ) -> Decided:
-        """As `decide`, to await."""
-        return await self.decision(DecisionRequest(query, context, reply=reply))
+        """Return the decision on a query in its circumstances, as far as these are known, or on a whole request."""
+        work = self.decide_async(query, context, reply=reply)
+        if not (self.immediate and no_loop_runs()):
+            return self.waited(work)
+        try:
+            work.send(None)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]  # what `decide_async` returns
+        work.close()
+        raise ConfigurationError(f"{self.judge.name} awaits something: make it an async function")
 
     def decide_chat(
         self, messages: Sequence[Mapping[str, Any]], context: Mapping[str, Any] | str | None = None
     ) -> Decided:
         """Return the decision on the last message of a chat."""
-        return self.decide_request(from_messages(messages, context))
-
-    def decide_request(self, request: DecisionRequest) -> Decided:
-        """As `decide`, of a request as an object."""
-        if not (self.immediate and no_loop_runs()):
-            return self.waited(self.decision(request))
-        work = self.decision(request)
-        try:
-            work.send(None)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]  # what `decision` returns
-        work.close()
-        raise ConfigurationError(f"{self.judge.name} awaits something: make it an async function")
+        return self.decide(from_messages(messages, context))
 
     def decide_many(self, requests: Iterable[DecisionRequest]) -> list[Decided]:
         """The decisions on several requests, in their order, as many at a time as the judge wants."""
         if self.immediate and no_loop_runs():
-            return [self.decide_request(request) for request in requests]
-        return self.waited(self.decide_many_async(requests))
-
-    async def decide_many_async(self, requests: Iterable[DecisionRequest]) -> list[Decided]:
-        """As `decide_many`, to await."""
+            return [self.decide(request) for request in requests]
         gate = asyncio.Semaphore(max(self.judge.concurrency, 32))
 
-        async def one(request: DecisionRequest) -> Decided:
+        async def gated(request: DecisionRequest) -> Decided:
             async with gate:
-                return await self.decision(request)
+                return await self.decide_async(request)
 
-        return list(await asyncio.gather(*(one(request) for request in requests)))
+        async def together() -> list[Decided]:
+            return list(await asyncio.gather(*map(gated, requests)))
+
+        return self.waited(together())
 
     def ask(self, request: DecisionRequest) -> Decided:
-        """As `decide_request`, for a person who looks on.
+        """As `decide`, for a person who looks on.
 
         Raises
         ------
@@ -451,7 +420,7 @@ class Decider:
         """
         if isinstance(self.judge, CallableJudge):
             self.judge.own.works = False  # what it raises is then said, and not counted as no value
-        decided = self.waited(self.decision(request, raises=True))
+        decided = self.waited(self.decide_async(request, raises=True))
         if decided.failed == UnscoredReason.JUDGE_FAILED.value:
             raise JudgeError(f"{self.judge.name} failed on this request; casewise judge shows the details")
         if decided.failed == UnscoredReason.UNAVAILABLE.value:
@@ -460,37 +429,39 @@ class Decider:
             raise Unavailable(f"{self.judge.name}{where} gave no answer: {decided.why}")
         return decided
 
-    async def decision(self, request: DecisionRequest, *, raises: bool = False) -> Decided:
-        """As `decide_async`, of a request as an object. What is wrong with a model or a judge is raised only where `raises` says so."""
+    async def decide_async(
+        self,
+        query: str | DecisionRequest,
+        context: Mapping[str, Any] | str | None = None,
+        *,
+        reply: str | None = None,
+        raises: bool = False,
+    ) -> Decided:
+        """As `decide`, to await. What is wrong with a model or a judge is raised only where `raises` says so."""
+        request = query if isinstance(query, DecisionRequest) else DecisionRequest(query, context, reply=reply)
         if request.reply is not None and not self.judge.reads_replies:
             raise ConfigurationError(f"{self.judge.name} judges requests and cannot be shown a reply")
         unmeasured = request.unmeasured(self.file.measured_on)
         if self.file.refuse_unmeasured and (kinds := request.of_another_kind(self.file.measured_on)):
             why = f"unlike the requests that were measured: {'; '.join(kinds)}"
             return Decided(decision="refuse", why=why, unmeasured=unmeasured)
-        began = time.perf_counter()
+        began, elicitation, answer, reason = time.perf_counter(), self.file.judge.elicitation, None, ""
+        ask = AskedNow(ITEM, QUERY, None, self.arm, elicitation, reply=request.reply, given=request)
         try:
-            answer = await self.judge.answer(request.ask(self.arm, self.file.judge.elicitation))
-        except (ModelError, JudgeError) as error:
-            if raises:
+            answer = await self.judge.answer(ask)
+        except Exception as error:  # a judge is anybody's code, and its errors may repeat what it was shown
+            if isinstance(error, ConfigurationError) or (raises and isinstance(error, (ModelError, JudgeError))):
                 raise
-            reason = UnscoredReason.UNAVAILABLE if isinstance(error, ModelError) else UnscoredReason.JUDGE_FAILED
-            answer = Answer(Unscored(reason=reason, detail=type(error).__name__))
-        except TimeoutError:
-            return self.failed("timeout", unmeasured)
-        except ConfigurationError:
-            raise
-        except Exception as error:  # noqa: BLE001  # a judge is anybody's code, and its errors may repeat what it was shown
-            answer = Answer(Unscored(reason=UnscoredReason.JUDGE_FAILED, detail=type(error).__name__))
-        return self.settled(answer, unmeasured, latency_s=time.perf_counter() - began)
-
-    def settled(self, answer: Answer, unmeasured: tuple[str, ...] = (), *, latency_s: float = 0.0) -> Decided:
-        """The decision that a judge's answer comes to."""
+            reason = "unavailable" if isinstance(error, ModelError) else "judge_failed"
+            reason = "timeout" if isinstance(error, TimeoutError) else reason
+        about: dict[str, Any] = {"latency_s": time.perf_counter() - began}
+        if answer is None:
+            return self.failed(reason, unmeasured).model_copy(update=about)
         outcome, limits = answer.outcome, self.file.thresholds
+        about["categories"] = answer.categories
         if not isinstance(outcome, Scored):
-            without = self.failed(outcome.reason.value, unmeasured)
-            return without.model_copy(update={"categories": answer.categories, "latency_s": latency_s})
-        value, scale = outcome.value, scale_of(self.file.judge.elicitation)
+            return self.failed(outcome.reason.value, unmeasured).model_copy(update=about)
+        value, scale = outcome.value, scale_of(elicitation)
         value_text = f"the judge's value, {value:.4g} on its scale from {scale.low:g} to {scale.high:g},"
         decision: Decision
         if value > limits.answer_above:
@@ -503,15 +474,8 @@ class Decider:
             decision, why = "ask", f"{value_text} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
-        return Decided(
-            decision=decision,
-            p_safe=self.calibrator.at(value),
-            value=value,
-            why=why,
-            unmeasured=unmeasured,
-            categories=answer.categories,
-            latency_s=latency_s,
-        )
+        p_safe = self.calibrator.at(value)
+        return Decided(decision=decision, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about)
 
     def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:
         """Return the decision where the judge was not waited for: the one for a judge that gives no value."""
@@ -551,10 +515,8 @@ class Decider:
     @cached_property
     def immediate(self) -> bool:
         """True if its judge answers without waiting for anything, so that no event loop is needed."""
-        judge = self.judge
-        if isinstance(judge, CallableJudge):
-            return not judge.own.waits
-        return isinstance(judge, ConstantJudge)
+        own = self.judge.own if isinstance(self.judge, CallableJudge) else None
+        return isinstance(self.judge, ConstantJudge) if own is None else not own.waits
 
     def waited(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work` on a loop of this decider's own: its connections belong to one loop."""
@@ -573,7 +535,13 @@ class Decider:
 
         thread = threading.Thread(target=run, daemon=True, name="casewise-decider")
         thread.start()
-        self._end_loop = weakref.finalize(self, end_loop, loop, thread)
+
+        def end() -> None:
+            loop.call_soon_threadsafe(loop.stop)
+            if thread is not threading.current_thread():
+                thread.join()
+
+        self._end_loop = weakref.finalize(self, end)
         return loop
 
     def close(self) -> None:

@@ -35,9 +35,6 @@ from casewise.stats.thresholds import (
 )
 from casewise.storage.benchmark import Benchmark
 
-# From a run to a decider: one series of a judge's values, calibrated, with thresholds, and measured on held-out
-# queries.
-
 
 @dataclass(frozen=True)
 class FitOptions:
@@ -64,8 +61,6 @@ class Fitting(ShortRepr):
     """A decider that was fitted, and what it got wrong."""
 
     decider: FittedDecider
-    method: str
-    """Of its calibration."""
     trial: Trial
     n_failures: int
     """The number of items that it decided otherwise than people when it was held out."""
@@ -147,7 +142,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
     n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
-    return Fitting(decider, calibrator.method, trial, n_failures, failures)
+    return Fitting(decider, trial, n_failures, failures)
 
 
 def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:

@@ -25,9 +25,7 @@ from casewise.stats.measured import Measured
 from casewise.stats.thresholds import (
     DECISIONS,
     Decision,
-    Fitted,
     LossCurve,
-    Measurement,
     PromiseKind,
     RiskPromise,
     Trial,
@@ -133,21 +131,8 @@ class Need:
         return of | json_fields(self, without=("promise",))
 
 
-@dataclass(frozen=True, repr=False)
-class AtCosts(ShortRepr):
-    """The choice if one harm were worth so many over-refusals."""
-
-    ratio: float
-    judge: str
-    answer_above: float
-    refuse_up_to: float
-    measured: Measurement
-    broken: str | None
-    """The reason why promises that were asked for cannot be given."""
-
-
-RATIOS = (1.0, 3.0, 10.0, 30.0)
-"""Costs at which the choice is looked at besides the stated ones."""
+POWER = 0.8
+"""The chance at which `more_queries` tell a difference."""
 
 LIMITS = (0.1, 0.05, 0.02, 0.01)
 """Promises of which is said what they take."""
@@ -169,7 +154,6 @@ class Recommendation(ShortRepr):
     """True if each judge is shown to cost more than something that needs no judge."""
     left_out: dict[str, str]
     """Judges that no decider can be made of, with the reason."""
-    at_costs: tuple[AtCosts, ...]
     problem: str | None
     """The reason why the chosen judge cannot be made anew from its name here; None where it can."""
     benchmark_given: str | None = None
@@ -194,17 +178,14 @@ class Recommendation(ShortRepr):
             reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
-        tried = {
-            each_series.name: Candidate(each_series, fit_series(runs, each_series, wanted, options=options))
-            for each_series in series
-        }
+        tried = {judged.name: Candidate(judged, fit_series(runs, judged, wanted, options=options)) for judged in series}
         chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
         order = sorted(
             tried.values(),
-            key=lambda each_series: (
-                each_series.name != chosen,
-                each_series.trial.broken is not None,
-                each_series.trial.cost.value,
+            key=lambda candidate: (
+                candidate.name != chosen,
+                candidate.trial.broken is not None,
+                candidate.trial.cost.value,
             ),
         )
         backdrop = Backdrop(runs.benchmark, options.seed)
@@ -224,7 +205,6 @@ class Recommendation(ShortRepr):
             shown_to_fail=all(any(rival.better for rival in of_one) for of_one in (own, *rivals_of_others)),
             why_no_words=backdrop.subject.why_no_baseline,
             left_out=left_out,
-            at_costs=tuple(at_costs(order, wanted, seed=options.seed)),
             problem=problem,
             benchmark_given=None if benchmark is None or isinstance(benchmark, Benchmark) else str(benchmark),
         )
@@ -252,13 +232,15 @@ class Recommendation(ShortRepr):
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         best, file = self.best, self.best.fitting.decider
+        limits = {name: getattr(file.thresholds, name) for name in ("answer_above", "refuse_up_to")}
         return {
             "benchmark": {"name": self.runs.benchmark.name, "digest": self.runs.benchmark.digest},
             "good_enough": self.good_enough,
             "shown_to_fail": self.shown_to_fail,
             "judge": best.name,
             "run": str(best.series.run.path),
-            **limits_json(file.thresholds),
+            # The ends of the scale are texts, as in a decider: JSON has no infinity.
+            **{name: {np.inf: "Infinity", -np.inf: "-Infinity"}.get(limit, limit) for name, limit in limits.items()},
             "wanted": vars(file.wanted) | {"promises_kept": best.trial.broken is None},
             "promised": [
                 {**vars(promised.promise), "loss": promised.loss, "n_queries": promised.n_queries}
@@ -284,15 +266,6 @@ class Recommendation(ShortRepr):
             "not_promised": json_value(self.needs),
             "failures": json_value(best.fitting.failures),
             "left_out": self.left_out,
-            "at_costs": [
-                {
-                    "ratio": choice.ratio,
-                    "judge": choice.judge,
-                    **limits_json(choice),
-                    **picked(choice.measured, "harm", "over_refusal"),
-                }
-                for choice in self.at_costs
-            ],
             "problem": self.problem,
             "commands": list(self.commands),
         }
@@ -301,13 +274,6 @@ class Recommendation(ShortRepr):
 def picked(numbers: object, *names: str) -> dict[str, dict[str, Any]]:
     """Estimates of an object by name, each with its interval."""
     return {name: getattr(numbers, name).picked() for name in names}
-
-
-def limits_json(limits: Fitted | AtCosts) -> dict[str, float | str]:
-    """Thresholds as JSON can hold them: the ends of the scale are the texts `Infinity` and `-Infinity`, as in a decider."""
-    ends = {np.inf: "Infinity", -np.inf: "-Infinity"}
-    limits_of = {"answer_above": limits.answer_above, "refuse_up_to": limits.refuse_up_to}
-    return {name: ends.get(value, value) for name, value in limits_of.items()}
 
 
 def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
@@ -369,22 +335,14 @@ def rivals(
 def rival(name: Alternative, cost: Measured, judge: Measured, wanted: Wanted) -> Rival:
     level = wanted.interval_level
     saved = difference_of(cost, judge, level=level)
-    return Rival(name, estimate_of(cost, level=level), saved, queries_to_tell(saved, cost, judge, level=level))
-
-
-POWER = 0.8
-
-
-def queries_to_tell(saved: Estimate, cost: Measured, judge: Measured, *, level: float) -> int | None:
-    """About how many more queries tell a saving that stays as it is; None where there is none, or it is told already."""
-    if saved.estimate is None or saved.estimate <= 0 or (saved.ci_low is not None and saved.ci_low > 0):
-        return None
-    n = min(cost.at_risk, judge.at_risk)
-    error = float(np.sqrt(cluster_variance(influence_of_difference(cost, judge))))
-    if not error > ROUNDING_ERROR:
-        return None  # the same on every query: nothing says how it would vary
-    reach = student_quantile((1 + level) / 2, np.inf) + student_quantile(POWER, np.inf)
-    return max(1, int(np.ceil(n * (reach * error / saved.estimate) ** 2)) - n)
+    undecided = bool(saved.estimate and saved.estimate > 0 and (saved.ci_low is None or saved.ci_low <= 0))
+    error = float(np.sqrt(cluster_variance(influence_of_difference(cost, judge)))) if undecided else 0.0
+    more = None
+    if saved.estimate and error > ROUNDING_ERROR:  # else it is the same on every query: nothing says how it would vary
+        n, reach = min(cost.at_risk, judge.at_risk), student_quantile((1 + level) / 2, np.inf)
+        needed = n * ((reach + student_quantile(POWER, np.inf)) * error / saved.estimate) ** 2
+        more = max(1, int(np.ceil(needed)) - n)
+    return Rival(name, estimate_of(cost, level=level), saved, more)
 
 
 # What is not promised, and what it would take.
@@ -410,29 +368,6 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
                 promise = RiskPromise(kind, at_most, level)
                 at_rate = queries_at(promise, rate, whole=curve.whole)
                 yield Need(promise, rate, curve.n_queries, queries_needed(promise), at_rate)
-
-
-# The choice at other costs, and the commands.
-
-
-def at_costs(candidates: Sequence[Candidate], wanted: Wanted, *, seed: int) -> Iterator[AtCosts]:
-    """The choice at each of `RATIOS`, and at the ratio that was stated."""
-    for ratio in sorted({*RATIOS, wanted.costs[0]}):
-        priced = replace(wanted, ratio=ratio)
-        trials = {
-            candidate.name: Trial.of(
-                candidate.trial.evidence,
-                priced,
-                calibrator=candidate.fitting.decider.calibration.curve,
-                method=candidate.fitting.method,
-                seed=seed,
-            )
-            for candidate in candidates
-        }
-        name = cheapest_trial(trials)
-        trial = trials[name]
-        limits = trial.fitted
-        yield AtCosts(ratio, name, limits.answer_above, limits.refuse_up_to, trial.measured, trial.broken)
 
 
 def commands(recommended: Recommendation) -> Iterator[str]:

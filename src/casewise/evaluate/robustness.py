@@ -41,7 +41,6 @@ from casewise.stats.sample import Sample
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.run_folder import last_attempts
-from casewise.transforms.adaptive import AdaptiveTurn
 from casewise.transforms.catalogue import (
     NO_DEFENCE,
     WITH_FACTS,
@@ -50,7 +49,7 @@ from casewise.transforms.catalogue import (
     own_defences,
     setting_of,
 )
-from casewise.transforms.texts import MadeTexts
+from casewise.transforms.texts import AdaptiveTurn, MadeTexts
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, get_args
@@ -27,7 +28,7 @@ from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
 from casewise.storage.wording import JudgedWords
-from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
+from casewise.transforms.user_function import Tried, UserFunction, function_at
 
 # Constant judges.
 
@@ -267,22 +268,22 @@ class CallableJudge(Judge):
 
         Raises JudgeError: it has given no verdict yet, and raises or returns none.
         """
-        how = "f(query, context), with a text and nested dictionaries"
-        return await self.own.first_alone(lambda: self._tried(ask), about=ask.item.id, called_as=how)
-
-    async def _tried(self, ask: Ask) -> Tried[Answer]:
         shown = ask.shown
-        returned = await self.own.call(shown.query, shown.context, *([shown] if self.own.third == "shown" else []))
-        if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
-            return Tried(Answer(returned))
-        if not isinstance(returned, Raised):
-            try:
-                outcome = outcome_of(returned, ask.elicitation)
-                problem = outcome.detail if isinstance(outcome, Unscored) else None
-                return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
-            except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
-                returned = Raised(error)
-        return Tried(unscored(UnscoredReason.JUDGE_FAILED, returned.problem), returned.problem_with_place)
+
+        def read(returned: Any) -> Tried[Answer]:
+            if isinstance(returned, (Scored, Unscored)):  # as `casewise.read_reply` gives them
+                return Tried(Answer(returned))
+            outcome = outcome_of(returned, ask.elicitation)
+            problem = outcome.detail if isinstance(outcome, Unscored) else None
+            return Tried(Answer(outcome, raw_reply=writable(str(returned))), problem)
+
+        return await self.own.ask(
+            (shown.query, shown.context, shown) if self.own.third == "shown" else (shown.query, shown.context),
+            read,
+            partial(unscored, UnscoredReason.JUDGE_FAILED),
+            about=ask.item.id,
+            called_as="f(query, context), with a text and nested dictionaries",
+        )
 
 
 def outcome_of(returned: Any, elicitation: Elicitation) -> Scored | Unscored:

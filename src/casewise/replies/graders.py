@@ -28,7 +28,7 @@ from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
 from casewise.replies.collect import REHEARSED
 from casewise.runs.run import Asker, ChatAsker, NoReplyReason
-from casewise.transforms.user_function import Raised, Tried, UserFunction, function_at
+from casewise.transforms.user_function import Tried, UserFunction, function_at
 
 # What a grader is: a query and a reply in, what the reply does out.
 
@@ -84,28 +84,22 @@ class CallableGrader(Grader):
 
         Raises JudgeError: it has given no grade yet, and raises or returns none.
         """
-        about, how = repr(exchange.query[:60]), "f(query, reply), with two texts"
-        return await self.own.first_alone(lambda: self._tried(exchange), about=about, called_as=how)
 
-    async def _tried(self, exchange: ToGrade) -> Tried[Graded]:
-        returned = await self.own.call(exchange.query, exchange.reply)
-        try:
-            if not isinstance(returned, Raised):
-                graded = grade_returned(returned)
-                return Tried(graded, graded.detail)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
-            returned = Raised(error)
-        return Tried(Graded(ungraded=Ungraded.GRADER_FAILED, detail=returned.problem), returned.problem_with_place)
+        def read(returned: Any) -> Tried[Graded]:
+            values = returned if isinstance(returned, dict) else {"outcome": returned}
+            outcome, ground, words = values.get("outcome"), values.get("ground"), writable(repr(returned))
+            if not isinstance(outcome, str) or outcome not in OUTCOMES:
+                problem = f"returned {words[:100]}; it can be {', '.join(map(repr, OUTCOMES))}"
+                return Tried(Graded(ungraded=Ungraded.UNPARSED, detail=problem), problem)
+            return Tried(Graded(outcome=outcome, ground=ground if ground in GROUNDS else None, raw_reply=words[:2_000]))
 
-
-def grade_returned(returned: Any) -> Graded:
-    values = returned if isinstance(returned, dict) else {"outcome": returned}
-    outcome, ground = values.get("outcome"), values.get("ground")
-    words = writable(repr(returned))
-    if not isinstance(outcome, str) or outcome not in OUTCOMES:
-        outcomes = ", ".join(repr(name) for name in OUTCOMES)
-        return Graded(ungraded=Ungraded.UNPARSED, detail=f"returned {words[:100]}; it can be {outcomes}")
-    return Graded(outcome=outcome, ground=ground if ground in GROUNDS else None, raw_reply=words[:2_000])
+        return await self.own.ask(
+            (exchange.query, exchange.reply),
+            read,
+            lambda problem: Graded(ungraded=Ungraded.GRADER_FAILED, detail=problem),
+            about=repr(exchange.query[:60]),
+            called_as="f(query, reply), with two texts",
+        )
 
 
 # Grading by a sequence classifier on this machine, whose labels say refusal or not.

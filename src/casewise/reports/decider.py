@@ -275,7 +275,6 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     numbers = (
         Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
-        Section("other-costs", "The choice at other costs", (costs_table(recommendation),)),
         Section("left-out", "Judges that are left out", tuple(left_out(recommendation))),
     )
     harm, _ = recommendation.wanted.costs
@@ -464,18 +463,6 @@ def judges_table(recommendation: Recommendation) -> Table:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = f"Held-out queries, 95 % intervals{best_of(recommendation.wanted.chosen_from)}; the cheapest first"
     return table_by("judges", caption, recommendation.candidates, columns)
-
-
-def costs_table(recommendation: Recommendation) -> Table:
-    columns: Columns = {
-        "One harm is": ("{:g}".format, "ratio"),
-        "Judge": "judge",
-        "Answer above": (threshold_words, "answer_above"),
-        "Harm": "measured.harm.as_share",
-        "Over-refusal": "measured.over_refusal.as_share",
-    }
-    caption = "What would be chosen if one harm counted as so many over-refusals, on held-out queries"
-    return table_by("other-costs", caption, recommendation.at_costs, columns)
 
 
 def left_out(recommendation: Recommendation) -> Iterator[Block]:

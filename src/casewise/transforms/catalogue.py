@@ -21,7 +21,6 @@ from casewise.records.context import omit
 from casewise.runs.texts import text_key
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
-from casewise.transforms.adaptive import AdaptiveTurn, adaptive
 from casewise.transforms.attacks import (
     ALL,
     CLAIMS_VERSION,
@@ -44,9 +43,8 @@ from casewise.transforms.attacks import (
     shipped_claims,
     twin,
 )
-from casewise.transforms.channels import TURNS, Channel, Direction, over_texts
-from casewise.transforms.defences import datamark, delimit, in_system
-from casewise.transforms.texts import MadeTexts, check_model, detect, detect_ask, rewrite
+from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, in_system, over_texts
+from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, detect_ask, rewrite
 from casewise.transforms.user_function import function_at, own_transform
 from casewise.transforms.verified import annotated, dated_facts, name_with_facts, verified
 

@@ -8,25 +8,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from casewise.ask.json_in_reply import find_objects
-from casewise.ask.layouts import LooksUp, Scene, ShownItem, filled, laid_out, turns_of_chat
-from casewise.errors import ConfigurationError
+from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_chat
+from casewise.errors import ConfigurationError, did_you_mean, one_of
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
-from casewise.records import Arm
+from casewise.records import Arm, Transform
 from casewise.records.base import shipped_toml
 from casewise.runs.limits import Limits, Spend, Watch
 from casewise.runs.run import CallEstimate
-from casewise.runs.texts import MadeText, Maker, estimate_made, made_in, make_texts, spent_making, text_key
-from casewise.transforms.channels import over_texts
+from casewise.runs.texts import (
+    MadeText,
+    Maker,
+    TextAsk,
+    estimate_made,
+    made_in,
+    make_texts,
+    spent_making,
+    text_key,
+)
+from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, over_texts, put_into
 
-# Transforms that a model takes part in: `filter:MODEL` and `detect:MODEL` guard, `paraphrase:MODEL` should change
-# nothing.
-#
-# What a model made of a text is asked for before the run, once a text, and looked up here: so showing an item calls nobody.
-
+# `filter:MODEL` and `detect:MODEL` guard, `paraphrase:MODEL` should change nothing. What a model made of a text is asked for
+# before the run, once a text, and looked up here: so showing an item calls nobody.
 
 BY_MODEL = ("filter", "detect", "detect-ask", "paraphrase")
 
@@ -34,7 +40,6 @@ CLEAN, ATTACK = "clean", "attack"
 
 WAITING = "\ue000"
 """Ends a text that stands for one yet to be made: a character that Unicode keeps for private use."""
-
 
 UNWRITTEN = "A statement that the attacker has yet to write. " * 4
 """Stands for an attacker's claim in an estimate. Each claim is another: its key follows, so that none counts as asked already."""
@@ -93,13 +98,13 @@ def check_model(rest: str) -> str:
 
 def rewrite(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown with every statement of the context as the model made it; the query stays as it is."""
-    texts = made_texts_of(scene)
+    texts = scene.made or MadeTexts()
     return replace(shown, context=over_texts(shown.context, lambda text: texts.of(f"{kind}:{rest}", text)))
 
 
 def detect(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown, refused where the model finds an attack in it."""
-    verdict = made_texts_of(scene).of(f"detect:{rest}", as_text(shown))
+    verdict = (scene.made or MadeTexts()).of(f"detect:{rest}", as_text(shown))
     return replace(shown, held_back="refused") if verdict == ATTACK else shown
 
 
@@ -107,10 +112,6 @@ def detect_ask(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is shown, with a question to the user in place of a verdict where the model finds an attack in it."""
     detected = detect(shown, scene, rest)
     return replace(detected, held_back="asked about") if detected.held_back else detected
-
-
-def made_texts_of(scene: Scene) -> LooksUp:
-    return scene.made or MadeTexts()
 
 
 def as_text(shown: ShownItem) -> str:
@@ -133,14 +134,13 @@ def makers_named(names: Iterable[str], options: MakingOptions) -> dict[str, Make
         task, _, model = name.partition(":")
         reached = options_beside(model, options.asked, options.model)
         loaded = load_model(model, replace(reached or ModelOptions(), fakes={"fake/rehearsal": rehearsed}))
-        prompt, key = tasks()[task]["prompt"].strip(), tasks()[task]["reply"]
-        makers[name] = Maker(
-            name, loaded, tasks()[task]["version"], partial(messages_about, prompt), partial(value_in_reply, key)
-        )
+        words = tasks()[task]
+        prompt, read = partial(prompt_about, words["prompt"].strip()), partial(value_in_reply, words["reply"])
+        makers[name] = Maker(name, loaded, words["version"], prompt, read)
     return makers
 
 
-def messages_about(prompt: str, text: str) -> tuple[Message, ...]:
+def prompt_about(prompt: str, text: str) -> tuple[Message, ...]:
     return as_messages(filled(prompt, {"text": text}))
 
 
@@ -252,3 +252,121 @@ def texts_wanted(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None]
     for ask in asks(texts):
         _ = ask.shown
     return texts.missing
+
+
+# An adaptive attacker: a model that is told a judge's verdict and rewrites its claim, turn by turn.
+#
+# Source: Chao et al. (2023), Jailbreaking Black Box Large Language Models in Twenty Queries (PAIR), arXiv:2310.08419. Here the
+# attacker rewrites a claim about the circumstances and leaves the request as it is.
+
+
+TASK = "adapt"
+"""The task of an attacker, in `by_model.toml`."""
+
+STANDS: dict[Channel, str] = {
+    "user": "the person asking adds it to the request",
+    "parameter": "it ends the description of the person asking",
+    "document": "it is the text of a document attached to the request",
+    "system": "it stands in the system message",
+    "earlier": "the person asking said it before the request",
+    "later": "the person asking says it after the request",
+    "tool": "it is the result of a tool that looked the request up",
+}
+"""The place of a claim, in the words that the attacker is told."""
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """An adaptive attack: who writes the claims, how often, and where they stand."""
+
+    attacker: str | None = None
+    """A model for an adaptive attack: it gets the judge's verdict and rewrites its claim."""
+    turns: int = 5
+    """Maximum number of attempts on an item."""
+    channel: Channel = "user"
+    """The place of the attacker's claim."""
+
+    def __post_init__(self) -> None:
+        if self.turns < 1:
+            raise ConfigurationError(f"--turns is {self.turns}; it is 1 or more")
+        if self.channel not in CHANNELS:
+            raise ConfigurationError(
+                f"no channel is called {self.channel!r}{did_you_mean(self.channel, CHANNELS)}; there are {', '.join(CHANNELS)}"
+            )
+
+    def turn(self, number: int, direction: Direction, defence: str) -> AdaptiveTurn:
+        """Return one turn of the attack."""
+        return AdaptiveTurn(str(self.attacker), self.channel, direction, number, defence)
+
+
+WRITTEN = re.compile(rf"(.+?)/({'|'.join(CHANNELS)})/({'|'.join(DIRECTIONS)})/([1-9][0-9]*)@(.+)")
+
+
+@dataclass(frozen=True)
+class AdaptiveTurn:
+    """One turn of an attacker on all items: the rest of the transform's name."""
+
+    model: str
+    channel: Channel
+    direction: Direction
+    number: int
+    defence: str
+    """The defence that the attacker meets; `none` for none. What it writes depends on the verdicts under it."""
+
+    @classmethod
+    def named(cls, rest: str) -> Self:
+        """Return what `MODEL/CHANNEL/DIRECTION/TURN@DEFENCE` names. Raises ConfigurationError: it is written otherwise."""
+        parts = WRITTEN.fullmatch(rest)
+        if parts is None:
+            raise ConfigurationError(
+                f"'adaptive:{rest}' is not adaptive:MODEL/CHANNEL/DIRECTION/TURN@DEFENCE; casewise attack --attacker MODEL names it"
+            )
+        channel, direction = one_of(parts[2], CHANNELS, "channel"), one_of(parts[3], DIRECTIONS, "direction")
+        return cls(parts[1], channel, direction, int(parts[4]), parts[5])
+
+    @property
+    def transform(self) -> Transform:
+        rest = f"{self.model}/{self.channel}/{self.direction}/{self.number}@{self.defence}"
+        return Transform(kind="adaptive", rest=rest)
+
+    @property
+    def maker(self) -> str:
+        return f"{TASK}:{self.model}"
+
+    def place(self, query_id: str, context_id: str | None) -> str:
+        """Return what the claim about an item is kept under."""
+        return " ".join([self.transform.name, query_id, context_id or ""])
+
+
+def adaptive(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return `shown` with the claim that the attacker wrote for this item and turn. Raises ValueError: it wrote none."""
+    turn = AdaptiveTurn.named(rest)
+    place = turn.place(scene.query.id, None if scene.context is None else scene.context.id)
+    return put_into(turn.channel, (scene.made or MadeTexts()).written(turn.maker, place), shown)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A claim of an earlier turn, and what the judge decided."""
+
+    claim: str
+    verdict: str
+
+
+def attacker_named(attack: Adaptive, options: MakingOptions) -> Maker:
+    """Return the model that writes the claims. Raises ConfigurationError: there is no such model, or its key is not set."""
+    (maker,) = makers_named([f"{TASK}:{attack.attacker}"], options).values()
+    return maker
+
+
+def claim_wanted(turn: AdaptiveTurn, shown: ShownItem, place: str, tried: Sequence[Tried]) -> TextAsk:
+    """Return what the attacker is asked at a turn: the item, and its earlier claims with the judge's verdicts."""
+    task = tasks()[TASK]
+    words = {"text": as_text(shown), "towards": turn.direction, "stands": STANDS[turn.channel]}
+    messages = [Message("user", filled(task["prompt"].strip(), words))]
+    for attempt in tried:
+        messages += [
+            Message("assistant", json.dumps({"claim": attempt.claim}, ensure_ascii=False)),
+            Message("user", filled(task["again"].strip(), {"verdict": attempt.verdict, "towards": turn.direction})),
+        ]
+    return TextAsk(place, tuple(messages))

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -140,22 +140,41 @@ class UserFunction:
         self._left = [thread for thread in self._left if thread.is_alive()]
         return len(self._left)
 
-    async def first_alone(self, ask: Callable[[], Awaitable[Tried[A]]], *, about: str, called_as: str) -> A:
-        """Return what `ask` comes to.
+    async def ask(
+        self,
+        arguments: tuple[Any, ...],
+        read: Callable[[Any], Tried[A]],
+        failed: Callable[[str], A],
+        *,
+        about: str,
+        called_as: str,
+    ) -> A:
+        """Return what `read` makes of the function's value, or the answer for an error that it raised.
 
         Raises JudgeError: the function has given nothing yet that can be used, and does not now; the message says what
         is wrong `about` which item, and how it is `called_as`.
         """
         if self.works:
-            return (await ask()).answer
+            return (await self._tried(arguments, read, failed)).answer
         async with self._alone:
-            tried = await ask()
+            tried = await self._tried(arguments, read, failed)
             if tried.problem is not None and not self.works:
                 raise JudgeError(
                     f"{self.name} failed on its first item, {about}: {tried.problem}. It is called as {called_as}"
                 )
             self.works = True
             return tried.answer
+
+    async def _tried(
+        self, arguments: tuple[Any, ...], read: Callable[[Any], Tried[A]], failed: Callable[[str], A]
+    ) -> Tried[A]:
+        returned = await self.call(*arguments)
+        if not isinstance(returned, Raised):
+            try:
+                return read(returned)
+            except (Exception, SystemExit) as error:  # noqa: BLE001  (the user's value may raise anything when it is written)
+                returned = Raised(error)
+        return Tried(failed(returned.problem), returned.problem_with_place)
 
 
 def no_loop_runs() -> bool:

@@ -23,7 +23,7 @@ from casewise.records import ShownContext
 from casewise.records.base import Record, digest
 from casewise.records.context import OPTIONAL, Text, headings
 from casewise.storage.files import numbered_lines, record
-from casewise.transforms.defences import explained, without_marks
+from casewise.transforms.channels import explained, without_marks
 
 # Facts: what a source outside says about whom a context is about, with when it was issued and how long it holds.
 

@@ -277,7 +277,7 @@ class Service:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(self.options.timeout_s):
-                decided = await self.decider.decision(request)
+                decided = await self.decider.decide_async(request)
         except TimeoutError:
             decided = self.decider.failed("timeout")
         self.silent = self.silent + 1 if decided.failed in NO_ANSWER else 0

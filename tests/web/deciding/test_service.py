@@ -351,7 +351,7 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
 def test_a_line_that_is_written_in_part_is_taken_back(decider, tmp_path, monkeypatch):
     log = TrafficLog(tmp_path / "log.jsonl")
     request = DecisionRequest("What now?")
-    line = traffic_line(request, decider.decide_request(request), decider="d", shadow=False, sealer=None)
+    line = traffic_line(request, decider.decide(request), decider="d", shadow=False, sealer=None)
     log.write(line)
     whole, real = log.path.read_bytes(), log.file
 
