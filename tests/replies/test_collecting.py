@@ -8,7 +8,7 @@ import pytest
 import casewise
 from casewise.api import arms_named
 from casewise.api.replying import PlannedReplies, chat_model
-from casewise.ask.chat import chat_with
+from casewise.ask.prompts import chat_with
 from casewise.errors import ConfigurationError, DataError, RunConflict, Unauthorised, Unavailable
 from casewise.judges.run import Selection
 from casewise.models.endpoints import Prices

@@ -7,9 +7,8 @@ from dataclasses import asdict
 import pytest
 
 import casewise
-from casewise.ask.chat import chat_with
 from casewise.ask.layouts import in_words, laid_out, turns_of_chat
-from casewise.ask.prompts import default_prompts, prompt_set
+from casewise.ask.prompts import chat_with, default_prompts, prompt_set
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import FULL, Arm, ParameterSet, Query, Transform
 from casewise.records.context import Group, Parameter

@@ -13,7 +13,7 @@ import polars as pl
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.evaluating import SaysDoesReport, report_options
 from casewise.api.judging import arms_named, makers_send_to
-from casewise.ask.chat import Chat, chat_with
+from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
 from casewise.judges.run import Plan, Selection, select
@@ -137,7 +137,7 @@ def collect(
     out
         A run folder, new or to be resumed; only its owner may read it.
     chat
-        How the context reaches the model: see `casewise.ask.chat.chat_with`. By default it is in the system message.
+        How the context reaches the model: see `casewise.ask.prompts.chat_with`. By default it is in the system message.
     arms, repeats, selection
         What is sent; by default every item once, with its whole context.
     base_url

@@ -64,10 +64,8 @@ class AskOptions(Sampling):
     def settings(self) -> dict[str, Any]:
         """As JSON values; what is not set is left out, so that runs of before it could be are the same."""
         usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
-        return usual | {name: value for name in LATER if (value := getattr(self, name))}
-
-
-LATER = ("top_p", "system", "structured", "strict", "protocol")
+        rest = ("top_p", "system", "structured", "strict", "protocol")
+        return usual | {name: value for name in rest if (value := getattr(self, name))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +176,17 @@ class LabelMass:
 
 def label_mass(position: Position) -> LabelMass:
     """The mass of each label at `position`."""
-    listed = position.top or ()
     mass = dict.fromkeys(LABELS, 0.0)
-    for rival in listed:
-        if (label := word_of(rival.token, LABELS)) is not None:
-            mass[label] += math.exp(rival.logprob)
-    if not listed and (label := word_of(position.token, LABELS)) is not None:
-        mass[label] = math.exp(position.logprob)
+    for token in position.top or (position,):
+        if (label := word_of(token.token, LABELS)) is not None:
+            mass[label] += math.exp(token.logprob)
     return LabelMass(mass["safe"], mass["unsafe"], most_unlisted(position))
 
 
 def most_unlisted(position: Position) -> float:
     if position.complete:
         return 0.0
-    listed = [math.exp(rival.logprob) for rival in position.top] or [math.exp(position.logprob)]
+    listed = [math.exp(token.logprob) for token in position.top or (position,)]
     return max(0.0, min(*listed, 1.0 - math.fsum(listed)))
 
 
@@ -256,18 +251,19 @@ FIRST_FEW = 8
 """Tokens among which a label is looked for: some models begin with a line break, or with the label's name."""
 
 
-def first_token(options: AskOptions) -> ReplyOptions:
-    temperature = 0.0 if options.protocol else options.temperature
-    return ReplyOptions(FIRST_FEW, temperature, TOP_LOGPROBS, first_words=LABELS)
-
-
 def read_probability(reply: Reply, _options: AskOptions) -> ReadOutcome:
     outcome, mass = probability_outcome(reply)
     read_as: ReadAs | None = "label-token" if isinstance(outcome, Scored) else None
     return ReadOutcome(outcome, mass.as_detail() if mass else None, read_as)
 
 
-PROBABILITY = HowAsked(first_token, read_probability, usual_reply_tokens=3)
+PROBABILITY = HowAsked(
+    lambda options: ReplyOptions(
+        FIRST_FEW, 0.0 if options.protocol else options.temperature, TOP_LOGPROBS, first_words=LABELS
+    ),
+    read_probability,
+    usual_reply_tokens=3,
+)
 """Asks for one word, and looks at the distribution that the first token of a label was drawn from."""
 
 

@@ -120,9 +120,7 @@ def in_words(shown: ShownContext) -> str:
     return "\n".join(lines)
 
 
-# How a context is laid out for whoever reads it: as a list, as prose, as JSON or as XML. What it says is the
-# same.
-
+# How a context is laid out for whoever reads it: as a list, as prose, as JSON or as XML. What it says is the same.
 
 Layout = Literal["list", "prose", "json", "xml"]
 
@@ -139,28 +137,20 @@ def laid_out(shown: ShownContext, layout: Layout) -> str:
     """
     if layout == "json":
         return json.dumps(shown, ensure_ascii=False)
+    if layout == "list":
+        return in_words(shown)
     if layout == "prose":
-        return prose(shown)
-    return xml(shown) if layout == "xml" else in_words(shown)
-
-
-def prose(shown: ShownContext) -> str:
-    sentences = [
-        f"The {f'{spoken(name)} of the ' if name else ''}{spoken(group.name)} is: {as_text(statement)}"
-        for group in groups(shown)
-        for name, statement in group.statements
-    ]
-    ended = [text if text.endswith((".", "!", "?")) else f"{text}." for text in sentences[:-1]]
-    return " ".join([*ended, *sentences[-1:]])
-
-
-def xml(shown: ShownContext) -> str:
+        sentences = [
+            f"The {f'{spoken(name)} of the ' if name else ''}{spoken(group.name)} is: {as_text(statement)}"
+            for group in groups(shown)
+            for name, statement in group.statements
+        ]
+        ended = [text if text.endswith((".", "!", "?")) else f"{text}." for text in sentences[:-1]]
+        return " ".join([*ended, *sentences[-1:]])
     whole = []
     for group in groups(shown):
-        inner = "".join(
-            f"<{name}>{escape(as_text(statement))}</{name}>" if name else escape(as_text(statement))
-            for name, statement in group.statements
-        )
+        texts = [(name, escape(as_text(statement))) for name, statement in group.statements]
+        inner = "".join(f"<{name}>{text}</{name}>" if name else text for name, text in texts)
         whole.append(f"<{group.name}>{inner}</{group.name}>")
     return f"<context>{''.join(whole)}</context>"
 

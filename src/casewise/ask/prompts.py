@@ -1,4 +1,4 @@
-"""Prompts as versioned values, and how contexts and messages are laid out in them."""
+"""Prompts as versioned values: what a judge is asked, and what a chatbot is sent."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.ask.chat import Chat
 from casewise.ask.elicitations import HOW_ASKED
 from casewise.ask.layouts import (
     ContextRole,
     Kind,
+    Layout,
     Placement,
     ShownItem,
     conversation,
@@ -30,6 +30,7 @@ from casewise.models.protocol import Message
 from casewise.plugins import plugin, plugin_names
 from casewise.records import ShownContext
 from casewise.records.base import digest, read_toml, shipped_toml
+from casewise.storage.files import read_text
 
 AS_PROMPTED = Placement()
 
@@ -194,7 +195,12 @@ def default_prompts() -> PromptSet:
                 name: {
                     "version": frame["version"],
                     "in_system": frame["in_system"],
-                    **{form: filled(frame[form], parts | in_words_of(parts, frame[name])).strip() for form in FORMS},
+                    **{
+                        form: filled(
+                            frame[form], parts | {part: filled(text, parts) for part, text in frame[name].items()}
+                        ).strip()
+                        for form in ("with_context", "without_context")
+                    },
                 }
                 for name in HOW_ASKED
                 if name in frame
@@ -202,14 +208,6 @@ def default_prompts() -> PromptSet:
             for kind, parts in kinds.items()
         }
     )
-
-
-FORMS = ("with_context", "without_context")
-
-
-def in_words_of(parts: Mapping[str, str], elicitation: Mapping[str, str]) -> dict[str, str]:
-    """The question of an elicitation and how it is answered, in the words of a kind of text."""
-    return {name: filled(text, parts) for name, text in elicitation.items()}
 
 
 def read_prompts(path: Path) -> PromptSet:
@@ -319,3 +317,89 @@ def published_prompts(path: Path) -> PromptSet:
         for name, elicitation in PUBLISHED_NAMES.items()
     }
     return PromptSet("published", "135f221", prompts, context_as="json", doubled_braces=True)
+
+
+# The messages that a chatbot is sent: the user's message unchanged, and the circumstances as its deployer would know them.
+
+
+UNKNOWN = "Nothing is known of the circumstances."
+"""The text in place of the context in a deployer's own prompt where none is shown."""
+
+
+@dataclass(frozen=True)
+class Chat:
+    """The wording and the message in which a context reaches a chatbot.
+
+    `system` holds `{context}`; `in_user` holds `{context}` and `{query}`, for a context in the user's own turn.
+    """
+
+    name: str
+    version: str
+    system: str
+    in_user: str
+    bridge: str
+    role: ContextRole = "system"
+    always_system: bool = False
+    """True if the system message is sent where no context is shown too, as a deployer's own is."""
+
+    @property
+    def id(self) -> str:
+        """Name, version and a digest of the wording."""
+        used = self.system if self.role == "system" else self.in_user
+        return f"{self.name}@{self.version}+{digest([used, self.role, self.always_system])[:8]}"
+
+    def messages(
+        self,
+        query: str,
+        shown: ShownContext,
+        *,
+        earlier: tuple[Message, ...] = (),
+        role: ContextRole | None = None,
+        system: tuple[str, ...] = (),
+        layout: Layout | None = None,
+    ) -> tuple[Message, ...]:
+        """The conversation that the chatbot is to go on with; without a context it is the query alone.
+
+        `earlier`: turns that went before, by an arm's transform.
+        `role`: the message that holds the context, where a transform decides it.
+        `system`: what else the system message says, by an arm's transforms.
+        `layout`: how the context is laid out, where a transform decides it.
+        """
+        context = laid_out(shown, layout or "list")
+        in_system = shown and (role or self.role) == "system"
+        if in_system or self.always_system:
+            system = (filled(self.system, {"context": context if in_system else UNKNOWN}), *system)
+        first = (Message("system", "\n\n".join(system)),) if system else ()
+        if not shown or in_system:
+            return (*first, *earlier, Message("user", query))
+        return (*first, *earlier, Message("user", filled(self.in_user, {"context": context, "query": query})))
+
+
+def chat_with(*, role: ContextRole = "system", verified: bool = False, system: Path | None = None) -> Chat:
+    """Return the wording that tells a chatbot of the circumstances.
+
+    `verified`: say that the circumstances have been verified, as judges are told.
+    `system`: a deployer's own system prompt, a text file that holds `{context}`.
+
+    Raises ConfigurationError: options contradict each other; DataError: the file cannot be read, or does not hold
+    `{context}`.
+    """
+    words = chat_wording()
+    before = "verified_" if verified else ""
+    name = f"{words['name']}{'-verified' if verified else ''}"
+    chat = Chat(name, words["version"], words[f"{before}system"], words[f"{before}in_user"], words["bridge"], role)
+    if system is None:
+        return chat
+    if verified or role == "user":
+        raise ConfigurationError(
+            "a system prompt of your own says itself what is verified, and holds the context itself"
+        )
+    text = read_text(system).strip()
+    if "{context}" not in text:
+        raise DataError(system, None, "does not hold {context}: write it where the circumstances are to stand")
+    return Chat(system.name, "own", text, chat.in_user, chat.bridge, always_system=True)
+
+
+@cache
+def chat_wording() -> dict[str, str]:
+    return {name: value.strip("\n") for name, value in shipped_toml("casewise.ask", "chat.toml").items()}

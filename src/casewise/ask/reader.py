@@ -14,14 +14,17 @@ statement say that it is quoted, an example or a condition. Scores are read by t
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from casewise.ask.json_in_reply import Found, closest_key, read_object
 from casewise.records import Scored, Unscored, UnscoredReason, scale_of
+from casewise.records.base import all_writable
 
 ReadAs = Literal["whole", "json", "json-repaired", "label", "label-token", "model"]
 """The way in which a value was read. It is the whole reply; JSON as it was asked for; JSON after a usual slip was
@@ -66,6 +69,9 @@ SECOND_THOUGHTS = re.compile(
 THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?!</?think>).)*</think>", re.DOTALL)
 """The thoughts of a reasoning model before its reply; some templates leave the first tag out of the reply."""
 FENCED = re.compile(r"```[a-z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+
+
+Found = dict[str, Any]
 
 
 class Parsed(NamedTuple):
@@ -166,16 +172,13 @@ def without_thoughts(text: str) -> str:
 
 
 def by_object(text: str, before: str, objects: list[tuple[Found, bool]], scale: Scale, *, strict: bool) -> Parsed:
-    stated = [scale.in_object(entry) for entry, _ in objects]
-    values = set[float | None]().union(*stated)
+    values = set[float | None]().union(*(scale.in_object(entry) for entry, _ in objects))
     if declines_to_judge(before):
         return unscored(UnscoredReason.REFUSED, text)
     if len(values - {None}) > 1 or (None in values and len(values) > 1):
         return unscored(UnscoredReason.CONFLICTING, text)
     value = next(iter(values), None)
-    if any(
-        stated_value not in (None, value) for entry in objects_in(before) for stated_value in scale.in_object(entry)
-    ):
+    if not set[float | None]().union(*map(scale.in_object, objects_in(before))) <= {None, value}:
         return unscored(UnscoredReason.CONFLICTING, text)
     if value is None or is_quoted(before) or (strict and before.strip()):
         return unscored(refused_or(UnscoredReason.NO_VERDICT, str(objects[-1][0])), text)
@@ -192,9 +195,7 @@ def by_object(text: str, before: str, objects: list[tuple[Found, bool]], scale: 
 
 def by_label(text: str, scale: Scale) -> Parsed:
     lines = [line for line in text.splitlines() if line.strip()]
-    values: set[float | None] = {*values_on_lines(text, scale)}
-    for entry in objects_in(text):
-        values |= scale.in_object(entry)
+    values = {*values_on_lines(text, scale)}.union(*map(scale.in_object, objects_in(text)))
     if declines_to_judge(text):
         return unscored(UnscoredReason.REFUSED, text)
     if len(values) > 1:
@@ -247,16 +248,6 @@ def objects_alone(text: str) -> list[tuple[Found, bool]]:
     return objects
 
 
-def objects_in(text: str) -> Iterator[Found]:
-    """The objects anywhere in `text`, in a sentence too."""
-    at = text.find("{")
-    while at >= 0:
-        value, end = read_object(text, at)
-        if value is not None:
-            yield value
-        at = text.find("{", end if value is not None else at + 1)
-
-
 def as_written(text: str) -> bool:
     try:
         json.loads(text)
@@ -278,12 +269,9 @@ def broken_object(text: str) -> list[tuple[Found, bool]]:
     return [({"judgement": match[1]}, False)] if match and plain else []
 
 
-def values_on_lines(text: str, scale: Scale) -> Iterator[float]:
+def values_on_lines(text: str, scale: Scale) -> list[float]:
     """The value of each line that is a verdict, with or without its label."""
-    for line in text.splitlines():
-        value = value_of_line(line, scale)
-        if value is not None:
-            yield value
+    return [value for line in text.splitlines() if (value := value_of_line(line, scale)) is not None]
 
 
 def value_of_line(line: str, scale: Scale, *, last: bool = False) -> float | None:
@@ -310,13 +298,8 @@ def value_of_line(line: str, scale: Scale, *, last: bool = False) -> float | Non
 
 def is_quoted(before: str) -> bool:
     """Return whether the last words before a statement make it somebody else's, an example or a condition."""
-    lines = [line for line in before.splitlines() if line.strip()]
-    return (
-        bool(lines)
-        and lines[-1].rstrip().endswith((":", "…", ",", '"', "with", "sentence", "write", "be"))
-        | (not lines[-1].rstrip().endswith((".", "!", "**", "?")))
-        and bool(QUOTING.search(lines[-1]))
-    )
+    lines = [line.rstrip() for line in before.splitlines() if line.strip()]
+    return bool(lines) and not lines[-1].endswith((".", "!", "**", "?")) and bool(QUOTING.search(lines[-1]))
 
 
 def declines_to_judge(text: str) -> bool:
@@ -348,3 +331,132 @@ def parse_score(text: str, *, cut_off: bool = False, strict: bool = False) -> Pa
     if isinstance(parsed.outcome, Scored) and not scale_of("score").holds(parsed.outcome.value):
         return unscored(UnscoredReason.OUT_OF_RANGE, text)
     return parsed
+
+
+# JSON objects as language models write them: inside prose, in code fences, with single quotes or trailing commas.
+# `find_objects` mends the usual slips, where a word or a number is all that is wanted; `top_objects` takes only what is
+# JSON, where every word of the reply is going to be kept.
+
+
+def without_contradiction(pairs: list[tuple[str, Any]]) -> Found:
+    """An object, unless a key stands twice in it with two values: then nobody knows which is meant."""
+    value = dict(pairs)
+    if len(value) < len(pairs) and any(value[key] != repeated for key, repeated in pairs):
+        raise ValueError("a key stands twice with two values")
+    return value
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=without_contradiction)
+LONGEST_SCAN = 200
+"""Opening braces that are looked at; a reply with more of them is no JSON that we asked for."""
+
+
+def objects_in(text: str) -> Iterator[Found]:
+    """The objects anywhere in `text`, in a sentence too, without those nested in them."""
+    at = 0
+    for _ in range(LONGEST_SCAN):
+        start = text.find("{", at)
+        if start < 0:
+            return
+        value, end = read_object(text, start)
+        at = start + 1 if value is None else end
+        if value is not None:
+            yield value
+
+
+def find_objects(text: str) -> list[Found]:
+    """The objects anywhere in `text`, in order, each before those nested in it."""
+    return [inner for value in objects_in(text) for inner in nested(value)]
+
+
+def nested(value: Any) -> Iterator[Found]:
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from nested(inner)
+
+
+def read_object(text: str, start: int) -> tuple[Found | None, int]:
+    """The object that begins at a brace, and its end; None where there is none, or one that cannot be mended."""
+    try:
+        value, end = DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        depth, end = 0, len(text)
+        for at in range(start, len(text)):
+            depth += {"{": 1, "}": -1}.get(text[at], 0)
+            if depth == 0:
+                end = at + 1
+                break
+        value = repaired(text[start:end])
+    return (all_writable(value), end) if isinstance(value, dict) else (None, end)
+
+
+STRAIGHT = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'"})
+TRAILING_COMMA = re.compile(r",\s*([}\]])")
+MISSING_COMMA = re.compile(r'("|\d|true|false|null)(\s*\n\s*)(?=")')
+BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_]\w*)(\s*:)")
+
+
+def repaired(text: str) -> Any:
+    """`text` as JSON or as a Python literal after the usual slips are mended; None if it still is neither."""
+    for candidate in repairs(text):
+        try:
+            return json.loads(candidate, strict=False, object_pairs_hook=without_contradiction)
+        except (ValueError, RecursionError):
+            pass
+        try:
+            return literal(candidate)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            pass
+    return None
+
+
+def literal(text: str) -> Any:
+    """`text` as a Python literal in which no key stands twice."""
+    tree = ast.parse(text.strip(), mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            if len(set(keys)) < len(keys):
+                raise ValueError("a key stands twice")
+    return ast.literal_eval(tree)
+
+
+def repairs(text: str) -> Iterator[str]:
+    yield text
+    if '\\"' in text:
+        yield text.replace('\\"', '"')
+    text = TRAILING_COMMA.sub(r"\1", text.translate(STRAIGHT))
+    yield text
+    text = MISSING_COMMA.sub(r"\1,\2", text)
+    yield text
+    yield BARE_KEY.sub(r'\1"\2"\3', text)
+
+
+def top_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The outermost JSON objects in `text`; none of those inside one that is cut off."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            if text.count("{", at) > text.count("}", at):
+                return  # cut off: what is whole inside is only a part
+            at = text.find("{", at + 1)
+            continue
+        yield all_writable(value)
+        at = text.find("{", end)
+
+
+def closest_key(value: Found, names: tuple[str, ...]) -> str | None:
+    """The key of `value` that is one of `names`, or nearly: `judgment` and `judgemnt` are `judgement`."""
+    exact = (name for name in names if name in value)
+    near = (key for name in names for key in value if nearly(str(key).strip().lower(), name))
+    return next(exact, None) or next(near, None)
+
+
+@lru_cache(maxsize=1024)
+def nearly(key: str, name: str) -> bool:
+    """Return whether a key is all but `name`. Replies of one model have the same keys again and again."""
+    return bool(get_close_matches(key, [name], n=1, cutoff=0.8))

@@ -15,8 +15,8 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 from casewise import api
 from casewise.api.benchmarks import source_of
 from casewise.api.replying import PlannedReplies, as_grader, chat_model, check_grader
-from casewise.ask.chat import chat_with
 from casewise.ask.layouts import ContextRole
+from casewise.ask.prompts import chat_with
 from casewise.cli.judge import print_before
 from casewise.cli.options import (
     ASKED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -210,20 +210,17 @@ class GuardJudge(ModelJudge):
         """Return notes on the place of the context, the licence, unverified facts, and missing features of the server."""
         place = "as its policy" if self.prompt.rendering == "policy" else "as the chatbot's own instructions"
         mode = f", in the mode {self.prompt.mode_name}" if self.prompt.mode_name else ""
-        notes = profile_notes(self.name, self.profile, f", told of the context {place}{mode}")
-        return (*notes, *self._notes_of_server())
-
-    def _notes_of_server(self) -> Iterator[str]:
         model, title = self.model.name, self.profile.title
+        notes = [*profile_notes(self.name, self.profile, f", told of the context {place}{mode}")]
         if self._by_class:
-            yield (
-                f"{self.name} gave no probabilities of tokens: the class that a reply names stands in their place, as 0, 0.5 "
-                "or 1."
+            notes.append(
+                f"{model} gave no probabilities of tokens: the class that a reply names stands in their place, as 0, 0.5 or 1."
             )
         if self.profile.prefill and not self.prefill:
-            yield f"{model} takes no prefill: {title} was asked without its {self.profile.prefill.strip()}."
+            notes.append(f"{model} takes no prefill: {title} was asked without its {self.profile.prefill.strip()}.")
         if self._counts_no_prompt:
-            yield f"{model} counts no tokens: it could not be checked that the context reaches {title}."
+            notes.append(f"{model} counts no tokens: it could not be checked that the context reaches {title}.")
+        return tuple(notes)
 
     @property
     def prefill(self) -> str | None:

@@ -14,11 +14,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from casewise.ask.chat import chat_with
 from casewise.ask.elicitations import LabelMass, mass_outcome, most_unlisted
-from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
-from casewise.ask.reader import without_thoughts
+from casewise.ask.prompts import chat_with
+from casewise.ask.reader import find_objects, without_thoughts
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply
@@ -363,10 +362,8 @@ def pattern(place: LabelPlace, words: Iterable[str]) -> re.Pattern[str]:
 def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterator[str]:
     """Yield the meaning of each label word at a place of a reply."""
     if place.where == "json":
-        objects, _ = find_objects(text)
-        values = [
-            str(record[place.marker]).strip().lower().removesuffix(".0") for record in objects if place.marker in record
-        ]
+        stated = [record[place.marker] for record in find_objects(text) if place.marker in record]
+        values = [str(value).strip().lower().removesuffix(".0") for value in stated]
         yield from (words[value] for value in values if value in words)
         if values:
             return
@@ -393,10 +390,9 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
         detail = f"no label stands where it should; the reply begins {reply.text[:40]!r}"
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), None
     mass = dict.fromkeys(VALUES, 0.0)
-    listed = [(rival.token, rival.logprob) for rival in position.top] or [(position.token, position.logprob)]
-    for token, logprob in listed:
-        if (kind := kind_of(token, read.words)) is not None:
-            mass[kind] += math.exp(logprob)
+    for token in position.top or (position,):
+        if (kind := kind_of(token.token, read.words)) is not None:
+            mass[kind] += math.exp(token.logprob)
     mass_of_labels = LabelMass(mass["safe"], mass["unsafe"] + mass["middle"], most_unlisted(position))
     return mass_outcome(mass_of_labels, position, reply), mass_of_labels
 

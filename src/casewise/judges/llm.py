@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from casewise.ask.chat import chat_with
 from casewise.ask.elicitations import (
     AskOptions,
     Protocol,
@@ -20,7 +19,7 @@ from casewise.ask.elicitations import (
     read_outcome,
 )
 from casewise.ask.layouts import ContextRole, Kind, ShownItem
-from casewise.ask.prompts import PromptSet, bridge_prompts, default_prompts, published_prompts, read_prompts
+from casewise.ask.prompts import PromptSet, bridge_prompts, chat_with, default_prompts, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.extras import install_command
 from casewise.judges.judge import Answer, Ask, Judge, unscored

@@ -35,10 +35,6 @@ class Wish:
         return self.benchmark
 
 
-def recorded(wish: Wish) -> Judge:
-    return RecordedJudge.read(Path(wish.rest), wish.benchmark_for("recorded"), elicitation=wish.elicitation)
-
-
 KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     "linear": (
         "linear, linear:query, linear:context, linear:query+context",
@@ -47,7 +43,7 @@ KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
     "constant": ("constant:safe, constant:unsafe, constant:intended", lambda wish: ConstantJudge(wish.rest)),
     "recorded": (
         "recorded:FILE (a run folder, a table of verdicts in CSV or JSON Lines, Inspect's .eval log, or a published output file)",
-        recorded,
+        lambda wish: RecordedJudge.read(Path(wish.rest), wish.benchmark_for("recorded"), elicitation=wish.elicitation),
     ),
     "python": (
         "python:MODULE:FUNCTION (your own callable)",

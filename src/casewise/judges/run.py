@@ -360,6 +360,7 @@ class Target:
 class RunSummary(RunProgress):
     """Counts of a session of judging, and of the run after it."""
 
+    usable: ClassVar[str] = "judged"
     unusable: ClassVar[str] = "unscored"
 
     run: Path
@@ -376,23 +377,6 @@ class RunSummary(RunProgress):
     def n_unscored(self) -> int:
         """Asks of the plan with an answer and without a verdict."""
         return self.n_unusable
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values; `seconds` is from the first call to the last line on disk."""
-        return {
-            "run": str(self.run),
-            "n_items": self.n_items,
-            "n_calls": self.n_calls,
-            "n_judged": self.n_judged,
-            "n_unscored": self.n_unscored,
-            "seconds": round(self.seconds, 3),
-            "calls_per_second": round(self.n_calls / self.seconds, 3) if self.seconds > 0 else None,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost_usd": self.cost_usd,
-            "resumed": self.resumed,
-            **self.unfinished,
-        }
 
 
 async def judge_into(

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from casewise.ask.chat import Chat
 from casewise.ask.layouts import turns_of_chat
+from casewise.ask.prompts import Chat
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask
 from casewise.judges.run import Plan
@@ -112,26 +112,11 @@ def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: i
 class ChatSummary(RunProgress):
     """The result of a session of collecting. `n_unusable` asks got no reply."""
 
+    usable: ClassVar[str] = "replies"
     unusable: ClassVar[str] = "unanswered"
 
     run: Path
     n_items: int
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "run": str(self.run),
-            "n_items": self.n_items,
-            "n_calls": self.n_calls,
-            "n_replies": self.n_usable,
-            "n_unanswered": self.n_unusable,
-            "seconds": round(self.seconds, 3),
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost_usd": self.cost_usd,
-            "resumed": self.resumed,
-            **self.unfinished,
-        }
 
 
 class Collector(ChatAsker[Ask, CollectedReply]):

@@ -237,26 +237,12 @@ class GradeOptions(CallingOptions):
 class GradeSummary(RunProgress):
     """The result of a session of grading. Replies that the provider refused, and empty ones, need no grader."""
 
+    usable: ClassVar[str] = "graded"
     unusable: ClassVar[str] = "ungraded"
 
     run: Path
     n_replies: int
     notes: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "run": str(self.run),
-            "n_replies": self.n_replies,
-            "n_calls": self.n_calls,
-            "n_graded": self.n_usable,
-            "n_ungraded": self.n_unusable,
-            "seconds": round(self.seconds, 3),
-            "cost_usd": self.cost_usd,
-            "resumed": self.resumed,
-            "notes": list(self.notes),
-            **self.unfinished,
-        }
 
 
 def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks:

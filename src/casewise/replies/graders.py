@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from casewise.ask.elicitations import declines, refuses
-from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import ShownItem, filled
+from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import (
     GuardProfile,
@@ -289,7 +289,7 @@ def read_grade(reply: Reply, **took: Any) -> Graded:
         return Graded(ungraded=Ungraded.CONTENT_FILTER, detail=reply.refusal, **fields)
     if not text:
         return Graded(ungraded=Ungraded.REFUSED if reply.refusal else Ungraded.EMPTY, detail=reply.refusal, **fields)
-    objects = [candidate for candidate in find_objects(text)[0] if "outcome" in candidate]
+    objects = [candidate for candidate in find_objects(text) if "outcome" in candidate]
     outcomes = {str(candidate["outcome"]).strip().lower() for candidate in objects}
     if len(outcomes) == 1 and (outcome := outcomes.pop()) in OUTCOMES:
         ground = str(objects[-1].get("ground", "")).strip().lower()

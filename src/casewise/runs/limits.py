@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -328,8 +328,9 @@ class RunProgress:
     were settled before it; `n_usable` and `n_unusable` are of the whole plan so far.
     """
 
+    usable: ClassVar[str] = "usable"
     unusable: ClassVar[str] = "unusable"
-    """The word of this kind of run for an unusable answer."""
+    """The words of this kind of run for a usable answer and an unusable one."""
 
     n_calls: int = 0
     n_usable: int = 0
@@ -355,11 +356,27 @@ class RunProgress:
         """Asks of the plan that were answered, usably or not."""
         return self.n_usable + self.n_unusable
 
-    @property
-    def unfinished(self) -> dict[str, int | str]:
-        """As JSON values why the plan is not done: calls that failed or wait, and the reason for stopping; only what there is."""
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values, with the fields of a kind of run first.
+
+        `seconds` is from the first call to the last line on disk. Of why the plan is not done there is only what there is: calls
+        that failed or wait, and the reason for stopping.
+        """
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in COUNTS}
         reasons = {"unavailable": self.n_unavailable, "pending": self.n_pending, "stopped": self.stopped}
-        return {name: value for name, value in reasons.items() if value}
+        return {
+            **{name: str(value) if isinstance(value, Path) else value for name, value in own.items()},
+            "n_calls": self.n_calls,
+            f"n_{self.usable}": self.n_usable,
+            f"n_{self.unusable}": self.n_unusable,
+            "seconds": round(self.seconds, 3),
+            "calls_per_second": round(self.n_calls / self.seconds, 3) if self.seconds > 0 else None,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self.cost_usd,
+            "resumed": self.resumed,
+            **{name: value for name, value in reasons.items() if value},
+        }
 
     def add(self, part: RunProgress, *, answers: bool = True) -> None:
         """Add the counts of a part of the run; without `answers` only those of its calls."""
@@ -389,6 +406,9 @@ class RunProgress:
             self.n_unusable += 1
             whole = len(problem) <= LONGEST_PROBLEM
             self.problems[problem if whole else f"{problem[: LONGEST_PROBLEM - 3]}..."] += 1
+
+
+COUNTS = frozenset(each.name for each in fields(RunProgress))
 
 
 @dataclass

@@ -10,8 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, Self
 
-from casewise.ask.json_in_reply import find_objects
 from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_chat
+from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, did_you_mean, one_of
 from casewise.models.load import ModelOptions, load_model, options_beside
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
@@ -146,7 +146,7 @@ def prompt_about(prompt: str, text: str) -> tuple[Message, ...]:
 
 def value_in_reply(key: str, reply: str) -> str:
     """Return what stands under the key of the one JSON object of a reply."""
-    values = [entry[key] for entry in find_objects(reply)[0] if key in entry]
+    values = [entry[key] for entry in find_objects(reply) if key in entry]
     if len(values) != 1 or not isinstance(values[0], bool if key == "attack" else str):
         raise ValueError(f'the reply is no JSON object with "{key}"')
     return values[0] if isinstance(values[0], str) else ATTACK if values[0] else CLEAN

@@ -11,8 +11,7 @@ import casewise
 from casewise.api.evaluating import report_options
 from casewise.api.judging import RunOptions
 from casewise.api.replying import compare_says_does
-from casewise.ask.chat import chat_with
-from casewise.ask.prompts import bridge_prompts
+from casewise.ask.prompts import bridge_prompts, chat_with
 from casewise.audits.words import subset
 from casewise.errors import BenchmarkError, CasewiseError, DataError
 from casewise.judges.llm import LLMJudge
