@@ -5,10 +5,9 @@
     casewise attack runs/ward/benchmark --judge fake/rehearsal --attacks twin:recipient.type --noise none \
         --defences none,verified:runs/ward/facts.jsonl --at 2026-06-01 --out runs/ward/attacked
 
-In a line of `requests.jsonl` a practitioner asks a query about a patient, and may say who they are (`says`). What the records say
-becomes facts, and the context where the request says nothing itself. Only records are taken that are current and about these two
-people; each other record is refused with a reason, and so are values that differ. The second command asks a judge twice: shown what
-a request says, and shown only what the records support. All data here were made up.
+In a line of `requests.jsonl` a practitioner asks a query about a patient, and may say who they are (`says`). The records become facts,
+and the context where the request says nothing. A record that is not current, or not about these two people, is refused with a reason,
+and so are values that differ. All data here were made up.
 """
 
 from __future__ import annotations
@@ -119,8 +118,7 @@ def known_of(records: dict[str, Any], request: Request) -> Known:
     for name, resource in records.items():
         try:
             must(current, "this practitioner or this patient is marked as inactive")
-            changed = resource.modifierExtension or resource.implicitRules
-            must(not changed, "has a modifierExtension or implicitRules, which may turn its meaning round")
+            must(not (resource.modifierExtension or resource.implicitRules), "has a modifierExtension or implicitRules")
             facts += list(RULES[name.partition("/")[0]](name, resource, request))
         except NotTaken as reason:
             refused[name] = str(reason)
@@ -175,8 +173,9 @@ def consent(name: str, resource: Any, request: Request) -> Iterator[Fact]:
     must(all(one.verified for one in resource.verification or ()), "is not verified")
     grantees = resource.grantee or ()
     must(not grantees or any(refers(one, request.practitioner) for one in grantees), "is about what others are granted")
-    permit = resource.decision == "permit"
-    yield fact("transmission_principle.confidentiality.consent", permit, name, request, resource.period)
+    yield fact(
+        "transmission_principle.confidentiality.consent", resource.decision == "permit", name, request, resource.period
+    )
 
 
 RULES: dict[str, Callable[[str, Any, Request], Iterable[Fact]]] = {
