@@ -152,9 +152,8 @@ def encounter(name: str, resource: Any, request: Request) -> Iterator[Fact]:
     must(resource.status == "in-progress", f"its status is {resource.status}, not in-progress")
     codes = {(coding.system, coding.code) for concept in resource.class_fhir or () for coding in concept.coding or ()}
     must(bool(codes), "says no class")
-    yield fact(
-        "transmission_principle.urgency.emergency", (CLASSES, "EMER") in codes, name, request, resource.actualPeriod
-    )
+    urgent = (CLASSES, "EMER") in codes
+    yield fact("transmission_principle.urgency.emergency", urgent, name, request, resource.actualPeriod)
 
 
 def care_team(name: str, resource: Any, request: Request) -> Iterator[Fact]:
@@ -173,9 +172,8 @@ def consent(name: str, resource: Any, request: Request) -> Iterator[Fact]:
     must(all(one.verified for one in resource.verification or ()), "is not verified")
     grantees = resource.grantee or ()
     must(not grantees or any(refers(one, request.practitioner) for one in grantees), "is about what others are granted")
-    yield fact(
-        "transmission_principle.confidentiality.consent", resource.decision == "permit", name, request, resource.period
-    )
+    permit = resource.decision == "permit"
+    yield fact("transmission_principle.confidentiality.consent", permit, name, request, resource.period)
 
 
 RULES: dict[str, Callable[[str, Any, Request], Iterable[Fact]]] = {
