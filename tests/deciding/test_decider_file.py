@@ -45,6 +45,7 @@ def test_a_file_that_was_changed_is_refused(path, old, new):
         ("[1]", "no format_version"),
         ("= nonsense", "is not a decider file"),
         ("{nonsense", "is not a decider file"),
+        ('hash = "bb"\nformat_version = 1\n', "format 1; casewise decider fit RUN writes one that"),
     ],
 )
 def test_a_file_of_another_version_or_kind_says_so(tmp_path, text, problem):

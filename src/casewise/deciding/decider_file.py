@@ -137,7 +137,8 @@ def read_decider(path: Path) -> tuple[FittedDecider, str]:
     try:
         stated = from_json(text)
     except ValueError as error:
-        raise DataError(path, None, f"is not a decider file: {error}") from error
+        what = "is a decider of format 1" if "\nformat_version = 1\n" in text else f"is not a decider file ({error})"
+        raise DataError(path, None, f"{what}; casewise decider fit RUN writes one that this casewise reads") from error
     version = stated.get("format_version") if isinstance(stated, dict) else None
     if version is None:
         raise DataError(path, None, "is not a decider file: it has no format_version; casewise decider fit writes one")
