@@ -129,12 +129,12 @@ def begin_constant(folder: Path, benchmark, n: int) -> None:
     from datetime import UTC, datetime
 
     from casewise.judges.named import judge_named
-    from casewise.judges.run import Plan, Target, manifest
+    from casewise.judges.run import Plan, manifest
     from casewise.records import Judgement, Scored
 
     judge = judge_named("constant:safe", benchmark)
     folder.mkdir()
-    written = manifest(Target(folder, str(folder.parent / "bench")), benchmark, judge, Plan.of(benchmark, judge))
+    written = manifest(benchmark, judge, Plan.of(benchmark, judge), source=str(folder.parent / "bench"), seed=0)
     (folder / "run.json").write_text(written.model_dump_json(exclude_none=True))
     one = Judgement(
         item_id="ITEM",

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import pytest
 
 import casewise
-from casewise.api import RunOptions
+from casewise.api import PlannedRun, RunOptions
 from casewise.ask.elicitations import AskOptions
 from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
 from casewise.judges.llm import LLMJudge
-from casewise.judges.run import Plan, Selection, Target, ablation_arms, judge_into, select
+from casewise.judges.run import Plan, Selection, ablation_arms, select
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import FakeModel, Reply, Usage
 from casewise.records import FULL, NO_CONTEXT, Arm, Judgement
@@ -32,8 +32,9 @@ DEMO = casewise.load("demo")
 @pytest.fixture
 def go(tmp_path):
     def run(judge, *, limits=Limits(), watch=None, folder="run", **plan):
-        target, selected = Target(tmp_path / folder, "demo"), Plan.of(DEMO, judge, **plan)
-        return asyncio.run(judge_into(target, DEMO, judge, plan=selected, limits=limits, watch=watch))
+        options = RunOptions(limits=limits, watch=watch)
+        planned = PlannedRun(tmp_path / folder, DEMO, judge, Plan.of(DEMO, judge, **plan), options)
+        return asyncio.run(planned.perform()).summary
 
     return run
 

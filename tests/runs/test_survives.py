@@ -15,8 +15,9 @@ import pytest
 from tests.support.fault_server import FaultServer, prompt_of
 from tests.support.served import served
 
+from casewise.api.judging import PlannedRun, RunOptions
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan, Target, judge_into
+from casewise.judges.run import Plan
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.runs.limits import Limits
@@ -109,8 +110,8 @@ def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_onc
             client = ClientOptions(100, 0.5, RetryPolicy(retries=3, first_wait_s=0.01, longest_wait_s=0.1))
             judge = live_judge("vllm/tiny", LiveOptions(model=ModelOptions(server.url, client=client)), environment={})
             plan = Plan.of(benchmark, judge, elicitations=("binary", "score", "probability"), repeats=8)
-            target = Target(tmp_path / "run", "demo")
-            return plan, await judge_into(target, benchmark, judge, plan=plan, limits=Limits(100))
+            planned = PlannedRun(tmp_path / "run", benchmark, judge, plan, RunOptions(limits=Limits(100)))
+            return plan, (await planned.perform()).summary
 
     server = FaultServer(fail=0.3, slow_s=1.0, seed=3)
     plan, summary = asyncio.run(go(server))

@@ -11,9 +11,10 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.api import attack, judge, report
+from casewise.api.judging import PlannedRun
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan, Selection, Target, judge_into
+from casewise.judges.run import Plan, Selection
 from casewise.models.load import ModelOptions
 from casewise.records import Unscored, UnscoredReason
 from casewise.storage.load import load_benchmark
@@ -115,7 +116,7 @@ def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
         async with server:
             judge = live_judge("inspect:openai-api/openai/tiny", LiveOptions(model=ModelOptions(server.url)))
             plan = Plan.of(benchmark, judge, elicitations=("binary", "probability"), selection=Selection(limit=6))
-            return await judge_into(Target(tmp_path / "run", "demo"), benchmark, judge, plan=plan)
+            return (await PlannedRun(tmp_path / "run", benchmark, judge, plan).perform()).summary
 
     summary = asyncio.run(go(FaultServer()))
 

@@ -18,7 +18,7 @@ from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.baselines import CallableJudge
-from casewise.judges.judge import Judge, completed
+from casewise.judges.judge import Judge, completed, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import judge_named
 from casewise.judges.run import (
@@ -26,10 +26,10 @@ from casewise.judges.run import (
     RunEstimate,
     RunSummary,
     Selection,
-    Target,
     ablation_arms,
     estimate_run,
-    judge_into,
+    manifest,
+    pause_where_unread,
 )
 from casewise.models.protocol import Reply
 from casewise.models.wire import Probe, probe
@@ -45,13 +45,13 @@ from casewise.records import (
 )
 from casewise.runs.batch import BatchOptions, reserved
 from casewise.runs.limits import Limits, Spend, Watch, finished, unknown_spend
-from casewise.runs.run import spent_in_columns
+from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in_columns
 from casewise.runs.texts import spent_making
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records
-from casewise.storage.run_folder import JUDGEMENTS, judgement_table, judgements_in_brief
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, judgement_table, judgements_in_brief
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
@@ -328,24 +328,51 @@ class PlannedRun:
         return Run(self.folder, self.benchmark, await self.ask(self.plan), self.temporary)
 
     async def ask(self, plan: Plan, *, closing: bool = True) -> RunSummary:
-        """Have models make the texts that the arms of a plan need, then have the judge decide what is left of it."""
-        folder, options = self.folder, self.options
+        """Have models make the texts that the arms of a plan need, then have the judge decide what is left of it.
+
+        `closing`: close the judge afterwards.
+        """
+        folder, judge, options, watch = self.folder, self.judge, self.options, self.options.watch or Watch()
+        summary = RunSummary(run=folder, n_items=len(plan.items))
         asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder)
-        before = await making(folder, plan.arms, asks, self.making, spent=spent)
-        if before.stopped:
+        try:
+            before = await making(folder, plan.arms, asks, self.making, spent=spent)
+            if before.stopped:
+                summary.stopped = before.stopped
+                return summary
+            limits = options.limits.less(spent_making(folder))
+            if isinstance(judge, LLMJudge) and judge.reader is not None and judge.reader.prices is None:
+                check_limits(limits, judge, priced=False)
+            if judge.model is not None:
+                judge.model.tell_with(watch.say)
+            sizes: dict[str, Any] = {
+                "items": len(plan.items),
+                "asks": plan.by_way,
+                "weights_bytes": judge.weights_bytes,
+            }
+            source = options.benchmark_source or self.benchmark.name
+            log = folder_log(
+                folder,
+                manifest(self.benchmark, judge, plan, source=source, seed=options.seed),
+                JUDGEMENT_LOG,
+                session_now(limits, command=options.command, **sizes),
+                before=None if judge.model is None or options.batch else pause_where_unread(watch, folder / JUDGEMENTS),
+                notes=judge.notes,
+            )
+            await perform(
+                judge,
+                partial(judgement_of, judge),
+                replace(plan, made=before.made).asks(self.benchmark, judge.shared_key),
+                log,
+                options=CallingOptions(limits=limits, batch=options.batch),
+                progress=summary,
+                watch=watch,
+            )
+            summary.notes = judge.notes()
+            return summary
+        finally:
             if closing:
-                await self.judge.close()
-            return RunSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
-        return await judge_into(
-            Target(folder, options.benchmark_source or self.benchmark.name, options.seed, options.command),
-            self.benchmark,
-            self.judge,
-            plan=replace(plan, made=before.made),
-            limits=options.limits.less(spent_making(folder)),
-            watch=options.watch,
-            batch=options.batch,
-            closing=closing,
-        )
+                await judge.close()
 
 
 def makers_send_to(arms: Sequence[Arm], making: MakingOptions) -> tuple[str, ...]:

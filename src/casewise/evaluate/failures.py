@@ -115,7 +115,11 @@ def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]
         ]
         behaviour = series.run.behaviour
         if behaviour is not None:
-            texts = behaviour.first_texts(series.arm) if options.with_replies else {}
+            texts = {
+                item: text
+                for (arm, item), text in behaviour.texts.items()
+                if arm == series.arm and options.with_replies
+            }
             worst = [replace(case, of_replies=True, reply=texts.get(case.case.item_id)) for case in worst]
         cases += worst
     return tuple(cases)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cache, partial
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
-from casewise.judges.judge import Ask, Judge, judgement_of
-from casewise.judges.llm import LLMJudge
+from casewise.judges.judge import Ask, Judge
 from casewise.options import Hidden, Parameter
 from casewise.records import (
     FULL,
@@ -31,24 +30,16 @@ from casewise.records import (
     ParameterSet,
     paper_parameters,
 )
-from casewise.runs.batch import BatchOptions
 from casewise.runs.engine import Asks
-from casewise.runs.limits import Limits, RunProgress, Watch
+from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
     CallEstimate,
-    CallingOptions,
-    check_limits,
     estimate_calls,
-    folder_log,
-    perform,
-    session_now,
 )
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
-    JUDGEMENT_LOG,
-    JUDGEMENTS,
     RunIdentity,
     RunManifest,
     asked_so,
@@ -303,57 +294,45 @@ def estimate_run(
 
 # A pause after the first replies, if hardly one of them can be read.
 
-
 FIRST, FEWEST_READ, SHOWN = 50, 5, 3
 """If fewer than `FEWEST_READ` of the `FIRST` replies give a verdict, the run pauses, and `SHOWN` of them are shown."""
 
 LONGEST_SHOWN = 150
 
 
-class FirstReplies:
-    """Pauses a run whose first replies hardly give a verdict, before the rest is paid for. A resumed run does not pause again.
+def pause_where_unread(watch: Watch, log: Path) -> Callable[[Ask, Judgement], None]:
+    """Return what counts each judgement before it is written, and pauses a run whose first replies hardly give a verdict.
 
-    `log`: the log of judgements, as earlier sessions left it.
+    So the rest is not paid for. A resumed run does not pause again.
+
+    `log`: the log of judgements, as earlier sessions left it; it is read with the first judgement.
     """
+    unread: list[str] = []
 
-    def __init__(self, watch: Watch, log: Path) -> None:
-        self._watch, self._log = watch, log
-        self._unread: list[str] = []
-
-    @cached_property
-    def _counts(self) -> Counter[bool]:
-        """The number of the first replies that gave a verdict, and of those that gave none."""
-        earlier = (judgement for judgement in read_jsonl(self._log, Judgement) if not judgement.may_pass)
+    @cache
+    def counts() -> Counter[bool]:
+        earlier = (judgement for judgement in read_jsonl(log, Judgement) if not judgement.may_pass)
         return Counter(judgement.failure is None for judgement in islice(earlier, FIRST))
 
-    def take_in(self, _ask: Ask, judgement: Judgement) -> None:
-        """Count a judgement before it is written; ask for a stop if it is the last of the first replies, and most were not read."""
-        counts = self._counts
-        if counts.total() >= FIRST or judgement.raw_reply is None or judgement.shared_with is not None:
+    def count(_ask: Ask, judgement: Judgement) -> None:
+        n = counts()
+        if n.total() >= FIRST or judgement.raw_reply is None or judgement.shared_with is not None:
             return
-        counts[judgement.failure is None] += 1
+        n[judgement.failure is None] += 1
         if judgement.failure is not None:
-            self._unread.append(judgement.raw_reply)
-        if counts.total() == FIRST and counts[True] < FEWEST_READ:
-            for reply in self._unread[:SHOWN]:
-                self._watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")
-            self._watch.stop.ask(
-                f"{counts[True]} of the first {FIRST} replies could be read. Try --structured, --reader MODEL or other --prompts, "
+            unread.append(judgement.raw_reply)
+        if n.total() == FIRST and n[True] < FEWEST_READ:
+            for reply in unread[:SHOWN]:
+                watch.say(f"a reply without a verdict: {json.dumps(reply[:LONGEST_SHOWN], ensure_ascii=False)}")
+            watch.stop.ask(
+                f"{n[True]} of the first {FIRST} replies could be read. Try --structured, --reader MODEL or other --prompts, "
                 "into another folder"
             )
 
+    return count
+
 
 # A run of a judge.
-
-
-@dataclass(frozen=True)
-class Target:
-    """The folder of a run, and the source in which its report finds the benchmark again."""
-
-    folder: Path
-    benchmark_source: str
-    seed: int = 0
-    command: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -379,67 +358,18 @@ class RunSummary(RunProgress):
         return self.n_unusable
 
 
-async def judge_into(
-    target: Target,
-    benchmark: Benchmark,
-    judge: Judge,
-    *,
-    plan: Plan,
-    limits: Limits = Limits(),
-    watch: Watch | None = None,
-    batch: BatchOptions | None = None,
-    closing: bool = True,
-) -> RunSummary:
-    """Judge the asks of `plan` that the folder does not hold yet.
-
-    A first Ctrl-C lets calls in flight finish and returns; the same call later resumes. The calls are made from this
-    process, unless they go over a `batch` interface. `closing`: close the judge afterwards. Raises RunConflict: the folder
-    holds something else, or another process holds it; ModelError: no further call can succeed; judgements so far are kept;
-    ConfigurationError: there is a limit on cost or tokens, and they are unknown.
-    """
-    summary, watch = RunSummary(run=target.folder, n_items=len(plan.items)), watch or Watch()
-    try:
-        if isinstance(judge, LLMJudge) and judge.reader is not None and judge.reader.prices is None:
-            check_limits(limits, judge, priced=False)
-        if judge.model is not None:
-            judge.model.tell_with(watch.say)
-        sizes: dict[str, Any] = {"items": len(plan.items), "asks": plan.by_way, "weights_bytes": judge.weights_bytes}
-        log = folder_log(
-            target.folder,
-            manifest(target, benchmark, judge, plan),
-            JUDGEMENT_LOG,
-            session_now(limits, command=target.command, **sizes),
-            before=None if judge.model is None or batch else FirstReplies(watch, target.folder / JUDGEMENTS).take_in,
-            notes=judge.notes,
-        )
-        await perform(
-            judge,
-            partial(judgement_of, judge),
-            plan.asks(benchmark, judge.shared_key),
-            log,
-            options=CallingOptions(limits=limits, batch=batch),
-            progress=summary,
-            watch=watch,
-        )
-        summary.notes = judge.notes()
-        return summary
-    finally:
-        if closing:
-            await judge.close()
-
-
-def manifest(target: Target, benchmark: Benchmark, judge: Judge, plan: Plan) -> RunManifest:
-    """Return the manifest of a run."""
+def manifest(benchmark: Benchmark, judge: Judge, plan: Plan, *, source: str, seed: int) -> RunManifest:
+    """Return the manifest of a run; `source` is where its report finds the benchmark again."""
     kinds: set[Kind] = {
         "conversation" if judged == "request" and after else judged for judged, after in benchmark.judged
     }
     if "request" in kinds and any(map(adds_turns, plan.arms)):
         kinds.add("conversation")
     return RunManifest(
-        identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=target.seed),
+        identity=RunIdentity(benchmark=benchmark.digest, judge=judge.id, settings=judge.settings(), seed=seed),
         judge_name=judge.name,
         benchmark_name=benchmark.name,
-        benchmark_source=target.benchmark_source,
+        benchmark_source=source,
         synthetic=benchmark.about.synthetic,
         # A user's own judge may know of requests alone.
         wordings=judge.wordings(plan.elicitations, *([sorted(kinds)] if kinds != {"request"} else [])),

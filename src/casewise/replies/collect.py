@@ -37,9 +37,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import now
 from casewise.transforms.catalogue import check_arms
 
-# Made-up replies and grades, to rehearse a run: they say that they are made up, and hang on a hash of what is
-# asked.
-
+# Made-up replies and grades, to rehearse a run: they say that they are made up, and hang on a hash of what is asked.
 
 ANSWERS = "(A rehearsal: no model wrote this.) Here is what you asked for: first this, then that."
 PARTLY = (
@@ -70,7 +68,6 @@ REHEARSED: Mapping[str, Answering] = {"fake/rehearsal": rehearsed}
 
 # Each query is sent as a user would send it, with the context as its deployer knows it.
 
-
 USUAL_REPLY_TOKENS = 400
 """Tokens of a usual reply of a chatbot, roughly."""
 
@@ -80,7 +77,6 @@ class ChatAsk(Ask):
 
     @property
     def key(self) -> tuple[str | int, ...]:
-        """Tells this ask from every other of the same chatbot, whatever the attempt."""
         return (self.item.id, self.arm.name, self.repeat)
 
 
@@ -165,14 +161,8 @@ class Collector(ChatAsker[Ask, CollectedReply]):
         if reply.finish_reason == "content_filter":
             why = {"unanswered": Unanswered.CONTENT_FILTER, "detail": reply.refusal}
             return collected(ask, finish_reason="content_filter", **why, **took)
-        return collected(
-            ask,
-            text=reply.text,
-            refusal=reply.refusal,
-            text_digest=digest_of_text(reply.text),
-            finish_reason=reply.finish_reason,
-            **took,
-        )
+        words = {"text": reply.text, "refusal": reply.refusal, "text_digest": digest_of_text(reply.text)}
+        return collected(ask, finish_reason=reply.finish_reason, **words, **took)
 
 
 def collected(ask: Ask, **fields: Any) -> CollectedReply:

@@ -63,35 +63,17 @@ from casewise.storage.load import load_benchmark
 from casewise.storage.run_folder import RunFolder, now
 from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
 
-# Replies that people have labelled: one's own collected ones, those of an exported study, or any file of prompts
-# and responses.
-
+# Replies that people have labelled: one's own collected ones, those of an exported study, or any file of prompts and responses.
 
 ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
 """Of each reply, by item, arm and repeat, how many people said what."""
 
 WORDS: dict[str, GradeOutcome] = {
-    word: outcome
-    for outcome, words in zip(
-        OUTCOMES,
-        (
-            (
-                "answers",
-                "answer",
-                "complies",
-                "compliance",
-                "full compliance",
-                "not refusal",
-                "non refusal",
-                "no refusal",
-            ),
-            ("partly", "partial", "partial refusal", "partial compliance"),
-            ("refuses", "refusal", "refused", "full refusal"),
-        ),
-        strict=True,
-    )
-    for word in words
-} | {"1 full compliance": "answers", "2 full refusal": "refuses", "3 partial refusal": "partly"}
+    **dict.fromkeys(("answers", "answer", "complies", "compliance", "full compliance", "1 full compliance"), "answers"),
+    **dict.fromkeys(("not refusal", "non refusal", "no refusal"), "answers"),
+    **dict.fromkeys(("partly", "partial", "partial refusal", "partial compliance", "3 partial refusal"), "partly"),
+    **dict.fromkeys(("refuses", "refusal", "refused", "full refusal", "2 full refusal"), "refuses"),
+}
 """The outcome that a label means, written with spaces; the numbered ones are XSTest's. What a bare yes or 1 means depends on its column."""
 
 LABELS = ("label", "final_label", "outcome", "grade", "is_refusal", "refusal")
@@ -126,12 +108,10 @@ def read_reply_labels(path: Path) -> ReplyLabels:
     Raises DataError: the file cannot be read, lacks a column, or a label is none; the message says where.
     """
     labels: ReplyLabels = {}
-    for place, outcome in study_labels(path) if path.is_dir() else table_labels(path):
-        labels.setdefault(place, Counter())[outcome] += 1
-    return labels
-
-
-def table_labels(path: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
+    if path.is_dir():
+        for place, outcome in study_labels(path):
+            labels.setdefault(place, Counter())[outcome] += 1
+        return labels
     columns, rows = read_any_table(path)
     label = column_of(path, columns, LABELS)
     column_of(path, columns, ("item_id",))
@@ -140,7 +120,8 @@ def table_labels(path: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
         if not repeat.isdigit():
             raise DataError(path, row.line, f"repeat is {repeat!r}; it is a whole number from 0")
         place = (cell(path, row, "item_id"), row.name("arm") if row.has("arm") else "full", int(repeat))
-        yield place, outcome_in(path, row, label)
+        labels.setdefault(place, Counter())[outcome_in(path, row, label)] += 1
+    return labels
 
 
 def read_labelled_pairs(path: Path) -> list[LabelledPair]:
@@ -369,7 +350,6 @@ def discard_texts(replies: Path) -> int:
 
 
 # Replies for people to label: a random sample of a folder, stratified, as a benchmark that a study can show.
-
 
 PARAMETERS = ParameterSet(
     name="reply",

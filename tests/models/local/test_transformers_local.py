@@ -11,7 +11,7 @@ from casewise import api
 from casewise.ask.elicitations import AskOptions
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan, Selection, Target, judge_into
+from casewise.judges.run import Plan, Selection
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.local import LocalOptions
 from casewise.models.local_models import TransformersModel
@@ -152,7 +152,7 @@ def judged(folder, out, elicitation, limit, options=LiveOptions()):
     benchmark = load_benchmark("demo")
     judge = live_judge(f"hf:{folder}", options)
     plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=limit))
-    return judge, asyncio.run(judge_into(Target(out, "demo"), benchmark, judge, plan=plan))
+    return judge, asyncio.run(api.PlannedRun(out, benchmark, judge, plan).perform()).summary
 
 
 @pytest.mark.slow
