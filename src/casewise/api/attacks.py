@@ -28,12 +28,12 @@ from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_tex
 from casewise.storage.files import write_jsonl
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
 from casewise.transforms.catalogue import (
+    TO_COMPLETE,
     Paraphrase,
     attack_arms,
     attacks_named,
     defences_named,
     offered,
-    offered_to_complete,
     setting_of,
     show_item,
 )
@@ -54,7 +54,7 @@ class Offers(Displayed):
     """The attacks, perturbations and defences that there are, each with an example."""
 
     def __init__(self, parameters: ParameterSet | None = None) -> None:
-        self.offered = (*offered(parameters), *offered_to_complete())
+        self.offered = (*offered(parameters), *TO_COMPLETE)
 
     @cached_property
     def document(self) -> Document:

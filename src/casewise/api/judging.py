@@ -362,7 +362,7 @@ class PlannedRun:
             await perform(
                 judge,
                 partial(judgement_of, judge),
-                replace(plan, made=before.made).asks(self.benchmark, judge.shared_key),
+                replace(plan, made=before).asks(self.benchmark, judge.shared_key),
                 log,
                 options=CallingOptions(limits=limits, batch=options.batch),
                 progress=summary,

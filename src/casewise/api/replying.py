@@ -21,11 +21,11 @@ from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
 from casewise.replies.behaviour import REPLIES, read_replies, replies_in
-from casewise.replies.collect import ChatSummary, CollectOptions, chat_plan, collect_into, estimate_collecting
+from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
 from casewise.replies.grade import GradeOptions, GradeSummary, grade_into, grade_pairs, read_labelled_pairs
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
 from casewise.runs.limits import Limits, Watch, finished, spent_of
-from casewise.runs.run import CallEstimate
+from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
 from casewise.runs.texts import spent_making
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark
@@ -87,7 +87,9 @@ class PlannedReplies:
     def estimate(self) -> CallEstimate:
         """Return calls, tokens and cost of collecting. Calls no model."""
         plan = replace(self.plan, made=MadeTexts(planning=True))
-        return estimate_collecting(self.benchmark, self.model, chat=self.chat, plan=plan, options=self.options)
+        return estimate_calls(
+            Collector(self.model, self.chat, self.options), asks_of(plan, self.benchmark, self.options)
+        )
 
     def estimate_before(self) -> dict[str, CallEstimate]:
         """Return the calls of models that make texts for the arms, by model. Calls no model."""
@@ -102,18 +104,26 @@ class PlannedReplies:
         return finished(self._perform(replace(self.options, watch=watch) if watch else self.options))
 
     async def _perform(self, options: CollectOptions) -> Replies:
-        folder, plan, log = self.folder, self.plan, self.folder / REPLIES.file
-        replies = partial(read_jsonl, log, CollectedReply, growing=True) if log.exists() else tuple
+        folder, plan, path = self.folder, self.plan, self.folder / REPLIES.file
+        replies = partial(read_jsonl, path, CollectedReply, growing=True) if path.exists() else tuple
         asks = partial(plan.asks_given, self.benchmark)
         making_options = replace(self.making, watch=options.watch)
-        before = await making(folder, plan.arms, asks, making_options, spent=lambda: spent_of(replies()))
-        if before.stopped:
-            summary = ChatSummary(run=folder, n_items=len(plan.items), stopped=before.stopped)
+        collector, summary = Collector(self.model, self.chat, options), ChatSummary(run=folder, n_items=len(plan.items))
+        try:
+            before = await making(folder, plan.arms, asks, making_options, spent=lambda: spent_of(replies()))
+            if before.stopped:
+                summary.stopped = before.stopped
+                return Replies(folder, self.benchmark, summary)
+            options = replace(options, limits=options.limits.less(spent_making(folder)))
+            session = session_now(options.limits, command=options.command, items=summary.n_items, asks=plan.by_way)
+            log = folder_log(folder, reply_manifest(collector, self.benchmark), REPLIES, session, private=True)
+            asked = asks_of(replace(plan, made=before), self.benchmark, options)
+            await perform(
+                collector, collector.answer, asked, log, options=options, progress=summary, watch=options.watch
+            )
             return Replies(folder, self.benchmark, summary)
-        options = replace(options, limits=options.limits.less(spent_making(folder)))
-        plan = replace(plan, made=before.made)
-        summary = await collect_into(folder, self.benchmark, self.model, chat=self.chat, plan=plan, options=options)
-        return Replies(folder, self.benchmark, summary)
+        finally:
+            await collector.close()
 
 
 def collect(

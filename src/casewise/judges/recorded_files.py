@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,19 @@ def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | N
     """
     columns, rows = read_any_table(path)
     column, stated = column_of(path, columns, elicitation)
-    find = finder(path, columns, benchmark)
+    names_column = next((name for name in ("item_id", "id", "query") if name in columns), None)
+    if names_column is None:
+        raise DataError(path, 1, f"no column is called item_id or query; there are {', '.join(columns)}")
+    named: dict[str, list[str]] = {}
+    for item in benchmark.items:
+        by_text = names_column == "query"
+        named.setdefault(benchmark.query[item.query_id].text.strip() if by_text else item.id, []).append(item.id)
     answers: dict[Key, Answer] = {}
     times: Counter[str] = Counter()
     for row in rows:
-        item = find(row)
-        answers[item, stated, FULL.name, times[item]] = answer_in(path, row, column, stated)
-        times[item] += 1
+        item_id = item_of(path, row, names_column, named, benchmark)
+        answers[item_id, stated, FULL.name, times[item_id]] = answer_in(path, row, column, stated)
+        times[item_id] += 1
     return answers
 
 
@@ -78,33 +84,18 @@ def column_of(path: Path, columns: tuple[str, ...], elicitation: Elicitation | N
     )
 
 
-def finder(path: Path, columns: tuple[str, ...], benchmark: Benchmark) -> Callable[[Entry], str]:
-    """Return the function that finds the item of a row."""
-    by_id = next((name for name in ("item_id", "id") if name in columns), None)
-    if by_id is None and "query" not in columns:
-        raise DataError(path, 1, f"no column is called item_id or query; there are {', '.join(columns)}")
-    first = benchmark.items[0].id
-    items_by_text: dict[str, list[str]] = {}
-    if by_id is None:
-        for item in benchmark.items:
-            items_by_text.setdefault(benchmark.query[item.query_id].text.strip(), []).append(item.id)
-
-    def find(row: Entry) -> str:
-        name = by_id or "query"
-        if not row.has(name):
-            raise DataError(path, row.line, f"{name!r} is empty")
-        cell = str(row.values[name])
-        if by_id is not None:
-            if cell not in benchmark.item:
-                raise DataError(path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {first!r}")
-            return cell
-        items = items_by_text.get(cell, [])
-        if len(items) == 1:
-            return items[0]
-        problem = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
-        raise DataError(path, row.line, f"{problem}: {cell[:60]!r}; name the items in a column item_id ({first!r}, …)")
-
-    return find
+def item_of(path: Path, row: Entry, column: str, named: Mapping[str, list[str]], benchmark: Benchmark) -> str:
+    """Return the item that a row names by its id or its query."""
+    if not row.has(column):
+        raise DataError(path, row.line, f"{column!r} is empty")
+    cell, first = str(row.values[column]), benchmark.items[0].id
+    items = named.get(cell, [])
+    if len(items) == 1:
+        return items[0]
+    if column != "query":
+        raise DataError(path, row.line, f"{benchmark.name!r} has no item {cell!r}; its first is {first!r}")
+    problem = "no item asks that" if not items else f"{len(items)} items ask that, each in its own context"
+    raise DataError(path, row.line, f"{problem}: {cell[:60]!r}; name the items in a column item_id ({first!r}, …)")
 
 
 def answer_in(path: Path, row: Entry, column: str | None, elicitation: Elicitation) -> Answer:

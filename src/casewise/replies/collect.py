@@ -20,18 +20,13 @@ from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
 from casewise.records.call import digest_of_text
-from casewise.replies.behaviour import REFUSED_BY_DEFENCE, REPLIES, ReplyIdentity, ReplyManifest
+from casewise.replies.behaviour import REFUSED_BY_DEFENCE, ReplyIdentity, ReplyManifest
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
-    CallEstimate,
     CallingOptions,
     ChatAsker,
     NoReplyReason,
-    estimate_calls,
-    folder_log,
-    perform,
-    session_now,
 )
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import now
@@ -170,55 +165,26 @@ def collected(ask: Ask, **fields: Any) -> CollectedReply:
     return CollectedReply(**key, at=now(), **fields)
 
 
-async def collect_into(
-    folder: Path,
-    benchmark: Benchmark,
-    loaded: LoadedModel,
-    *,
-    chat: Chat,
-    plan: Plan,
-    options: CollectOptions = CollectOptions(),
-) -> ChatSummary:
-    """Collect the replies that `plan` asks for and the folder does not hold yet. The folder is its owner's alone (0700).
-
-    Raises RunConflict: the folder holds something else, or another process holds it. ModelError: no further call can
-    succeed; what was collected before is kept. ConfigurationError: there is a limit on cost, and nobody knows what the
-    model costs.
-    """
-    collector, n = Collector(loaded, chat, options), len(plan.items)
-    try:
-        sampling = {"temperature": options.temperature, "max_tokens": options.max_tokens, "seed": options.seed}
-        manifest = ReplyManifest(
-            identity=ReplyIdentity(
-                benchmark=benchmark.digest,
-                model=loaded.model.name,
-                chat=chat.id,
-                settings={**loaded.model.settings(), **sampling},
-                seed=options.seed or 0,
-            ),
-            benchmark_name=benchmark.name,
-            benchmark_source=options.benchmark_source or benchmark.name,
-            synthetic=benchmark.about.synthetic,
-            created=datetime.now(UTC),
-        )
-        session = session_now(options.limits, command=options.command, items=n, asks=plan.by_way)
-        log = folder_log(folder, manifest, REPLIES, session, private=True)
-        asks, summary = asks_of(plan, benchmark, options), ChatSummary(run=folder, n_items=n)
-        return await perform(
-            collector, collector.answer, asks, log, options=options, progress=summary, watch=options.watch
-        )
-    finally:
-        await collector.close()
+def reply_manifest(collector: Collector, benchmark: Benchmark) -> ReplyManifest:
+    """Return the manifest of a run."""
+    options, model = collector.how, collector.model
+    sampling = {"temperature": options.temperature, "max_tokens": options.max_tokens, "seed": options.seed}
+    return ReplyManifest(
+        identity=ReplyIdentity(
+            benchmark=benchmark.digest,
+            model=model.name,
+            chat=collector.chat.id,
+            settings={**model.settings(), **sampling},
+            seed=options.seed or 0,
+        ),
+        benchmark_name=benchmark.name,
+        benchmark_source=options.benchmark_source or benchmark.name,
+        synthetic=benchmark.about.synthetic,
+        created=datetime.now(UTC),
+    )
 
 
 def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks:
     """The plan as a run reads it; what is sent alike is sent once."""
     plan = replace(plan, retry_unscored=options.retries)
     return plan.asks(benchmark, lambda ask: json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars))
-
-
-def estimate_collecting(
-    benchmark: Benchmark, loaded: LoadedModel, *, chat: Chat, plan: Plan, options: CollectOptions
-) -> CallEstimate:
-    """Return what collecting would take, as if nothing were collected yet. No call is made."""
-    return estimate_calls(Collector(loaded, chat, options), asks_of(plan, benchmark, options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -24,7 +25,6 @@ from casewise.storage.files import read_jsonl
 from casewise.transforms.attacks import (
     ALL,
     CLAIMS_VERSION,
-    ENCODINGS,
     FORMS,
     GREETINGS,
     LANGUAGES,
@@ -44,7 +44,7 @@ from casewise.transforms.attacks import (
     twin,
 )
 from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, in_system, over_texts
-from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, detect_ask, rewrite
+from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, rewrite
 from casewise.transforms.user_function import function_at, own_transform
 from casewise.transforms.verified import annotated, dated_facts, name_with_facts, verified
 
@@ -179,8 +179,8 @@ TRANSFORMS: dict[str, TransformKind] = {
     "paraphrase": TransformKind("paraphrase:MODEL", partial(rewrite, "paraphrase"), "perturbation", check=check_model),
     "checked": TransformKind("checked:FILE@DIGEST", checked, "perturbation", check=paraphrases_named),
     "filter": TransformKind("filter:MODEL", partial(rewrite, "filter"), "defence", check=check_model),
-    "detect": TransformKind("detect:MODEL", detect, "defence", check=check_model),
-    "detect-ask": TransformKind("detect-ask:MODEL", detect_ask, "defence", check=check_model),
+    "detect": TransformKind("detect:MODEL", partial(detect, "refused"), "defence", check=check_model),
+    "detect-ask": TransformKind("detect-ask:MODEL", partial(detect, "asked about"), "defence", check=check_model),
     "system": TransformKind("system", in_system, "defence", check=no_rest),
     "datamark": TransformKind("datamark", datamark, "defence", check=no_rest),
     "delimit": TransformKind("delimit", delimit, "defence", check=no_rest),
@@ -308,9 +308,7 @@ def show_item(arm: Arm, benchmark: Benchmark, item: Item, *, made: MadeTexts | N
     return show(arm, query, benchmark.context_of(item), twin=twin, made=made)
 
 
-# Which attacks, perturbations and defences there are, by name and with an example, and which of them a user
-# means.
-
+# Which attacks, perturbations and defences there are, by name and with an example, and which of them a user means.
 
 DEFENCES = ("none", "system", "datamark", "delimit")
 
@@ -330,9 +328,9 @@ class Offered:
     name: str
     role: TransformRole
     title: str
-    channel: Channel | None
-    direction: Direction | None
     example: str
+    channel: Channel | None = None
+    direction: Direction | None = None
 
 
 @dataclass(frozen=True)
@@ -362,58 +360,55 @@ TITLES = {
 }
 
 
-TO_COMPLETE: tuple[tuple[str, TransformRole, str, str], ...] = (
+TO_COMPLETE = (
     *(
-        (f"{code}:CLAIM", "attack", f"A claim in {code}, and so said", f"{code}:authority/user/safe")
-        for code in ENCODINGS
+        Offered(
+            f"{code}:CLAIM",
+            "attack",
+            f"A claim in {LANGUAGES.get(code, f'{code}, and so said')}",
+            f"{code}:authority/user/safe",
+        )
+        for code in FORMS
     ),
-    *(
-        (f"{code}:CLAIM", "attack", f"A claim in {LANGUAGES[code]}", f"{code}:authority/user/safe")
-        for code in LANGUAGES
-    ),
-    (
+    Offered(
         "adaptive:…",
         "attack",
         "A model rewrites its claim after each verdict: --attacker MODEL",
         "--attacker openai/gpt-4o",
     ),
-    ("toml:FILE", "attack", "Attacks of your own, in words (a .toml or .jsonl file)", "mine.toml#colleague/user/safe"),
-    ("python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"),
-    ("paraphrase:MODEL", "perturbation", "Every statement in a model's other words", "paraphrase:openai/gpt-4o"),
-    ("checked:FILE", "perturbation", "In other words that a person has accepted", "checked:checked.jsonl"),
-    ("filter:MODEL", "defence", "A model takes instructions out of parameters first", "filter:openai/gpt-4o"),
-    ("detect:MODEL", "defence", "Refused where a model finds an attack", "detect:openai/gpt-4o"),
-    ("detect-ask:MODEL", "defence", "The user is asked where a model finds an attack", "detect-ask:openai/gpt-4o"),
-    ("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
-    ("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:facts.jsonl"),
+    Offered(
+        "toml:FILE", "attack", "Attacks of your own, in words (a .toml or .jsonl file)", "mine.toml#colleague/user/safe"
+    ),
+    Offered(
+        "python:MODULE:FUNCTION", "attack", "An attack of your own, a function of what is shown", "python:mine:claim"
+    ),
+    Offered("paraphrase:MODEL", "perturbation", "Every statement in a model's other words", "paraphrase:openai/gpt-4o"),
+    Offered("checked:FILE", "perturbation", "In other words that a person has accepted", "checked:checked.jsonl"),
+    Offered("filter:MODEL", "defence", "A model takes instructions out of parameters first", "filter:openai/gpt-4o"),
+    Offered("detect:MODEL", "defence", "Refused where a model finds an attack", "detect:openai/gpt-4o"),
+    Offered(
+        "detect-ask:MODEL", "defence", "The user is asked where a model finds an attack", "detect-ask:openai/gpt-4o"
+    ),
+    Offered("verified:FACTS", "defence", "Only claims that facts support", "verified:facts.jsonl"),
+    Offered("annotated:FACTS", "defence", "Each claim with what facts say of it", "annotated:facts.jsonl"),
 )
-"""Transforms that take a model, a file or a function of one's own. Each has a form, a purpose, an effect and an
-example."""
+"""Transforms that a user completes with a model, a file or a function."""
 
 
 def offered(parameters: ParameterSet | None = None) -> tuple[Offered, ...]:
     """All attacks, perturbations and defences, in the order of a list; attacks from the twin by these parameters."""
     parameters = parameters or paper_parameters()
     twins = (f"twin:{name}" for name in (ALL, *parameters.group_names, *parameters.names))
-    return (
-        *(
-            Offered(f"claim:{name}", "attack", attack.claim.title, attack.channel, attack.direction, attack.wordings[0])
-            for name, attack in attacks_of(shipped_claims()).items()
-        ),
-        *map(as_offered, (*twins, *PERTURBATIONS, *DEFENCES)),
-    )
-
-
-def offered_to_complete() -> tuple[Offered, ...]:
-    """All that a user completes with a model, a file or a function."""
-    return tuple(Offered(name, role, title, None, None, example) for name, role, title, example in TO_COMPLETE)
-
-
-def as_offered(name: str) -> Offered:
-    kind, _, rest = name.partition(":")
-    role = "defence" if name == NO_DEFENCE else role_of(Transform.named(name)) or "own"
-    title = TITLES.get(name, f"Its twin's {rest} in place of its own" if kind == "twin" else f"The context as {rest}")
-    return Offered(name, role, title, None, None, example_of(name))
+    attacks = [
+        Offered(f"claim:{name}", "attack", attack.claim.title, attack.wordings[0], attack.channel, attack.direction)
+        for name, attack in attacks_of(shipped_claims()).items()
+    ]
+    for name in (*twins, *PERTURBATIONS, *DEFENCES):
+        kind, _, rest = name.partition(":")
+        role = "defence" if name == NO_DEFENCE else TRANSFORMS[kind].role
+        title = f"Its twin's {rest} in place of its own" if kind == "twin" else f"The context as {rest}"
+        attacks.append(Offered(name, role, TITLES.get(name, title), example_of(name)))
+    return tuple(attacks)
 
 
 EXAMPLE = Query(text="How do I read the lock's history?", category="Example", source="example")
@@ -586,9 +581,8 @@ def direction_of(transform: Transform) -> Direction | None:
         return AdaptiveTurn.named(transform.rest).direction
     if transform.kind not in ("claim", "toml", *FORMS):
         return None
-    own = transform.kind == "toml" or transform.rest.startswith("toml:")
-    name = transform.rest.rpartition("@")[0] if own else transform.rest
-    return "safe" if name.endswith("/safe") else "unsafe"
+    named = re.search(r"/(safe|unsafe)(?:@[^/]*)?\Z", transform.rest)
+    return "safe" if named and named[1] == "safe" else "unsafe"
 
 
 def attack_in(transform: Transform) -> Attack | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Any, Literal, Self
 
 from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.reader import find_objects
@@ -54,6 +54,8 @@ class MadeTexts:
     guessing: bool = False
     """True if texts count that wait for another model's: in an estimate they do, and stand there as they were."""
     missing: dict[str, dict[str, None]] = field(default_factory=dict)
+    stopped: str | None = None
+    """The reason in words where some could not be made."""
 
     def of(self, maker: str, text: str) -> str:
         """Return what the maker made of a text; while a run is planned the text itself where it is not known.
@@ -102,16 +104,10 @@ def rewrite(kind: str, shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     return replace(shown, context=over_texts(shown.context, lambda text: texts.of(f"{kind}:{rest}", text)))
 
 
-def detect(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return what is shown, refused where the model finds an attack in it."""
+def detect(held_back: Literal["refused", "asked about"], shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
+    """Return what is shown, held back where the model finds an attack in it."""
     verdict = (scene.made or MadeTexts()).of(f"detect:{rest}", as_text(shown))
-    return replace(shown, held_back="refused") if verdict == ATTACK else shown
-
-
-def detect_ask(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
-    """Return what is shown, with a question to the user in place of a verdict where the model finds an attack in it."""
-    detected = detect(shown, scene, rest)
-    return replace(detected, held_back="asked about") if detected.held_back else detected
+    return replace(shown, held_back=held_back) if verdict == ATTACK else shown
 
 
 def as_text(shown: ShownItem) -> str:
@@ -173,19 +169,10 @@ def rehearsed(messages: tuple[Message, ...], _options: ReplyOptions) -> Reply:
     return Reply(reply, "stop", usage=Usage(len(prompt) // 4, len(reply) // 4))
 
 
-# Before a run begins: every text that an arm needs of a model is made, round by round, within the run's own
-# limits.
+# Before a run begins: every text that an arm needs of a model is made, round by round, within the run's own limits.
 
-
-class Shows(Protocol):
-    """An ask, as far as it is looked at here."""
-
-    @property
-    def shown(self) -> ShownItem: ...
-
-
-AsksGiven = Callable[[MadeTexts], Iterable[Shows]]
-"""The asks of a plan, shown with what is known so far."""
+AsksGiven = Callable[[MadeTexts], Iterable[Any]]
+"""The asks of a plan, each with its `shown`, with what is known so far."""
 
 
 @dataclass(frozen=True)
@@ -200,17 +187,9 @@ class MakingOptions:
     command: str | None = None
 
 
-@dataclass(frozen=True)
-class MadeBefore:
-    """The texts that were made, and the reason in words where some are missing."""
-
-    made: MadeTexts
-    stopped: str | None = None
-
-
 async def making(
     within: Path, arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions, *, spent: Callable[[], Spend] = Spend
-) -> MadeBefore:
+) -> MadeTexts:
     """Have all made that the asks of a plan need. What a model makes of another's text waits for that.
 
     `within`: the run's folder; what is made is kept in one of its own.
@@ -218,7 +197,7 @@ async def making(
     """
     makers = makers_named(by_models(arms), options)
     if not makers:
-        return MadeBefore(MadeTexts(made_in(within)))
+        return MadeTexts(made_in(within))
     try:
         for _ in range(max(len(arm.transforms) for arm in arms)):
             planned = texts_wanted(asks, MadeTexts(made_in(within), planning=True))
@@ -228,14 +207,14 @@ async def making(
                     within, makers[name], texts, limits=limits, watch=options.watch, command=options.command
                 )
                 if summary.stopped:
-                    return MadeBefore(MadeTexts(made_in(within)), f"{name}: {summary.stopped}")
+                    return MadeTexts(made_in(within), stopped=f"{name}: {summary.stopped}")
                 texts_made = made_in(within)
                 if failed := sum(texts_made[name, text_key(text)].passing for text in texts):
-                    return MadeBefore(MadeTexts(texts_made), f"{name} did not answer about {failed:,} texts")
+                    return MadeTexts(texts_made, stopped=f"{name} did not answer about {failed:,} texts")
     finally:
         for maker in makers.values():
             await maker.loaded.model.close()
-    return MadeBefore(MadeTexts(made_in(within)))
+    return MadeTexts(made_in(within))
 
 
 def estimate_before(arms: Sequence[Arm], asks: AsksGiven, options: MakingOptions) -> dict[str, CallEstimate]:

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from casewise.ask.layouts import Scene, ShownItem
+from casewise.ask.layouts import Scene, ShownItem, groups
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import ShownContext
 from casewise.records.base import Record, digest
-from casewise.records.context import OPTIONAL, Text, headings
+from casewise.records.context import Text, headings
 from casewise.storage.files import numbered_lines, record
 from casewise.transforms.channels import explained, without_marks
 
@@ -85,11 +85,6 @@ def read_facts(path: Path) -> Facts:
     DataError
         A line is no fact; the message names it and says what is wrong. Or the file holds none.
     """
-    return cached_facts(path, path.stat().st_mtime_ns if path.is_file() else 0)
-
-
-@lru_cache(maxsize=8)
-def cached_facts(path: Path, _changed: int) -> Facts:
     facts = []
     for number, line in numbered_lines(path):
         fact = record(line, SourcedFact, path=path, line=number)
@@ -121,9 +116,9 @@ class Claim:
 
 def claims_in(shown: ShownContext) -> Iterator[Claim]:
     """Every claim that `shown` makes, in reading order."""
-    for group, value in shown.items():
-        parameters = {group: value} if group in OPTIONAL else {f"{group}.{name}": value[name] for name in value}
-        for parameter, statement in parameters.items():
+    for group in groups(shown):
+        for name, statement in group.statements:
+            parameter = f"{group.name}.{name}" if name else group.name
             yield from (Claim(parameter, heading, text) for heading, text in headings(statement))
 
 
@@ -146,22 +141,18 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
 
     A fact that holds and contradicts counts before one that supports, and that before one that has expired.
     """
+    order: tuple[Status, ...] = ("contradicted", "supported", "expired", "not checked")
     about = [fact for subject in dict.fromkeys((*subjects, ANYONE)) for fact in facts.by_subject.get(subject, ())]
-    return tuple(check_claim(claim, about, facts, at) for claim in claims_in(shown))
-
-
-def check_claim(claim: Claim, about: Sequence[SourcedFact], facts: Facts, at: date) -> CheckedClaim:
-    """Compare one claim with the facts about whom it is made."""
-    supported = expired = None
-    for fact in about:
-        same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
-        if same is False and fact.holds(at):
-            return CheckedClaim(claim, "contradicted", fact)
-        if same and fact.holds(at):
-            supported = supported or CheckedClaim(claim, "supported", fact)
-        elif same:
-            expired = expired or CheckedClaim(claim, "expired", fact)
-    return supported or expired or CheckedClaim(claim, "not checked")
+    checked = []
+    for claim in claims_in(shown):
+        candidates = [CheckedClaim(claim, "not checked")]
+        for fact in about:
+            same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
+            if same is not None and (same or fact.holds(at)):
+                status: Status = "contradicted" if not same else "supported" if fact.holds(at) else "expired"
+                candidates.append(CheckedClaim(claim, status, fact))
+        checked.append(min(candidates, key=lambda candidate: order.index(candidate.status)))
+    return tuple(checked)
 
 
 def says_the_same(fact: SourcedFact, claim: Claim, facts: Facts) -> bool | None:
@@ -237,19 +228,15 @@ def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[Checke
     """The context with each claim written anew; a parameter of which nothing is left is left out."""
     facts, at = dated_facts(rest)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
-    by_parameter: dict[str, list[str]] = {}
+    context: ShownContext = {}
     for checked in verify(shown.context, subjects, facts, at=at):
         text, claim = write(checked), checked.claim
         if text is not None:
             heading = f"{without_marks(claim.heading, STATUS_MARKS)}: " if claim.heading else ""
-            by_parameter.setdefault(claim.parameter, []).append(f"{heading}{text}")
-    context: ShownContext = {}
-    for parameter, texts in by_parameter.items():
-        group, _, name = parameter.partition(".")
-        if name:
-            context.setdefault(group, {})[name] = "; ".join(texts)
-        else:
-            context[group] = "; ".join(texts)
+            group, _, name = claim.parameter.partition(".")
+            texts = context.setdefault(group, {}) if name else context
+            before = f"{texts[name or group]}; " if (name or group) in texts else ""
+            texts[name or group] = f"{before}{heading}{text}"
     return context
 
 
@@ -268,16 +255,9 @@ def name_with_facts(kind: str, path: str, *, at: date | str | None) -> str:
     return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{day.isoformat()}"
 
 
-class DatedFacts(NamedTuple):
-    """Facts, and the day on which they are asked."""
-
-    facts: Facts
-    at: date
-
-
 @cache
-def dated_facts(rest: str) -> DatedFacts:
-    """Return what `FILE@DIGEST@DAY` names.
+def dated_facts(rest: str) -> tuple[Facts, date]:
+    """Return what `FILE@DIGEST@DAY` names: facts, and the day on which they are asked.
 
     Raises ConfigurationError: it is written otherwise, or the file holds other facts now. DataError: the file cannot be
     read, or a line is no fact.
@@ -292,4 +272,4 @@ def dated_facts(rest: str) -> DatedFacts:
         raise ConfigurationError(
             f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
         )
-    return DatedFacts(facts, at)
+    return facts, at
