@@ -180,10 +180,8 @@ def over_a_model(folder: Path) -> None:
     url = f"http://127.0.0.1:{port}/v1"
     with ProcessPoolExecutor(1, mp_context=processes) as client:
         model = ModelOptions(url, client=ClientOptions(concurrency=256))
-        live = casewise.api.LiveOptions(model=model)
-        run = casewise.judge(
-            "demo", "guard:llm@vllm/m", elicitations="binary", options=casewise.api.RunOptions(live=live)
-        )
+        live = casewise.LiveOptions(model=model)
+        run = casewise.judge("demo", "guard:llm@vllm/m", elicitations="binary", options=casewise.RunOptions(live=live))
         path = folder / "model.toml"
         fit_decider(run, Wanted(ratio=1)).write(path)
         told = {"model": "m", "messages": []}

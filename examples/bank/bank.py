@@ -55,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="From 300 cases to a decider, and a gate.")
     parser.add_argument("--out", type=Path, required=True, help="a new folder")
     out = parser.parse_args().out
-    casewise.api.import_cases(HERE / "cases_synthetic.csv", out / "bank")
+    casewise.import_cases(HERE / "cases_synthetic.csv", out / "bank")
     runs = [casewise.judge(out / "bank", f"python:bank:{name}", out=out / name) for name in ("careful", "trusting")]
 
     advice = casewise.recommend(*runs, wanted=WANTED)

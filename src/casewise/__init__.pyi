@@ -1,4 +1,3 @@
-from .api import power as power
 from .api.attacks import arms_under_attack as arms_under_attack
 from .api.attacks import attack as attack
 from .api.attacks import attacks_offered as attacks_offered
@@ -61,6 +60,7 @@ from .models.endpoints import Prices as Prices
 from .models.load import ModelOptions as ModelOptions
 from .models.local import LocalOptions as LocalOptions
 from .records import Arm as Arm
+from .reports import power as power
 from .reports.formats import format_named as format_named
 from .reports.study import study_report as study_report
 from .runs.batch import BatchOptions as BatchOptions

@@ -1,10 +1,13 @@
 """A run, and what is made of it, never prints the benchmark."""
 
+from pathlib import Path
+
 import pytest
 
 import casewise
 from casewise import api
 from casewise.audits import AuditOptions
+from casewise.contexts.drafts import begin_draft
 from casewise.studies.rounds import init_study
 
 FEW = AuditOptions(splits=10, folds=5)
@@ -45,7 +48,7 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
         "item": api.look_at("demo", "1"),
         "study": api.Study(tmp_path / "study.toml").plan(),
         "analysis": api.study_report("demo"),
-        "queries": api.contexts.select("demo", draft="x", database=str(tmp_path / "x.db")),
+        "queries": begin_draft(Path("demo"), draft="x", database=str(tmp_path / "x.db")),
         "judge": api.as_judge("fake/rehearsal", demo),
     }
 

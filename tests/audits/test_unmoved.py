@@ -1,9 +1,9 @@
 import pytest
 from tests.audits.builders import Row, benchmark_of, looked
 
-from casewise import api
 from casewise.audits.contexts import unmoved
 from casewise.audits.subject import Subject
+from casewise.contexts.drafts import begin_draft
 from casewise.errors import ConfigurationError
 from casewise.storage.benchmark_folder import write_benchmark
 
@@ -39,7 +39,7 @@ def test_a_benchmark_in_which_contexts_move_all_has_no_such_finding():
 def test_select_movable_leaves_them_out(tmp_path):
     write_benchmark(benchmark_of(ROWS), tmp_path / "bench")
     database = f"sqlite:///{tmp_path / 'drafts.db'}"
-    chosen = api.contexts.select(tmp_path / "bench", movable=True, database=database)
+    chosen = begin_draft(tmp_path / "bench", movable=True, database=database)
     assert {query.text for query in chosen.queries} == {"moved", "a tie", "one context", "not rated"}
 
     (tmp_path / "queries.csv").write_text("query,category\nWho?,x\n")
@@ -47,4 +47,4 @@ def test_select_movable_leaves_them_out(tmp_path):
         if source.name == "unrated":
             write_benchmark(benchmark_of([Row("not rated", True, [])]), source)
         with pytest.raises(ConfigurationError, match="which queries contexts move is"):
-            api.contexts.unmoved_in(source)
+            begin_draft(source, movable=True, database=database)

@@ -32,7 +32,7 @@ def test_a_decider_decides_as_the_judge_judged(path):
         decider.decide(demo.query[item.query_id].text, context.shown())
         for item, context in zip(demo.items, contexts, strict=True)
     ]
-    held = casewise.api.Run(path.parent / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
+    held = casewise.Run(path.parent / "run", demo, None).judgements  # type: ignore[arg-type]  # no summary is asked for
     value = dict(zip(held["item_id"], held["value"], strict=True))
 
     assert [one.value for one in said] == [value[item.id] for item in demo.items]

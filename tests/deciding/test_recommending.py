@@ -56,7 +56,7 @@ def bank(tmp_path, monkeypatch):
     (tmp_path / "good_one.py").write_text(judge_of("place % 10 != 0", "good"))
     (tmp_path / "coin_one.py").write_text(judge_of("place % 2 == 0", "coin"))
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, cases())))
-    benchmark = casewise.api.import_cases(tmp_path / "cases.jsonl", tmp_path / "bank")
+    benchmark = casewise.import_cases(tmp_path / "cases.jsonl", tmp_path / "bank")
     for name in ("good", "coin"):
         casewise.judge(benchmark, f"python:{name}_one:judge", out=tmp_path / "runs" / name)
     return tmp_path

@@ -101,7 +101,7 @@ def test_which_column_is_meant_can_be_said(tmp_path):
 def test_a_request_with_one_context_may_be_named_by_its_words(tmp_path):
     cases = tmp_path / "cases.csv"
     cases.write_text("query,context,label\nMay I?,a nurse,safe\nShall I?,a stranger,unsafe\n")
-    mine = casewise.api.import_cases(cases)
+    mine = casewise.import_cases(cases)
     run = casewise.judge(mine, write(tmp_path / "v.csv", "query,verdict\nMay I?,safe\nShall I?,safe\n"))
     assert run.judgements["value"].to_list() == [1.0, 1.0]
 

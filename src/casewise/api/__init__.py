@@ -11,12 +11,10 @@ import casewise
 MODULES = (
     "attacks",
     "benchmarks",
-    "contexts",
     "deciding",
     "evaluating",
     "exporting",
     "judging",
-    "power",
     "prolific",
     "replying",
     "studies",

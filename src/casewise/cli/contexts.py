@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
-from casewise import api
 from casewise.cli.data import ParametersOption, TaxonomyOption
 from casewise.cli.options import ADDRESS, ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
@@ -25,14 +25,19 @@ from casewise.cli.printing import (
     tell_pending,
     watching,
 )
-from casewise.contexts.generation import GenerationOptions
-from casewise.contexts.opinions import OpinionOptions
+from casewise.contexts.drafts import begin_draft, open_draft
+from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate_generation
+from casewise.contexts.generation import generate as generate_contexts
+from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
+from casewise.contexts.queue import check_draft, review_statistics
 from casewise.contexts.release import ReleaseOptions
+from casewise.contexts.release import release as write_release
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.models.endpoints import Prices
+from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.options import Flat
-from casewise.runs.limits import Limits
-from casewise.runs.run import CallEstimate
+from casewise.runs.limits import Limits, finished
+from casewise.runs.run import CallEstimate, default_folder
 
 app = App(name="contexts")
 
@@ -73,7 +78,7 @@ def select(
         Leave out queries of a benchmark whose label is the same in every context (casewise audit).
     """
     name = draft or queries.stem.lower()
-    chosen = api.contexts.select(
+    chosen = begin_draft(
         queries,
         draft=name,
         per_category=per_category,
@@ -118,18 +123,18 @@ class CallOptions:
     dry_run: DryRunOption = False
     yes: YesOption = False
 
-    def leave(self, what: str, to: str | None) -> None:
-        """Ask for leave to send something."""
-        leave(what, to, agreed=self.yes)
+    def load(self, model: str) -> LoadedModel:
+        """Return the model that is called."""
+        handed_over = self.batches.options() is not None and not self.dry_run
+        options = ModelOptions(
+            self.base_url, self.prices, fakes=REHEARSALS, needs_key=not self.dry_run, batch=handed_over
+        )
+        return load_model(model, options)
 
-    def common(self) -> dict[str, Any]:
-        """Return the options that every run has."""
-        return {
-            "limits": self.limits,
-            "prices": self.prices,
-            "command": command_line(),
-            "batch": self.batches.options(),
-        }
+    def common(self, model: LoadedModel) -> dict[str, Any]:
+        """Return the options that every run of this model has."""
+        batch = self.batches.options()
+        return {"limits": self.limits, "prices": model.prices, "command": command_line(), "batch": batch}
 
 
 @app.command
@@ -149,16 +154,15 @@ def generate(
     model
         The model: openai/gpt-4o, ollama/NAME, …; fake/contexts makes up contexts at no cost.
     """
-    how: dict[str, Any] = {
-        "options": replace(writing, **calls.common()),
-        "base_url": calls.base_url,
-        "database": database,
-    }
-    if calls.dry_run:
-        print_calls(api.contexts.estimate_generating(draft, model, **how), model, "contexts")
-        return
-    with watching(f"generating {draft}") as watch:
-        summary = api.contexts.generate(draft, model, **how, watch=watch, leave=calls.leave)
+    loaded = calls.load(model)
+    options = replace(writing, **calls.common(loaded))
+    with open_draft(draft, database) as (store, contexts):
+        if calls.dry_run:
+            print_calls(estimate_generation(store, contexts, loaded.model, options), model, "contexts")
+            return
+        leave("the draft's queries", loaded.model.sends_to, agreed=calls.yes)
+        with watching(f"generating {draft}") as watch:
+            summary = finished(generate_contexts(store, contexts, loaded.model, options=options, watch=watch))
     if as_json():
         print_json(summary.as_json())
         end(summary)
@@ -208,24 +212,26 @@ def check(
     retry_unread
         Maximum number of further calls if a reply gives no opinion.
     """
-    how: dict[str, Any] = {
-        "options": OpinionOptions(retries=retry_unread, **calls.common()),
-        "base_url": calls.base_url,
-        "database": database,
-    }
-    if calls.dry_run:
-        if ask is None:
-            raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
-        print_calls(api.contexts.estimate_asking(draft, ask, **how), ask, "opinions")
-        return
+    if calls.dry_run and ask is None:
+        raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
     opinions = None
-    if ask is not None:
-        with watching(f"asking {ask}") as watch:
-            opinions = api.contexts.ask(draft, ask, out=out, **how, watch=watch, leave=calls.leave)
-        for line in opinions.lines(ask):
-            note(line)
-    report = api.contexts.check(draft, database=database)
-    review = api.contexts.status(draft, database=database)
+    with open_draft(draft, database) as (store, contexts):
+        if ask is not None:
+            loaded = calls.load(ask)
+            options = OpinionOptions(retries=retry_unread, **calls.common(loaded))
+            if calls.dry_run:
+                print_calls(estimate_opinions(store, contexts, loaded.model, options), ask, "opinions")
+                return
+            leave("the draft's queries and contexts", loaded.model.sends_to, agreed=calls.yes)
+            folder = out or default_folder(f"{draft}-opinions-{ask}")
+            with watching(f"asking {ask}") as watch:
+                opinions = finished(
+                    ask_opinions(store, contexts, loaded.model, folder=folder, options=options, watch=watch)
+                )
+            for line in opinions.lines(ask):
+                note(line)
+        with store.write() as connection:
+            report, review = check_draft(connection, contexts), review_statistics(connection, contexts)
     if as_json():
         print_json({**report.as_json(), "review": review.as_json()})
     else:
@@ -250,6 +256,8 @@ def release(
     out
         The new folder. Default: DRAFT-VERSION.
     """
-    folder = api.contexts.release(draft, options=options, out=out, database=database)
+    folder = out or Path(f"{draft}-{options.version}")
+    with open_draft(draft, database) as (store, contexts), store.read() as connection:
+        write_release(connection, contexts, folder, options=options, now=datetime.now(UTC))
     say(f"{draft} {options.version} is released: {folder}", draft=draft, version=options.version, folder=str(folder))
     note(f"next: casewise judge {folder} --judge constant:intended")

@@ -17,8 +17,8 @@ from casewise.cli.options import BenchmarkOption, options_group
 from casewise.cli.printing import DocumentOptions, Documents, note
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
+from casewise.reports import power as answers
 from casewise.reports.charts import png
-from casewise.reports.power import simulation_page
 from casewise.storage.files import json_value, write_text
 
 app = App(name="power")
@@ -125,13 +125,13 @@ class SharedWork:
 SHARED_WITH_PEOPLE = frozenset(("--groups", "--from", "--conditions", "--per-item", "--per-annotator"))
 """Options of other questions that --people takes too."""
 
-Question = api.power.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
+Question = answers.People | Effect | TwoRates | Profile | Pilot | Crowd | SharedWork
 
 
 @app.command
 def study(
     *,
-    people: Annotated[api.power.People, options_group("By the people you have", 0)] = api.power.People(),
+    people: Annotated[answers.People, options_group("By the people you have", 0)] = answers.People(),
     effect: Annotated[Effect, options_group("By an effect size", 1)] = Effect(),
     two_rates: Annotated[TwoRates, options_group("By two safe rates", 2)] = TwoRates(),
     profile: Annotated[Profile, options_group("By the safe rates of every condition", 3)] = Profile(),
@@ -176,9 +176,19 @@ def study(
         simulate(crowd, crowd.design, seed=seed, documents=documents)
         return
     if people.people is not None:
-        answer = buys(people, effect, pilot, **how, seed=seed)
+        answer = answers.people(
+            people,
+            conditions=effect.groups,
+            per_item=pilot.per_item or 5,
+            per_annotator=pilot.per_annotator,
+            pilot=None if pilot.from_ is None else answers.pilot_ratings(pilot.from_, pilot.pair),
+            **how,
+            seed=seed,
+        )
     elif pilot.from_ is not None:
-        planned = api.power.PlannedStudy(
+        answer = answers.study(
+            pilot.from_,
+            pilot.pair,
             difference=pilot.difference,
             queries=pilot.queries,
             per_item=pilot.per_item or 21,
@@ -186,40 +196,20 @@ def study(
             **how,
             seed=seed,
         )
-        answer = api.power.study(pilot.from_, pilot.pair, planned)
     elif shared.half_width is not None:
-        answer = api.power.labels(
-            shared.half_width, items=shared.items, rate=shared.rate, correlation=shared.correlation
-        )
+        answer = answers.labels(shared.half_width, items=shared.items, rate=shared.rate, correlation=shared.correlation)
     elif profile.rates is not None:
-        question = api.power.KruskalQuestion(
-            profile.rates, alpha=alpha, exact=not profile.approximate, repeats=profile.simulated, seed=seed
+        answer = answers.kruskal(
+            profile.rates, n=n, exact=not profile.approximate, repeats=profile.simulated, seed=seed, **how
         )
-        answer = api.power.kruskal(question, power=power, n=n)
     elif two_rates.p1 is not None:
         sides = 1 if two_rates.one_sided else 2
-        answer = api.power.proportions(two_rates.p1, two_rates.p2, n=n, sides=sides, method=two_rates.method, **how)
+        answer = answers.proportions(two_rates.p1, two_rates.p2, n=n, sides=sides, method=two_rates.method, **how)
     elif effect.df is not None:
-        answer = api.power.chi_square(effect.df, effect.effect_size, n=n, **how)
+        answer = answers.chi_square(effect.df, effect.effect_size, n=n, **how)
     else:
-        answer = api.power.anova(effect.groups, effect.effect_size, n=n, allowance=effect.allowance, **how)
+        answer = answers.anova(effect.groups, effect.effect_size, n=n, allowance=effect.allowance, **how)
     show_answer(answer, plot=plot, documents=documents)
-
-
-def buys(
-    people: api.power.People, effect: Effect, pilot: Pilot, *, alpha: float, power: float, seed: int
-) -> api.power.PowerAnswer:
-    """Return the number of items that people can rate, and the smallest difference that this finds."""
-    return api.power.people(
-        people,
-        conditions=effect.groups,
-        per_item=pilot.per_item or 5,
-        per_annotator=pilot.per_annotator,
-        pilot=None if pilot.from_ is None else api.power.pilot_ratings(pilot.from_, pilot.pair),
-        alpha=alpha,
-        power=power,
-        seed=seed,
-    )
 
 
 def set_in(question: Question) -> list[str]:
@@ -243,7 +233,7 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
         return
     studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
     numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": studies.contrasts, "tasks": studies.tasks}
-    documents.present(Look(simulation_page(studies), json_value(numbers)))
+    documents.present(Look(answers.simulation_page(studies), json_value(numbers)))
 
 
 @app.command
@@ -251,7 +241,7 @@ def judges(
     *,
     difference: float | None = None,
     from_: tuple[Path, Path] | None = None,
-    assumed: Flat[api.power.AssumedJudges] = api.power.AssumedJudges(),
+    assumed: Flat[answers.AssumedJudges] = answers.AssumedJudges(),
     alpha: AlphaOption = 0.05,
     power: PowerOption = 0.8,
     n: QueriesOption = None,
@@ -268,13 +258,13 @@ def judges(
     from_
         Two run folders on one benchmark, as a pilot.
     """
-    answer = api.power.judges(
+    answer = answers.judges(
         difference, from_ or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n
     )
     show_answer(answer, plot=plot, documents=documents)
 
 
-def show_answer(answer: api.power.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
+def show_answer(answer: answers.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
     """Print an answer, and draw power against n to a file that ends in .png or .svg where that is asked."""
     if plot is not None:
         drawn = answer.curve()

@@ -30,6 +30,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, StudyError
 from casewise.options import Flat
+from casewise.reports import power
 from casewise.studies.design import NOBODY
 from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
 
@@ -248,8 +249,8 @@ def print_people(people: int, plan: StudyPlan) -> None:
         people=estimate.people,
     )
     if len(design.conditions) > 1 and estimate.annotators >= 2 * len(design.conditions):
-        answer = api.power.people(
-            api.power.People(estimate.annotators, items=estimate.items),
+        answer = power.people(
+            power.People(estimate.annotators, items=estimate.items),
             conditions=len(design.conditions),
             per_item=design.ratings.per_item,
             per_annotator=design.ratings.per_annotator,

@@ -6,9 +6,10 @@ import re
 import unicodedata
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 import polars as pl
 from sqlalchemy import Connection, func, insert, select
 
+from casewise import database as databases
 from casewise.contexts.review import MISSING, Phase
+from casewise.database import Database
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters
+from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters, sorry_bench
 from casewise.stats.words import EarlierTexts, word_runs
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_text
@@ -250,6 +253,66 @@ def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]
     if not by_id:
         raise BenchmarkError("a draft needs at least one query")
     return list(by_id.values())
+
+
+def begin_draft(
+    queries: Path,
+    *,
+    draft: str | None = None,
+    per_category: int | None = None,
+    seed: int = 0,
+    movable: bool = False,
+    intents: Iterable[str] = ("safe", "unsafe"),
+    taxonomy: Path | None = None,
+    parameters: Path | None = None,
+    database: str | None = None,
+) -> SelectedQueries:
+    """Choose queries, balanced by category, and begin a draft with them. Duplicates are named and left out.
+
+    Parameters
+    ----------
+    queries
+        CSV, JSONL, JSON, Parquet, SORRY-Bench's `question.jsonl`, or a benchmark.
+    draft
+        The new draft's name; by default the file's.
+    per_category
+        Queries of each category; by default all.
+    movable
+        Leave out the queries of a benchmark that no context moves: people's verdict is the same under each.
+    intents
+        The intents that each query needs a context for.
+    taxonomy, parameters
+        TOML files with categories and with parameters of contexts of your own; by default those of the benchmark that the
+        queries come from, or SORRY-Bench's and the paper's.
+    """
+    source = source_benchmark(queries)
+    categories = Taxonomy.read(taxonomy) if taxonomy else source.taxonomy if source else sorry_bench()
+    stated = ParameterSet.read(parameters) if parameters else source.parameters if source else paper_parameters()
+    if movable and (source is None or not source.counts.ratings):
+        raise ConfigurationError(f"which queries contexts move is known of a benchmark with ratings, not of {queries}")
+    unmoved = source.unmoved if movable and source is not None else ()
+    candidates = [query for query in read_queries(queries, categories) if query.id not in unmoved]
+    selected = select_queries(candidates, categories, per_category=per_category, rng=np.random.default_rng(seed))
+    with databases.open(database) as store, store.write() as connection:
+        create_draft(
+            connection,
+            draft or queries.stem.lower(),
+            queries=selected.queries,
+            taxonomy=categories,
+            parameters=stated,
+            intents=intents,
+            now=datetime.now(UTC),
+        )
+    return selected
+
+
+@contextmanager
+def open_draft(name: str, database: str | None = None) -> Iterator[tuple[Database, Draft]]:
+    """Open a database and yield it with its draft of this name. Raises as `find_draft`."""
+    with databases.open(database) as store:
+        with store.read() as connection:
+            draft = find_draft(connection, name)
+        yield store, draft
 
 
 def add_places(connection: Connection, draft: Draft, queries: list[Query], intents: list[bool]) -> None:

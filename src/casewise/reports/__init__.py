@@ -1,1 +1,5 @@
 """Reports: numbers first, then the faces they wear."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["power"])

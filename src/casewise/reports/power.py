@@ -86,7 +86,7 @@ class PowerAnswer:
         return power_curve(pl.DataFrame(rows), marked=self.n, title=self.axis)
 
 
-def anova_answer(
+def anova(
     groups: int,
     effect_size: float | None,
     *,
@@ -138,7 +138,7 @@ def anova_answer(
     return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), design.n_per_group, at)
 
 
-def proportions_answer(
+def proportions(
     p1: float,
     p2: float | None,
     *,
@@ -148,7 +148,7 @@ def proportions_answer(
     sides: int = 2,
     method: str = "arcsine",
 ) -> PowerAnswer:
-    """As `anova_answer`, for two safe rates."""
+    """As `anova`, for two safe rates."""
     how: dict[str, Any] = {"alpha": alpha, "sides": sides}
     if p2 is None:
         design = designs.proportions_detectable_effect(p1, needed(n, "--p2"), power=power, **how)
@@ -170,10 +170,10 @@ def proportions_answer(
     return PowerAnswer("Two safe rates", sentence, dict(vars(design)), (remark,), design.n_per_group, at)
 
 
-def chi_square_answer(
+def chi_square(
     df: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
-    """As `anova_answer`, for a chi-square test on `n` ratings in all."""
+    """As `anova`, for a chi-square test on `n` ratings in all."""
     if effect_size is None:
         design = designs.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
     elif n is None:
@@ -191,24 +191,22 @@ def chi_square_answer(
     return PowerAnswer("Chi-square test", sentence, dict(vars(design)), (), design.n_total, at, axis="Ratings in all")
 
 
-@dataclass(frozen=True)
-class KruskalQuestion:
-    """A profile of safe rates, as text, and how it is simulated."""
-
-    rates: str
-    alpha: float = 0.05
-    exact: bool = True
-    repeats: int = 20_000
-    seed: int = 0
-
-
-def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | None = None) -> PowerAnswer:
-    """Sample size (no `n`) or power of Kruskal-Wallis on 0/1 ratings, by simulation."""
+def kruskal(
+    rates: str,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n: int | None = None,
+    exact: bool = True,
+    repeats: int = 20_000,
+    seed: int = 0,
+) -> PowerAnswer:
+    """Sample size (no `n`) or power of Kruskal-Wallis on 0/1 ratings, by simulation, for safe rates with commas between."""
     try:
-        profile = tuple(map(float, question.rates.split(",")))
+        profile = tuple(map(float, rates.split(",")))
     except ValueError:
-        raise ConfigurationError(f"--rates is {question.rates!r}; write safe rates as 0.4,0.8,0.2") from None
-    how: dict[str, Any] = {name: value for name, value in vars(question).items() if name != "rates"}
+        raise ConfigurationError(f"--rates is {rates!r}; write safe rates as 0.4,0.8,0.2") from None
+    how: dict[str, Any] = {"alpha": alpha, "exact": exact, "repeats": repeats, "seed": seed}
 
     def at(size: int) -> designs.KruskalPower:
         return designs.kruskal_power(profile, n_per_group=size, **how)
@@ -217,7 +215,7 @@ def kruskal_answer(question: KruskalQuestion, *, power: float = 0.8, n: int | No
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
         f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {design.n_per_group:,} annotators in each find "
-        f"that they differ with a probability of {percent(design.actual_power)}, at alpha {question.alpha:g}."
+        f"that they differ with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
     return PowerAnswer(
         "Kruskal-Wallis on 0/1 ratings",
@@ -261,55 +259,51 @@ def written(value: Any) -> str:
 # How many queries a study needs, planned from a pilot's own variance.
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedStudy:
-    """The study that is planned."""
-
-    difference: float = 0.05
-    """Of their safe rates, to be found."""
-    queries: int | None = None
-    """Queries, if given: then the power they have."""
-    per_item: int = 21
-    """Ratings of each item."""
-    per_annotator: int = 25
-    """Items of each annotator."""
-    alpha: float = 0.05
-    power: float = 0.8
-    seed: int = 0
-
-
-def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: PlannedStudy) -> PowerAnswer:
+def study(
+    source: Path | str,
+    conditions: tuple[str, str],
+    *,
+    difference: float = 0.05,
+    queries: int | None = None,
+    per_item: int = 21,
+    per_annotator: int = 25,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    seed: int = 0,
+) -> PowerAnswer:
     """The queries that a study needs, or the power that it has, by what annotators and queries varied in a pilot.
+
+    `difference`: of the safe rates of the two conditions. `queries`: if given, the result is the power that they have.
 
     Raises ConfigurationError: the pilot has no ratings of one of the conditions, or no annotators. StatisticsError: it
     is too small to say.
     """
     pilot = pilot_ratings(source, conditions)
     variance = variance_of(pilot)
-    limits = pilot_intervals(pilot, rng=np.random.default_rng(planned.seed))
+    limits = pilot_intervals(pilot, rng=np.random.default_rng(seed))
 
-    design: dict[str, Any] = {name: getattr(planned, name) for name in ("per_item", "per_annotator", "alpha")}
+    design: dict[str, Any] = {"per_item": per_item, "per_annotator": per_annotator, "alpha": alpha}
 
     def power_at(queries: int) -> float:
-        return study_power(variance, planned.difference, queries=queries, **design)
+        return study_power(variance, difference, queries=queries, **design)
 
-    queries = planned.queries or study_queries(variance, planned.difference, power=planned.power, **design)
-    people = -(-queries * planned.per_item // planned.per_annotator)
+    queries = queries or study_queries(variance, difference, power=power, **design)
+    people = -(-queries * per_item // per_annotator)
     numbers = {
-        "safe_rate_difference": planned.difference,
+        "safe_rate_difference": difference,
         "pilot_difference": variance.difference,
         "variance_of_difference": variance.of_difference,
         "variance_of_difference_interval": limits,
         "variance_of_annotators": variance.of_annotators,
         "variance_of_ratings": variance.of_ratings,
-        "alpha": planned.alpha,
-        "per_item": planned.per_item,
-        "per_annotator": planned.per_annotator,
+        "alpha": alpha,
+        "per_item": per_item,
+        "per_annotator": per_annotator,
         "n_queries": queries,
         "n_per_group": people,
         "actual_power": power_at(queries),
     }
-    between = planned.per_annotator * variance.of_annotators
+    between = per_annotator * variance.of_annotators
     differences = (
         f"Differences between annotators make {between / max(between + variance.of_ratings, 1e-12):.0%} of the error that people add. To "
         "reduce it, take more annotators with fewer items each."
@@ -320,9 +314,9 @@ def pilot_answer(source: Path | str, conditions: tuple[str, str], planned: Plann
         "The interval is over the pilot's queries. The variance of annotators has no interval: a pilot with few people estimates it poorly.",
     )
     sentence = (
-        f"If the safe rates differ by {points(planned.difference, None, None)} and queries and people are as in the pilot, "
-        f"{queries:,} queries with {planned.per_item} ratings an item find it with a probability of "
-        f"{percent(power_at(queries))}, at alpha {planned.alpha:g}: {people:,} annotators in each condition."
+        f"If the safe rates differ by {points(difference, None, None)} and queries and people are as in the pilot, "
+        f"{queries:,} queries with {per_item} ratings an item find it with a probability of "
+        f"{percent(power_at(queries))}, at alpha {alpha:g}: {people:,} annotators in each condition."
     )
     return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, queries, power_at, axis="Queries")
 
@@ -350,7 +344,7 @@ class People:
     """Number of items in all; None: as many as the people can rate."""
 
 
-def people_answer(
+def people(
     question: People,
     *,
     conditions: int = 2,
@@ -514,7 +508,7 @@ class AssumedJudges:
     """Without --from: correlation of the difference between two items of a query."""
 
 
-def judges_answer(
+def judges(
     difference: float | None = None,
     runs: Sequence[str | Path] = (),
     *,
@@ -565,7 +559,7 @@ def tells_apart(difference: float, queries: int, items: int, power: float, alpha
     )
 
 
-def labels_answer(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
+def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: float = 0.6) -> PowerAnswer:
     """Return the number of `items` that people must rate for a rate to within `half_width`, with a judge on all.
 
     `rate`: about what the rate will be.

@@ -65,7 +65,7 @@ def test_a_run_stands_in_the_papers_tables_with_the_numbers_of_its_output(shared
     benchmark = load_benchmark(shared / "data" / "casebench_shapes.json")
     for file in (whole, less):
         casewise.judge(benchmark, f"recorded:{file}", out=tmp_path / file.stem)
-    found = casewise.api.paper(
+    found = casewise.paper(
         tmp_path / whole.stem, tmp_path / less.stem, benchmark=benchmark, outputs=[whole, less]
     ).document
 
@@ -80,7 +80,7 @@ def test_a_run_stands_in_the_papers_tables_with_the_numbers_of_its_output(shared
 
 def test_the_papers_own_numbers_stand_beside_a_run_over_the_release_alone(tmp_path):
     run = casewise.judge("demo", "constant:safe", out=tmp_path / "run")
-    found = casewise.api.paper(run, outputs=())
+    found = casewise.paper(run, outputs=())
 
     assert [row[0] for row in table(found.document, "judges-table").rows] == ["constant:safe (your run)"]
     assert any("is not the CASE-Bench release" in notice for notice in found.document.notices)

@@ -2,17 +2,16 @@ import pytest
 
 from casewise.errors import CasewiseError
 from casewise.reports.power import (
-    KruskalQuestion,
-    anova_answer,
-    chi_square_answer,
-    kruskal_answer,
-    proportions_answer,
+    anova,
+    chi_square,
+    kruskal,
+    proportions,
     with_allowance,
 )
 
 
 def test_the_paper_design_with_its_allowance_and_its_bonferroni_level():
-    answer = anova_answer(5, 0.4, allowance="30%")
+    answer = anova(5, 0.4, allowance="30%")
 
     assert answer.numbers["n_per_group"] == 16
     assert answer.numbers["n_per_group_with_allowance"] == 21
@@ -33,29 +32,29 @@ def test_an_allowance_that_is_none_is_an_error(allowance):
 
 
 def test_the_inverse_questions_are_answered():
-    assert anova_answer(5, 0.4, n=16).numbers["actual_power"] == pytest.approx(0.803084508495068)
-    assert anova_answer(5, None, n=16).numbers["actual_power"] == pytest.approx(0.8)
-    assert proportions_answer(0.5, None, n=93).numbers["p2"] == pytest.approx(0.7, abs=0.001)
-    assert chi_square_answer(4, None, n=1194).numbers["effect_size"] == pytest.approx(0.1, abs=1e-4)
+    assert anova(5, 0.4, n=16).numbers["actual_power"] == pytest.approx(0.803084508495068)
+    assert anova(5, None, n=16).numbers["actual_power"] == pytest.approx(0.8)
+    assert proportions(0.5, None, n=93).numbers["p2"] == pytest.approx(0.7, abs=0.001)
+    assert chi_square(4, None, n=1194).numbers["effect_size"] == pytest.approx(0.1, abs=1e-4)
 
 
 def test_a_question_from_nothing_says_what_to_give():
     with pytest.raises(CasewiseError, match="give --effect-size, or --n"):
-        anova_answer(5, None)
+        anova(5, None)
 
 
 def test_rates_that_are_no_numbers_are_an_error():
     with pytest.raises(CasewiseError, match=r"write safe rates as 0\.4,0\.8,0\.2"):
-        kruskal_answer(KruskalQuestion("high,low"))
+        kruskal("high,low")
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (anova_answer(5, 0.4), "If 5 conditions differ with an effect of f = 0.4, 16 annotators in each (80 in all) find it with a probability of 80.3 %"),
-        (anova_answer(5, 0.4, n=22), "22 annotators in each (110 in all) find it with a probability of 92.6 %"),
-        (proportions_answer(0.5, 0.7), "If the safe rates are 50.0 % and 70.0 %, 93 annotators in each condition find the difference"),
-        (chi_square_answer(4, 0.1), "If the effect is w = 0.1, 1,194 ratings in all find it with a probability of 80.0 %"),
+        (anova(5, 0.4), "If 5 conditions differ with an effect of f = 0.4, 16 annotators in each (80 in all) find it with a probability of 80.3 %"),
+        (anova(5, 0.4, n=22), "22 annotators in each (110 in all) find it with a probability of 92.6 %"),
+        (proportions(0.5, 0.7), "If the safe rates are 50.0 % and 70.0 %, 93 annotators in each condition find the difference"),
+        (chi_square(4, 0.1), "If the effect is w = 0.1, 1,194 ratings in all find it with a probability of 80.0 %"),
     ],
 )  # fmt: skip
 def test_a_page_begins_with_the_answer_and_what_it_supposes(answer, said):
@@ -65,14 +64,14 @@ def test_a_page_begins_with_the_answer_and_what_it_supposes(answer, said):
 
 
 def test_a_curve_marks_the_answer():
-    drawn = proportions_answer(0.5, 0.7).curve()
+    drawn = proportions(0.5, 0.7).curve()
 
     assert drawn.startswith("<svg")
     assert "n = 93" in drawn
 
 
 def test_a_table_says_everything_in_words():
-    (table,) = kruskal_answer(KruskalQuestion("0.2,0.8", repeats=500), n=10).document.tables()
+    (table,) = kruskal("0.2,0.8", repeats=500, n=10).document.tables()
     rows = {row[0]: row[1] for row in table.rows}
 
     assert rows["Safe rates"] == "0.2, 0.8"
