@@ -17,7 +17,7 @@ def test_a_gate_has_its_decision_and_a_frame_of_metrics(runs):
     found = casewise.gate(safe, intended, max_drop={"accuracy": 0.05})
 
     assert (found.decision, found.exit_code) == ("fail", 1)
-    assert found.metrics.select("name", "decision").rows() == [("accuracy", "fail")]
+    assert found.tables["gate-table"].select("name", "decision").rows() == [("accuracy", "fail")]
     assert casewise.gate(safe, intended, max_drop="accuracy=0.05").as_json() == found.as_json()
 
 

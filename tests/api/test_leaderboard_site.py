@@ -42,10 +42,10 @@ def test_rows_stand_by_their_rank_intervals_and_a_tie_for_first_is_said(tmp_path
     board = api.leaderboard(*(api.judge("demo", name, out=tmp_path / name.replace(":", "-")) for name in names))
     blocks = board.document.sections[0].blocks
     ranks = [row[0] for block in blocks if isinstance(block, Table) and block.name == "board" for row in block.rows]
-    intervals = sorted((row.best_rank, row.worst_rank) for row in board.found.rows)
+    intervals = sorted((row.best_rank, row.worst_rank) for row in board.numbers.rows)
 
     assert ranks == [str(a) if a == b else f"{a} to {b}" for a, b in intervals]
-    first = [row.name for row in board.found.rows if row.best_rank == 1]
+    first = [row.name for row in board.numbers.rows if row.best_rank == 1]
     said = [block for block in blocks if isinstance(block, Prose) and block.text.startswith("Tied:")]
     assert bool(said) == (len(first) > 1)
 

@@ -32,7 +32,7 @@ def test_what_is_made_of_a_run_prints_in_a_line(run):
     )
 
     assert [len(repr(one)) < 120 for one in made] == [True] * 4
-    assert repr(made[0]) == "<Gated: Gate: PASS>"
+    assert repr(made[0]) == "<CIReport: Gate: PASS>"
 
 
 @pytest.mark.slow

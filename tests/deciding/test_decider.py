@@ -137,7 +137,7 @@ def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypa
     assert found.unmeasured
     assert (found.value is None) == (refused is not None)
     assert refused is None or refused in found.why
-    assert casewise.load("demo").queries[0].category in fit.found.measured_on.query_categories
+    assert casewise.load("demo").queries[0].category in fit.decider.measured_on.query_categories
 
 
 @pytest.mark.parametrize("fail", ["refuse", "answer", "ask"])

@@ -11,6 +11,7 @@ import casewise
 from casewise.api.deciding import Fit, FitOptions, Wanted, fit_decider
 from casewise.deciding.decider_file import read_decider
 from casewise.errors import ConfigurationError, JudgeError, StatisticsError
+from casewise.reports.decider import decider_page
 from casewise.stats.thresholds import Fitted
 
 
@@ -21,7 +22,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_a_decider_says_what_it_was_measured_to_cost_and_how_much_fitting_flatters(run):
-    file = fit_decider(run, Wanted(ratio=3)).found
+    file = fit_decider(run, Wanted(ratio=3)).decider
 
     assert file.benchmark.digest == run.benchmark.digest
     harm = file.measured.harm
@@ -59,7 +60,7 @@ def test_a_promise_that_the_demo_cannot_carry_is_refused(run):
 def test_a_promise_for_the_best_of_several_says_so_in_the_file_and_on_the_page(run, tmp_path):
     found = fit_decider(run, Wanted(max_harm=0.4, chosen_from=4))
     found.write(tmp_path / "decider.json")
-    (promise,) = found.found.thresholds.promised
+    (promise,) = found.decider.thresholds.promised
 
     assert promise.promise.level == pytest.approx(0.9875)
     assert read_decider(tmp_path / "decider.json")[0].wanted.chosen_from == 4
@@ -89,8 +90,8 @@ def test_several_series_are_told_apart_by_options(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = casewise.judge("demo", "constant:safe", arms="full none")
 
-    assert fit_decider(run, Wanted(ratio=1)).found.judge.arm == "full"
-    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).found.judge.arm == "none"
+    assert fit_decider(run, Wanted(ratio=1)).decider.judge.arm == "full"
+    assert fit_decider(run, Wanted(ratio=1), options=FitOptions(arm="none")).decider.judge.arm == "none"
     with pytest.raises(ConfigurationError, match="no such series"):
         fit_decider(run, Wanted(ratio=1), options=FitOptions(elicitation="score"))
 
@@ -114,9 +115,9 @@ def test_the_page_says_what_it_does_and_what_is_promised(run):
 
 
 def test_a_decider_that_never_answers_says_so_and_its_json_holds_no_number_that_is_none(run):
-    fitting = fit_decider(run, Wanted(ratio=3)).fitting
+    fitting = fit_decider(run, Wanted(ratio=3)).numbers
     decider = fitting.decider.model_copy(update={"thresholds": Fitted(math.inf, math.inf)})
-    fit = Fit(replace(fitting, decider=decider))
+    fit = Fit(replace(fitting, decider=decider), decider_page)
 
     assert "It never answers" in fit.to_markdown()
     assert json.loads(json.dumps(fit.as_json(), allow_nan=False))["thresholds"]["answer_above"] == "Infinity"

@@ -12,7 +12,7 @@ from tests.support.deciders import decider_file
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
-from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line
+from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line, write_material
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
 from casewise.storage.load import load_benchmark
@@ -45,21 +45,21 @@ def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False,
 def test_traffic_like_the_benchmarks_has_not_moved(path):
     found = monitor_decider(path, log_of(path, n=300))
 
-    assert found.found.n == 300
-    assert {one.what for one in found.found.tests} == {"scores", "decisions", "no value"}
-    assert not any(one.moved for one in found.found.tests)
+    assert found.numbers.n == 300
+    assert {one.what for one in found.numbers.tests} == {"scores", "decisions", "no value"}
+    assert not any(one.moved for one in found.numbers.tests)
     assert "No difference from the benchmark is shown" in found.to_markdown()
 
 
 def test_traffic_that_is_safer_is_seen_to_have_moved(path):
     found = monitor_decider(path, log_of(path, n=300, only_safe=True))
 
-    assert {one.what for one in found.found.tests if one.moved} == {"scores", "decisions"}
+    assert {one.what for one in found.numbers.tests if one.moved} == {"scores", "decisions"}
     assert "Traffic differs from the benchmark in scores, decisions" in found.to_markdown()
 
 
 def test_all_tests_together_are_wrong_no_more_often_than_one_may_be(path):
-    found = monitor_decider(path, log_of(path, n=100)).found
+    found = monitor_decider(path, log_of(path, n=100)).numbers
 
     assert all(one.adjusted >= one.p for one in found.tests)
     assert max(one.adjusted for one in found.tests) <= 1
@@ -72,12 +72,12 @@ def test_torn_lines_are_left_out_and_counted(path):
     log.write_bytes(b"".join([lines[0][:50], *lines[1:], lines[0][:50]]))
     found = monitor_decider(path, log)
 
-    assert (found.found.n, found.found.torn) == (38, 2)
+    assert (found.numbers.n, found.numbers.torn) == (38, 2)
     assert "2 torn lines are left out" in found.to_markdown()
 
 
 def test_too_little_traffic_is_tested_for_nothing(path):
-    assert monitor_decider(path, log_of(path, n=5)).found.tests == ()
+    assert monitor_decider(path, log_of(path, n=5)).numbers.tests == ()
 
 
 @pytest.mark.parametrize("n_valued", [0, 10, 40])
@@ -86,7 +86,7 @@ def test_values_are_tested_over_the_requests_that_have_one(path, n_valued):
     lines = [TrafficLine.model_validate_json(line) for line in log.read_text().splitlines()]
     kept = [line.model_copy(update={} if place < n_valued else {"value": None}) for place, line in enumerate(lines)]
     log.write_text("".join(line.line() + "\n" for line in kept))
-    tests = {one.what: one for one in monitor_decider(path, log).found.tests}
+    tests = {one.what: one for one in monitor_decider(path, log).numbers.tests}
 
     assert ("scores" in tests) == (n_valued >= 30)
     assert tests["no value"].moved
@@ -121,17 +121,19 @@ def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path
 
 def test_chats_are_not_written_for_people_to_rate_and_are_counted(path, tmp_path):
     found = monitor_decider(path, log_of(path, n=20, sealed=True, earlier=15))
-    written = found.write_material(tmp_path / "next", key=KEY)
+    written = write_material(found.numbers, Sealer(KEY), tmp_path / "next")
 
     assert written.left_out == 15
     assert written.n_items == len(load_benchmark(str(tmp_path / "next")).items) <= 5
     with pytest.raises(ConfigurationError, match="have earlier turns or a reply"):
-        monitor_decider(path, log_of(path, n=3, sealed=True, earlier=3)).write_material(tmp_path / "none", key=KEY)
+        write_material(
+            monitor_decider(path, log_of(path, n=3, sealed=True, earlier=3)).numbers, Sealer(KEY), tmp_path / "none"
+        )
 
 
 def test_a_log_without_texts_gives_nothing_to_rate(path, tmp_path):
     with pytest.raises(ConfigurationError, match="holds no texts"):
-        monitor_decider(path, log_of(path, n=5)).write_material(tmp_path / "next", key=KEY)
+        write_material(monitor_decider(path, log_of(path, n=5)).numbers, Sealer(KEY), tmp_path / "next")
 
 
 def test_another_deciders_log_is_refused(path, tmp_path):

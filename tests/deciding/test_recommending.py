@@ -85,11 +85,11 @@ def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, m
 def test_a_judge_that_words_match_is_not_good_enough(bank):
     """Words tell holder from stranger on every item: a judge that errs on a tenth cannot beat them."""
     found = casewise.recommend("runs/good", "runs/coin", benchmark="bank")
-    words = next(one for one in found.found.rivals if one.name == "words alone")
+    words = next(one for one in found.rivals if one.name == "words alone")
 
     assert words.better
     assert not found.good_enough
-    assert found.found.shown_to_fail
+    assert found.shown_to_fail
     assert "None of these judges is good enough." in found.to_markdown()
     assert "costs more than words alone: " in found.to_markdown()
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
 
 def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank):
     casewise.judge("bank", "linear", out=bank / "runs" / "linear")
-    found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").found
+    found = casewise.recommend("runs/good", "runs/linear", benchmark="bank").numbers
 
     assert found.wanted.chosen_from == 1
     assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
@@ -124,7 +124,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
 
 def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
     judge = casewise.judge("bank", lambda query, context: 0.5, elicitations="probability", out=bank / "runs" / "own")
-    found = casewise.recommend(judge, benchmark="bank").found
+    found = casewise.recommend(judge, benchmark="bank").numbers
 
     assert found.problem is not None
     assert found.commands == ()
@@ -132,7 +132,7 @@ def test_a_function_that_no_name_finds_is_compared_and_not_served(bank):
 
 def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = casewise.recommend(judged_demo(tmp_path), wanted=Wanted(max_harm=0.3, max_over_refusal=0.3)).found
+    found = casewise.recommend(judged_demo(tmp_path), wanted=Wanted(max_harm=0.3, max_over_refusal=0.3)).numbers
 
     assert [one.name for one in found.rivals] == ["asking a person about everything", "words alone"]
     assert "--max-harm 0.3 --max-over-refusal 0.3" in found.commands[0]

@@ -117,7 +117,7 @@ def test_a_leaderboard_does_not_rank_it(runs):
     ranks = {row["run"].rpartition("/")[2]: row["best_rank"] for row in board.rows.to_dicts()}
     assert ranks["mostly"] is None
     assert None not in (ranks["whole"], ranks["some"])
-    assert board.found.rows[-1].source.endswith("mostly")
+    assert board.numbers.rows[-1].source.endswith("mostly")
 
 
 def test_a_comparison_is_of_those_that_gave_verdicts(runs):

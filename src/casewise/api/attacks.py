@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
 from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
-from casewise.api.evaluating import Displayed, ForCI
 from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
 from casewise.judges.run import RunEstimate, RunSummary, estimate_run
-from casewise.records import FULL, Arm, Elicitation, Item, ParameterSet, scale_of
-from casewise.reports.comparison import Said, bounds_looked_at, required_page
-from casewise.reports.document import Document
+from casewise.records import FULL, Arm, Elicitation, Item, scale_of
+from casewise.reports.comparison import CIReport, bounds_suite, required_page
+from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
@@ -44,31 +42,11 @@ NOISE = "order:reversed,format:prose"
 """The default perturbations: they show how often this judge changes its verdict where nothing new is said."""
 
 
-class Robustness(RobustnessNumbers, Displayed):
-    """The effect of attacks on a judge's verdicts, and the costs and savings of defences."""
-
-    laid_out = staticmethod(robustness_page)
-
-
-class Offers(Displayed):
-    """The attacks, perturbations and defences that there are, each with an example."""
-
-    def __init__(self, parameters: ParameterSet | None = None) -> None:
-        self.offered = (*offered(parameters), *TO_COMPLETE)
-
-    @cached_property
-    def document(self) -> Document:
-        """A table for each kind."""
-        return offered_page(self.offered)
-
-    def as_json(self) -> dict[str, object]:
-        """The same as plain JSON values."""
-        return {"offered": [vars(attack) for attack in self.offered]}
-
-
-def attacks_offered(benchmark: Source | None = None) -> Offers:
+def attacks_offered(benchmark: Source | None = None) -> Report[dict[str, Any]]:
     """Return what there is to attack with, and to guard with; from the twin by the benchmark's own parameters where it is given."""
-    return Offers(None if benchmark is None else as_benchmark(benchmark).parameters)
+    parameters = None if benchmark is None else as_benchmark(benchmark).parameters
+    attacks = (*offered(parameters), *TO_COMPLETE)
+    return Report({"offered": [vars(attack) for attack in attacks]}, lambda _: offered_page(attacks))
 
 
 def arms_under_attack(
@@ -305,7 +283,7 @@ class AttackSession:
 
 def robustness(
     run: Run | str | Path, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
-) -> Robustness:
+) -> Report[RobustnessNumbers]:
     """Return what the attacks of a run did to its verdicts.
 
     Raises
@@ -313,18 +291,8 @@ def robustness(
     BenchmarkError
         The run was not asked under any attack, or nothing without one.
     """
-    return Robustness.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)
-
-
-class Required(RequiredRobustness, ForCI):
-    """A check of a judge against bounds under every attack."""
-
-    laid_out = staticmethod(required_page)
-
-    @property
-    def suite(self) -> tuple[str, tuple[Said, ...]]:
-        """The judge and its defence, and each bound."""
-        return f"{self.judge} under attack on {self.benchmark}; defence: {self.defence}", tuple(bounds_looked_at(self))
+    numbers = RobustnessNumbers.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)
+    return Report(numbers, robustness_page)
 
 
 def require_robustness(
@@ -334,7 +302,7 @@ def require_robustness(
     defence: str = "none",
     benchmark: Source | None = None,
     options: ReportOptions = ReportOptions(),
-) -> Required:
+) -> CIReport[RequiredRobustness]:
     """Return whether no attack of a run, under one defence, turns or silences more verdicts than is allowed.
 
     Parameters
@@ -356,8 +324,8 @@ def require_robustness(
     'pass'
     """
     bounds = parse_bounds(max_turned) if isinstance(max_turned, str) else dict(max_turned)
-    checked = required(robustness(run, benchmark=benchmark, options=options), bounds, defence=defence)
-    return Required(**vars(checked))
+    numbers = robustness(run, benchmark=benchmark, options=options).numbers
+    return CIReport(required(numbers, bounds, defence=defence), required_page, bounds_suite)
 
 
 TASK = "paraphrase:"

@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of
-from casewise.api.evaluating import Displayed, DisplayedNumbers
 from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
-from casewise.deciding.decider_file import FittedDecider, read_decider, write_decider
+from casewise.deciding.decider_file import read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
-from casewise.deciding.monitor import Monitoring, RatingMaterial, Sealer, monitored, write_material
-from casewise.deciding.recommending import Recommendation as RecommendationNumbers
+from casewise.deciding.monitor import Monitoring, monitored
+from casewise.deciding.recommending import Recommendation
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
+from casewise.reports.formats import Report
 from casewise.stats.thresholds import Wanted
 from casewise.storage.files import read_text
 
 __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
 
 
-@dataclass(frozen=True, repr=False)
-class Fit(Displayed):
+class Fit(Report[Fitting]):
     """A decider that was fitted, and may be written."""
-
-    fitting: Fitting
-
-    @property
-    def found(self) -> FittedDecider:
-        """The decider."""
-        return self.fitting.decider
-
-    @cached_property
-    def document(self) -> Document:
-        """A page with the decider's rule, measured errors, promises and worst decisions."""
-        return decider_page(self.fitting)
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of the decider's file. An infinite threshold is the text `Infinity` or `-Infinity`."""
-        content: dict[str, Any] = from_json(self.found.model_dump_json(exclude_none=True))
+        content: dict[str, Any] = from_json(self.numbers.decider.model_dump_json(exclude_none=True))
         return content
 
     def write(self, path: str | Path) -> str:
         """Write the decider to a file; its hash."""
-        return write_decider(Path(path), self.found)
+        return write_decider(Path(path), self.numbers.decider)
 
 
 def fit_decider(
@@ -80,7 +66,7 @@ def fit_decider(
     Examples
     --------
     >>> from casewise.api import judge
-    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).found.measured.harm.estimate
+    >>> fit_decider(judge("demo", "constant:safe"), Wanted(ratio=5)).decider.measured.harm.estimate
     0.0
     """
     if isinstance(judge, str):
@@ -89,23 +75,16 @@ def fit_decider(
     (folder,) = folders_of([run])
     elicitations = (options.elicitation,) if options.elicitation else ()
     own = as_judge(judge, as_benchmark(benchmark or "demo"), elicitations=elicitations) if judge is not None else None
-    return Fit(fit_run(folder, wanted, benchmark=benchmark, options=options, judge=own))
+    return Fit(fit_run(folder, wanted, benchmark=benchmark, options=options, judge=own), decider_page)
 
 
-class Recommendation(DisplayedNumbers[RecommendationNumbers]):
+class RecommendationReport(Report[Recommendation]):
     """A recommendation of one of several judges to deploy, or of none."""
-
-    laid_out = staticmethod(recommendation_page)
-
-    @property
-    def good_enough(self) -> bool:
-        """True if the best judge keeps the promises and is shown to cost less than every rule without a judge."""
-        return self.found.good_enough
 
     @property
     def decider(self) -> Fit:
         """The best judge with its thresholds, good enough or not."""
-        return Fit(self.found.best.fitting)
+        return Fit(self.numbers.best.fitting, decider_page)
 
 
 def recommend(
@@ -113,7 +92,7 @@ def recommend(
     wanted: Wanted = Wanted(ratio=1),
     benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
-) -> Recommendation:
+) -> RecommendationReport:
     """Recommend a judge and a threshold to deploy, with the rate of each error and the limits that are not guaranteed yet.
 
     Promises and intervals are made for the best of as many judges as the runs hold, so that they hold for whichever is
@@ -140,7 +119,8 @@ def recommend(
     if not runs:
         raise ConfigurationError("there is nothing to recommend: give at least one run")
     benchmark = benchmark_of(runs, benchmark)
-    return Recommendation(RecommendationNumbers.of(folders_of(runs), wanted, benchmark=benchmark, options=options))
+    numbers = Recommendation.of(folders_of(runs), wanted, benchmark=benchmark, options=options)
+    return RecommendationReport(numbers, recommendation_page)
 
 
 def policy_in(path: Path) -> str:
@@ -191,32 +171,7 @@ def verdict_of(profile: GuardProfile) -> str:
     return f"{classes}, P(safe)" if profile.tokens else classes
 
 
-@dataclass(frozen=True, repr=False)
-class Monitored(Displayed):
-    """A decider's traffic compared with its benchmark."""
-
-    found: Monitoring
-    decider: FittedDecider
-    half_width: float
-
-    @cached_property
-    def document(self) -> Document:
-        """A page with tests for a change of traffic, requests that were not measured, and requests to rate next."""
-        return monitoring_page(self.found, self.decider, half_width=self.half_width)
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-        numbers = {name: value for name, value in vars(self.found).items() if name not in ("lines", "tests")}
-        return {**numbers, "tests": [{**vars(test), "moved": test.moved} for test in self.found.tests]}
-
-    def write_material(
-        self, folder: str | Path, *, key: str, at_most: int | None = None, seed: int = 0
-    ) -> RatingMaterial:
-        """Write requests for people to rate, as a benchmark. `key` opens the log's texts."""
-        return write_material(self.found, Sealer(key), Path(folder), at_most=at_most, seed=seed)
-
-
-def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Monitored:
+def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Report[Monitoring]:
     """Test whether a decider's traffic differs from its benchmark, and select requests for people to rate next.
 
     Raises
@@ -225,4 +180,5 @@ def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float =
         The log cannot be read, or holds nothing of this decider.
     """
     file, file_hash = read_decider(Path(decider))
-    return Monitored(monitored(file, file_hash, Path(log), half_width=half_width), file, half_width)
+    numbers = monitored(file, file_hash, Path(log), half_width=half_width)
+    return Report(numbers, partial(monitoring_page, file=file, half_width=half_width))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, get_args
+from typing import get_args
 
 import polars as pl
 from markupsafe import escape
@@ -17,7 +15,6 @@ from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError, one_of
-from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
@@ -27,98 +24,26 @@ from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
 from casewise.evaluate.rules import RuleReport, rules_of_file, rules_of_run
 from casewise.reports.audit import audit_page
-from casewise.reports.behaviour import says_does_page
-from casewise.reports.comparison import Said, comparison_page, gate_page, github_lines, junit, looked_at
-from casewise.reports.document import Document
-from casewise.reports.formats import (
-    frame_of,
-    html,
-    html_fragment,
-    markdown,
-)
+from casewise.reports.comparison import CIReport, comparison_page, gate_page, gate_suite
+from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
-from casewise.storage.files import cannot_write, json_text, long_step, write_text
+from casewise.storage.files import json_text, long_step, write_text
 from casewise.storage.load import write_csv
 from casewise.storage.run_folder import RUN, read_run
 
-# Numbers that show themselves, in a notebook and as frames; documents written to a terminal, a file, charts and
-# tables.
 
-
-class Displayed(ABC):
-    """A result with a document, and so with every format of a document."""
-
-    laid_out: ClassVar[staticmethod[..., Document]]
-    """Makes the document of it: a function of `reporting`, as a static method."""
-
-    @cached_property
-    def document(self) -> Document:
-        """The numbers laid out, ready for any face."""
-        return type(self).laid_out(self)
-
-    @abstractmethod
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
-        return {table.name: frame_of(table) for table in self.document.tables()}
-
-    def to_html(self) -> str:
-        """One self-contained page."""
-        return html(self.document)
-
-    def to_markdown(self) -> str:
-        """GitHub-flavoured Markdown."""
-        return markdown(self.document)
-
-    def _repr_html_(self) -> str:
-        return html_fragment(self.document.answer)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.document.title}>"
-
-
-class Numbers(Protocol):
-    """Numbers with a JSON form."""
-
-    def as_json(self) -> dict[str, Any]: ...
-
-
-N = TypeVar("N", bound=Numbers)
-
-
-@dataclass(frozen=True, repr=False)
-class DisplayedNumbers(Displayed, Generic[N]):
-    """Numbers with a document that is made from them."""
-
-    found: N
-
-    @cached_property
-    def document(self) -> Document:
-        """The numbers laid out, ready for any face."""
-        return type(self).laid_out(self.found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The numbers as plain JSON values."""
-        return self.found.as_json()
-
-
-class Report(JudgeNumbers, Displayed):
+class JudgeReport(Report[JudgeNumbers]):
     """The report of judges' runs."""
-
-    laid_out = staticmethod(judge_page)
 
     def write_failures(self, path: str | Path) -> int:
         """Write a row for each item that a judge decided otherwise than people, or gave no verdict on, as CSV: how many.
 
         Every cell is quoted, and what a spreadsheet program would run as a formula has an apostrophe before it.
         """
-        table = self.failures
+        table = self.numbers.failures
         write_csv(table, Path(path))
         return len(table)
 
@@ -158,7 +83,7 @@ def report(
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
-) -> Report:
+) -> JudgeReport:
     """The report of one or more runs over one benchmark.
 
     Parameters
@@ -181,22 +106,13 @@ def report(
     if not runs:
         raise BenchmarkError("there is nothing to report: give at least one run")
     with long_step("the report's numbers, all told"):
-        return Report.of(folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options))
+        numbers = JudgeNumbers.of(
+            folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options)
+        )
+        return JudgeReport(numbers, judge_page)
 
 
 # From runs to numbers: reports, comparisons, the gate, the leaderboard.
-
-
-class ComparisonReport(ComparisonNumbers, Displayed):
-    """Several judges, arms or elicitations beside each other."""
-
-    laid_out = staticmethod(comparison_page)
-
-
-class SaysDoesReport(SaysDoesNumbers, Displayed):
-    """A comparison of models' verdicts with their replies."""
-
-    laid_out = staticmethod(says_does_page)
 
 
 def compare(
@@ -205,7 +121,7 @@ def compare(
     labels: str | LabelPolicy = "votes",
     by_repeat: bool = False,
     options: ReportOptions | None = None,
-) -> ComparisonReport:
+) -> Report[ComparisonNumbers]:
     """Compare two or more runs over one benchmark, or the arms and elicitations of one.
 
     Parameters
@@ -229,12 +145,13 @@ def compare(
     """
     if not runs:
         raise BenchmarkError("there is nothing to compare: give at least one run")
-    return ComparisonReport.of(
+    numbers = ComparisonNumbers.of(
         folders_of(runs),
         benchmark=benchmark_of(runs, benchmark),
         by_repeat=by_repeat,
         options=options_of(labels, options),
     )
+    return Report(numbers, comparison_page)
 
 
 def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
@@ -259,55 +176,6 @@ def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl
     return long_table_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark))
 
 
-class ForCI(Displayed):
-    """A gate's decision as continuous integration reads it."""
-
-    @property
-    @abstractmethod
-    def suite(self) -> tuple[str, tuple[Said, ...]]:
-        """The subject of the gate, and each decision that it rests on."""
-
-    def to_junit(self) -> str:
-        """JUnit XML, a test case a decision, for a continuous integration that shows such files."""
-        return junit(*self.suite)
-
-    @property
-    def annotations(self) -> tuple[str, ...]:
-        """A line a decision that GitHub's log makes an annotation of: `::error title=…::…`."""
-        return tuple(github_lines(self.suite[1]))
-
-    def add_summary(self, path: str | Path) -> None:
-        """Write the page as Markdown to the end of a file, as GitHub's job summaries are written.
-
-        Raises
-        ------
-        ConfigurationError
-            The file cannot be written.
-        """
-        try:
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(self.to_markdown() + "\n")
-        except OSError as error:
-            raise cannot_write(Path(path), error) from error
-
-
-class Gated(GateReport, ForCI):
-    """A gate's decision about a run compared with a baseline."""
-
-    laid_out = staticmethod(gate_page)
-    __repr__ = Displayed.__repr__
-
-    @property
-    def suite(self) -> tuple[str, tuple[Said, ...]]:
-        """The two runs, and each metric."""
-        return f"{self.run} against {self.baseline} on {self.benchmark}", tuple(looked_at(self))
-
-    @property
-    def metrics(self) -> pl.DataFrame:
-        """A row a metric: baseline, run, drop, its bounds, what is allowed, the decision."""
-        return pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in self.found.metrics])
-
-
 def gate(
     run: RunAt | str | Path,
     baseline: RunAt | str | Path,
@@ -317,7 +185,7 @@ def gate(
     labels: str | LabelPolicy = "votes",
     benchmark: Source | None = None,
     options: ReportOptions | None = None,
-) -> Gated:
+) -> CIReport[GateReport]:
     """Is `run` worse than `baseline`, on the items that both were asked, by more than is allowed?
 
     Parameters
@@ -345,7 +213,7 @@ def gate(
     runs = [baseline, run]
     written = max_drop if isinstance(max_drop, str) else ",".join(f"{name}={drop!r}" for name, drop in max_drop.items())
     before, after = folders_of(runs)
-    report = gate_runs(
+    numbers = gate_runs(
         after,
         before,
         margins=parse_margins(written),
@@ -353,15 +221,14 @@ def gate(
         benchmark=benchmark_of(runs, benchmark),
         options=options_of(labels, options),
     )
-    return Gated(**vars(report))
+    return CIReport(numbers, gate_page, gate_suite)
 
 
 @dataclass(frozen=True, repr=False)
-class Board(DisplayedNumbers[Leaderboard]):
+class BoardReport(Report[Leaderboard]):
     """Runs over one benchmark beside each other, best accuracy first."""
 
-    laid_out = staticmethod(leaderboard_page)
-    options: ReportOptions = field(default_factory=ReportOptions)
+    options: ReportOptions
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -382,7 +249,7 @@ class Board(DisplayedNumbers[Leaderboard]):
                         for part, field in (("", "estimate"), ("_ci_low", "ci_low"), ("_ci_high", "ci_high"))
                     },
                 }
-                for row in self.found.rows
+                for row in self.numbers.rows
             ],
             infer_schema_length=None,
         )
@@ -400,20 +267,20 @@ class Board(DisplayedNumbers[Leaderboard]):
         ConfigurationError
             Something is at `folder` already, or it cannot be written.
         """
-        place, benchmark = Path(folder), self.found.benchmark
+        place, benchmark = Path(folder), self.numbers.benchmark
         if place.exists() and (place.is_file() or any(place.iterdir())):
             raise ConfigurationError(f"{place} exists, and nothing is overwritten; choose another place")
-        runs = dict.fromkeys(row.source for row in self.found.rows if row.kind in ("run", "replies"))
+        runs = dict.fromkeys(row.source for row in self.numbers.rows if row.kind in ("run", "replies"))
         reports = {run: f"report-{number}.html" for number, run in enumerate(runs, 1)}
         for run, file in reports.items():
-            document = Report.of([Path(run)], benchmark=benchmark, options=self.options).document
+            document = judge_page(JudgeNumbers.of([Path(run)], benchmark=benchmark, options=self.options))
             page = html(document if with_texts or not restricted(benchmark) else document.without_exhibits)
             write_text(place / file, page.replace(str(escape(run)), Path(run).name))
         numbers = self.as_json()
         for row in numbers["rows"]:  # paths of this machine are nobody else's concern
             row["run"] = reports.get(row["run"], Path(row["run"]).name)
         write_text(place / "leaderboard.json", json_text(numbers))
-        write_text(place / "index.html", html(leaderboard_page(self.found, reports)))
+        write_text(place / "index.html", html(leaderboard_page(self.numbers, reports)))
         return place / "index.html"
 
 
@@ -451,7 +318,7 @@ def leaderboard(
     arms: bool = False,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
-) -> Board:
+) -> BoardReport:
     """Runs over one benchmark beside each other, beside published judges and baselines, with ranks that are intervals.
 
     Parameters
@@ -486,13 +353,7 @@ def leaderboard(
         arms=arms,
         options=options,
     )
-    return Board(numbers, options)
-
-
-class Boards(DisplayedNumbers[Leaderboards]):
-    """Runs over several benchmarks beside each other: a row a judge, a column a benchmark."""
-
-    laid_out = staticmethod(leaderboards_page)
+    return BoardReport(numbers, leaderboard_page, options)
 
 
 def leaderboards(
@@ -500,7 +361,7 @@ def leaderboards(
     arms: bool = False,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
-) -> Boards:
+) -> Report[Leaderboards]:
     """Runs over several benchmarks beside each other, beside the yardsticks of each benchmark.
 
     Parameters
@@ -518,10 +379,11 @@ def leaderboards(
     Examples
     --------
     >>> from casewise.api import judge
-    >>> leaderboards(judge("demo", "constant:safe")).found.names
+    >>> leaderboards(judge("demo", "constant:safe")).names
     ('demo 1.0.0',)
     """
-    return Boards(leaderboards_of(folders_of(runs), arms=arms, options=options_of(labels, options)))
+    numbers = leaderboards_of(folders_of(runs), arms=arms, options=options_of(labels, options))
+    return Report(numbers, leaderboards_page)
 
 
 def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
@@ -532,16 +394,14 @@ def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
 # What a benchmark's numbers hide.
 
 
-class Audited(DisplayedNumbers[Audit]):
+class AuditReport(Report[Audit]):
     """The findings of an audit of a benchmark."""
-
-    laid_out = staticmethod(audit_page)
 
     @property
     def findings(self) -> pl.DataFrame:
         """A row a finding, the weightiest first."""
         columns = {"code": pl.String, "part": pl.String, "weight": pl.Float64, "title": pl.String, "advice": pl.String}
-        rows = [[getattr(finding, column) for column in columns] for finding in self.found.findings]
+        rows = [[getattr(finding, column) for column in columns] for finding in self.numbers.findings]
         return pl.DataFrame(rows, schema=columns, orient="row")
 
     def matching(self, codes: Iterable[str]) -> tuple[Finding, ...]:
@@ -552,7 +412,7 @@ class Audited(DisplayedNumbers[Audit]):
         ConfigurationError
             One of them is no code.
         """
-        return matching(self.found, checked_codes(codes))
+        return matching(self.numbers, checked_codes(codes))
 
 
 def audit(
@@ -561,7 +421,7 @@ def audit(
     seed: int = 0,
     outputs: Outputs = None,
     options: AuditOptions | None = None,
-) -> Audited:
+) -> AuditReport:
     """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
 
     Judges' published output files, or folders of them, are looked at too where `outputs` names some; of the release by
@@ -581,4 +441,4 @@ def audit(
     loaded = as_benchmark(benchmark)
     files = [] if outputs is None and loaded.about.published is None else output_files(outputs)
     with long_step("the audit, all told"):
-        return Audited(audit_of(loaded, options=options or AuditOptions(seed=seed), outputs=files))
+        return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed), outputs=files), audit_page)

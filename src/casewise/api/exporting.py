@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from casewise.api.attacks import write_paraphrases
 from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchmark_of, folders_of, output_files
-from casewise.api.evaluating import Displayed, policy_of
+from casewise.api.evaluating import policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
@@ -19,8 +19,7 @@ from casewise.evaluate.published import paper_numbers
 from casewise.evaluate.viewing import Viewed, view_runs
 from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
-from casewise.reports.document import Document
-from casewise.reports.formats import document_json
+from casewise.reports.formats import Report, document_json
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
@@ -35,24 +34,7 @@ from casewise.storage.run_folder import RUN, kind_of, read_run
 # to look around in.
 
 
-@dataclass(frozen=True, repr=False)
-class Look(Displayed):
-    """Something to read."""
-
-    page: Document
-    numbers: dict[str, Any]
-
-    @property
-    def document(self) -> Document:
-        """It, laid out."""
-        return self.page
-
-    def as_json(self) -> dict[str, Any]:
-        """It, as plain JSON values."""
-        return self.numbers
-
-
-def look_at(benchmark: Source, item: str | None = None) -> Look:
+def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]]:
     """Return the content of a benchmark, or one item of it.
 
     Parameters
@@ -72,12 +54,12 @@ def look_at(benchmark: Source, item: str | None = None) -> Look:
     """
     loaded = as_benchmark(benchmark)
     if item is None:
-        return Look(benchmark_page(loaded), benchmark_json(loaded))
+        return Report(benchmark_json(loaded), lambda _: benchmark_page(loaded))
     shown = loaded.find(item)
-    return Look(item_page(loaded, shown), item_json(loaded, shown))
+    return Report(item_json(loaded, shown), lambda _: item_page(loaded, shown))
 
 
-def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Look:
+def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | None = None) -> Report[dict[str, Any]]:
     """Return the content of a run, or one item with its judgements: context, query, reply, verdict, people's votes.
 
     Raises
@@ -88,10 +70,13 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
         The benchmark is not the run's, or has no such item.
     """
     folder = Path(run)
-    return Look(run_page(folder, item, benchmark=benchmark), run_json(folder, item, benchmark=benchmark))
+    page = run_page(folder, item, benchmark=benchmark)
+    return Report(run_json(folder, item, benchmark=benchmark), lambda _: page)
 
 
-def paper(*runs: RunAt | str | Path, benchmark: Source | None = None, outputs: Outputs = None) -> Look:
+def paper(
+    *runs: RunAt | str | Path, benchmark: Source | None = None, outputs: Outputs = None
+) -> Report[dict[str, Any]]:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed, with runs in their places.
 
     Parameters
@@ -115,11 +100,8 @@ def paper(*runs: RunAt | str | Path, benchmark: Source | None = None, outputs: O
     published = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
-    return Look(
-        page,
-        document_json(page)
-        | {"numbers": numbers | {"replays": [replay_numbers.as_json() for replay_numbers in published.replays]}},
-    )
+    numbers["replays"] = [replay_numbers.as_json() for replay_numbers in published.replays]
+    return Report(document_json(page) | {"numbers": numbers}, lambda _: page)
 
 
 def view(*runs: RunAt | str | Path, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> Viewed:

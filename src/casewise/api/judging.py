@@ -56,7 +56,7 @@ from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
 if TYPE_CHECKING:
-    from casewise.api.evaluating import Report
+    from casewise.api.evaluating import JudgeReport
 
 # What a run asks and how a model is reached, from the words that people write for it.
 
@@ -273,7 +273,7 @@ class Run(RunAt):
         """Every judgement, a row each, with the raw replies."""
         return judgement_table(self.path / JUDGEMENTS, replies="keep")
 
-    def report(self, *, labels: str | LabelPolicy = "votes") -> Report:
+    def report(self, *, labels: str | LabelPolicy = "votes") -> JudgeReport:
         """The report of this run."""
         from casewise.api.evaluating import report  # and all that a report needs
 

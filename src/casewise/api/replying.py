@@ -11,10 +11,11 @@ from typing import Any
 import polars as pl
 
 from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of, source_of
-from casewise.api.evaluating import SaysDoesReport, report_options
+from casewise.api.evaluating import report_options
 from casewise.api.judging import arms_named, makers_send_to
 from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
+from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
 from casewise.judges.run import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
@@ -24,6 +25,8 @@ from casewise.replies.behaviour import REPLIES, read_replies, replies_in
 from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
 from casewise.replies.grade import GradeOptions, GradeSummary, grade_into, grade_pairs, read_labelled_pairs
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
+from casewise.reports.behaviour import says_does_page
+from casewise.reports.formats import Report
 from casewise.runs.limits import Limits, Watch, finished, spent_of
 from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
 from casewise.runs.texts import spent_making
@@ -243,7 +246,7 @@ def compare_says_does(
     benchmark: Source | None = None,
     labels: str = "votes",
     options: ReportOptions | None = None,
-) -> SaysDoesReport:
+) -> Report[SaysDoesNumbers]:
     """Compare models' verdicts with their replies, item by item, and with people's labels.
 
     Parameters
@@ -262,7 +265,8 @@ def compare_says_does(
     """
     options = options or report_options(labels)
     benchmark = benchmark_of(says, benchmark)
-    return SaysDoesReport.of(folders_of(says), folders_of(does), benchmark=benchmark, options=options)
+    numbers = SaysDoesNumbers.of(folders_of(says), folders_of(does), benchmark=benchmark, options=options)
+    return Report(numbers, says_does_page)
 
 
 @dataclass(frozen=True)

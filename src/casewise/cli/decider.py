@@ -175,15 +175,17 @@ def monitor(
     seed
         Seed of the draw of requests.
     """
-    monitored = api.deciding.monitor_decider(decider, log, half_width=half_width)
+    report = api.deciding.monitor_decider(decider, log, half_width=half_width)
     if material is not None:
         key = os.environ.get("CASEWISE_CAPTURE_KEY")
         if not key:
             raise ConfigurationError("set CASEWISE_CAPTURE_KEY to the key that the log's texts were encrypted with")
-        written = monitored.write_material(material, key=key, at_most=at_most, seed=seed)
+        from casewise.deciding.monitor import Sealer, write_material  # and its encryption
+
+        written = write_material(report.numbers, Sealer(key), material, at_most=at_most, seed=seed)
         left_out = f"; left out: {written.left_out} with earlier turns or a reply" if written.left_out else ""
         note(f"written: {material}, {written.n_items} items for people to rate{left_out}")
-    documents.present(monitored)
+    documents.present(report)
 
 
 def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:

@@ -13,9 +13,6 @@ from typing import Annotated, Any, Protocol
 from cyclopts import Parameter
 
 from casewise import api
-from casewise.api.attacks import Required
-from casewise.api.evaluating import Gated
-from casewise.api.exporting import Look
 from casewise.cli.options import (
     COUNTED,
     BenchmarkOption,
@@ -41,6 +38,8 @@ from casewise.cli.printing import (
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.extras import install_command
+from casewise.reports.comparison import CIReport
+from casewise.reports.formats import Report
 from casewise.storage.files import write_text
 
 # `casewise demo`: the main job on what is embedded, from a judge to a page.
@@ -121,7 +120,8 @@ def paper(
     elicitations = api.elicitations_named(elicitation)
     replays = [api.replay(file, elicitation=elicitations[0] if elicitations else None) for file in files]
     several = {"replays": [path.as_json() for path in replays]}
-    documents.present(Look(replay_page(*replays), replays[0].as_json() if len(replays) == 1 else several))
+    numbers = replays[0].as_json() if len(replays) == 1 else several
+    documents.present(Report(numbers, lambda _: replay_page(*replays)))
     if all(path.n_unscored == path.n for path in replays):
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
@@ -296,13 +296,13 @@ def leaderboard(
             raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
         boards = api.leaderboards(*runs, arms=arms, options=options)
         documents.present(boards)
-        end_with_code(boards.found)
+        end_with_code(boards.numbers)
         return
     board = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
     if site is not None:
         note(f"site: {board.write_site(site, with_texts=with_texts)}")
     documents.present(board)
-    end_with_code(board.found)
+    end_with_code(board.numbers)
 
 
 CI = options_group("In continuous integration", 8)
@@ -319,7 +319,7 @@ class ContinuousIntegration:
     annotations: Annotated[bool | None, Parameter(negative="--no-annotations")] = None
     """Print ::error lines that GitHub annotates a run with. Default: where GITHUB_ACTIONS is set."""
 
-    def tell(self, found: Gated | Required) -> None:
+    def tell(self, found: CIReport[Any]) -> None:
         """Write and print what is wanted."""
         if self.junit is not None:
             write_text(self.junit, found.to_junit())
@@ -361,7 +361,7 @@ def gate(
     max_unscored
         With --max-drop: the run passes with this share of items without a verdict at most. Default: 0.05.
     """
-    report: Gated | Required
+    report: CIReport[Any]
     if max_turned is not None and baseline is None and max_drop is None:
         report = api.require_robustness(
             run, max_turned, defence=defence, benchmark=numbers.benchmark, options=numbers.options()

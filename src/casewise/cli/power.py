@@ -12,13 +12,13 @@ from cyclopts.types import PositiveInt
 from cyclopts.validators import Number
 
 from casewise import api
-from casewise.api.exporting import Look
 from casewise.cli.options import BenchmarkOption, options_group
 from casewise.cli.printing import DocumentOptions, Documents, note
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
 from casewise.reports import power as answers
 from casewise.reports.charts import png
+from casewise.reports.formats import Report
 from casewise.storage.files import json_value, write_text
 
 app = App(name="power")
@@ -233,7 +233,7 @@ def simulate(crowd: Crowd, design: Path, *, seed: int, documents: DocumentOption
         return
     studies = api.simulate_studies(plan, repeats=crowd.repeat, seed=seed)
     numbers = {"repeats": crowd.repeat, "seed": seed, "contrasts": studies.contrasts, "tasks": studies.tasks}
-    documents.present(Look(answers.simulation_page(studies), json_value(numbers)))
+    documents.present(Report(json_value(numbers), lambda _: answers.simulation_page(studies)))
 
 
 @app.command

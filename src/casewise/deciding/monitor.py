@@ -235,6 +235,11 @@ class Monitoring(ShortRepr):
     """Requests that people would have to rate for an interval of the width asked for."""
     lines: tuple[TrafficLine, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        tests = [{**vars(test), "moved": test.moved} for test in self.tests]
+        return {name: value for name, value in vars(self).items() if name != "lines"} | {"tests": tests}
+
 
 def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
     """Read a service's log and hold it against the benchmark.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -33,9 +35,11 @@ from casewise.reports.document import (
     table_of,
     titles,
 )
+from casewise.reports.formats import N, Report
 from casewise.stats.comparison import Decision, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import ON_SCALE, REFUSALS, all_metrics
+from casewise.storage.files import cannot_write
 
 # A comparison, laid out: who agrees better with people, by how much, and whether that is real.
 
@@ -233,7 +237,8 @@ def gate_page(gate: GateReport) -> Document:
         "Allowed": lambda metric: gate_number(metric.name, metric.margin, (None, None)),
         "Decision": "decision",
     }
-    table = table_by("gate-table", "Metrics", gate.found.metrics, columns)
+    numbers = pl.DataFrame([{**vars(metric), "decision": metric.decision} for metric in gate.found.metrics])
+    table = table_by("gate-table", "Metrics", gate.found.metrics, columns, frame=numbers)
     return Document(
         title=f"Gate: {gate.decision.upper()}",
         subtitle=f"{gate.run} against {gate.baseline} on {gate.benchmark}, {gate.found.n_items:,} items",
@@ -258,7 +263,12 @@ class Said(NamedTuple):
     text: str
 
 
-def looked_at(gate: GateReport) -> Iterator[Said]:
+def gate_suite(gate: GateReport) -> tuple[str, Iterable[Said]]:
+    """Return the two runs, and the decision on each metric."""
+    return f"{gate.run} against {gate.baseline} on {gate.benchmark}", gate_decisions(gate)
+
+
+def gate_decisions(gate: GateReport) -> Iterator[Said]:
     """Yield a note where the run has not finished, then the result of each metric."""
     if not gate.finished:
         yield Said("finished", "inconclusive", gate.sentence())
@@ -270,38 +280,68 @@ def looked_at(gate: GateReport) -> Iterator[Said]:
         yield Said(metric.name, metric.decision, text)
 
 
-def bounds_looked_at(robustness: RequiredRobustness) -> Iterator[Said]:
-    """Each bound, with the attack that decides it."""
-    for bound in robustness.bounds:
-        share, allowed = f"{bound.worst.as_share} under {bound.attack}", percent(bound.at_most)
-        yield Said(bound.name, bound.decision, f"{BOUNDED[bound.name]}: {share}; allowed: {allowed}")
+def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[Said]]:
+    """Return the judge and its defence, and the decision on each bound with the attack that decides it."""
+    return f"{robustness.judge} under attack on {robustness.benchmark}; defence: {robustness.defence}", [
+        Said(
+            bound.name,
+            bound.decision,
+            f"{BOUNDED[bound.name]}: {bound.worst.as_share} under {bound.attack}; allowed: {percent(bound.at_most)}",
+        )
+        for bound in robustness.bounds
+    ]
 
 
 KINDS: dict[str, Decision] = {"failures": "fail", "errors": "inconclusive"}
 
 
-def junit(name: str, decisions: Sequence[Said]) -> str:
-    """JUnit XML: what fails is a failure, what these items cannot tell an error. `name`: of the suite."""
-    counts = {kind: str(sum(decided.decision == which for decided in decisions)) for kind, which in KINDS.items()}
-    suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(decisions)), **counts})
-    for decided in decisions:
-        case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=decided.name)
-        for kind, which in KINDS.items():
-            if decided.decision == which:
-                ET.SubElement(case, kind.removesuffix("s"), message=xml_text(decided.text))
-    ET.indent(suite)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+@dataclass(frozen=True, repr=False)
+class CIReport(Report[N]):
+    """A gate's decision, also as continuous integration reads it."""
+
+    suite: Callable[[N], tuple[str, Iterable[Said]]]
+    """Gives the subject of the gate, and each decision that it rests on."""
+
+    def to_junit(self) -> str:
+        """JUnit XML, a test case a decision: what fails is a failure, what these items cannot tell an error."""
+        name, every = self.suite(self.numbers)
+        decisions = tuple(every)
+        counts = {kind: str(sum(decided.decision == which for decided in decisions)) for kind, which in KINDS.items()}
+        suite = ET.Element("testsuite", {"name": xml_text(name), "tests": str(len(decisions)), **counts})
+        for decided in decisions:
+            case = ET.SubElement(suite, "testcase", classname="casewise.gate", name=decided.name)
+            for kind, which in KINDS.items():
+                if decided.decision == which:
+                    ET.SubElement(case, kind.removesuffix("s"), message=xml_text(decided.text))
+        ET.indent(suite)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """A line a decision that GitHub's log makes an annotation of: `::error title=…::…`."""
+        return tuple(
+            f"::{LEVELS[decided.decision]} title="
+            f"{escaped(f'casewise gate, {decided.name}: {decided.decision}', ':,')}::{escaped(decided.text)}"
+            for decided in self.suite(self.numbers)[1]
+        )
+
+    def add_summary(self, path: str | Path) -> None:
+        """Write the page as Markdown to the end of a file, as GitHub's job summaries are written.
+
+        Raises
+        ------
+        ConfigurationError
+            The file cannot be written.
+        """
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(self.to_markdown() + "\n")
+        except OSError as error:
+            raise cannot_write(Path(path), error) from error
 
 
 def xml_text(text: str) -> str:
     return NO_XML.sub("\ufffd", text)
-
-
-def github_lines(decisions: Iterable[Said]) -> Iterator[str]:
-    """The lines, escaped as GitHub's workflow commands want it."""
-    for decided in decisions:
-        title = f"casewise gate, {decided.name}: {decided.decision}"
-        yield f"::{LEVELS[decided.decision]} title={escaped(title, ':,')}::{escaped(decided.text)}"
 
 
 def escaped(text: str, also: str = "") -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 from rich.cells import cell_len
@@ -525,3 +525,56 @@ def frame_of(table: Table) -> pl.DataFrame:
     if table.frame is not None:
         return table.frame
     return pl.DataFrame(list(table.rows), schema=dict.fromkeys(table.columns, pl.String), orient="row")
+
+
+# Numbers with their page: every report of judges, benchmarks, studies and deciders.
+
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Generic[N]):
+    """Numbers and their page, in every format. What the numbers have, such as `metrics`, the report has too."""
+
+    numbers: N
+    page: Callable[[N], Document]
+    """Lays the numbers out."""
+
+    @cached_property
+    def document(self) -> Document:
+        """The numbers laid out, ready for any face."""
+        return self.page(self.numbers)
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        numbers: Any = self.numbers
+        content: dict[str, Any] = numbers if isinstance(numbers, dict) else numbers.as_json()
+        return content
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table of the document by its name: unrounded where it keeps its numbers, else the cells as texts."""
+        return {table.name: frame_of(table) for table in self.document.tables()}
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        return html(self.document)
+
+    def to_markdown(self) -> str:
+        """GitHub-flavoured Markdown."""
+        return markdown(self.document)
+
+    def _repr_html_(self) -> str:
+        return html_fragment(self.document.answer)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.document.title}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "numbers":  # asked before there are any, by copy and pickle
+            raise AttributeError(name)
+        return getattr(self.numbers, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self.numbers)]

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,6 +17,7 @@ import polars as pl
 from casewise.errors import ConfigurationError, DataError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
+from casewise.records import ShortRepr
 from casewise.reports.document import (
     Block,
     Columns,
@@ -30,7 +31,7 @@ from casewise.reports.document import (
     table_by,
     table_of,
 )
-from casewise.reports.formats import drawings, html, latex, markdown
+from casewise.reports.formats import Report, drawings, latex
 from casewise.reports.study_parts import (
     contrast_name,
     group_blocks,
@@ -140,20 +141,9 @@ POOLED = (
 )
 
 
-def study_page(
-    analysis: StudyAnalysis,
-    *,
-    name: str,
-    notes: tuple[str, ...] = (),
-    case_studies: tuple[str, ...] = (),
-    more: tuple[Section, ...] = (),
-    planned: str = "no frozen plan",
-    of_replies: bool = False,
-) -> Document:
-    """`analysis` as a document for any face: the contrasts first, `more` behind them, all other numbers in folds.
-
-    `planned`: whether the contrasts were frozen before the data were seen, in words.
-    """
+def study_page(study: StudyNumbers) -> Document:
+    """Return the study's page: the contrasts first, all other numbers in folds."""
+    analysis = study.analysis
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
     numbers = (
@@ -162,45 +152,49 @@ def study_page(
         Section("labels", "Labels of the items", tuple(label_counts(analysis))),
         Section("tasks", "Tests of each query", tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
-        Section("cases", "Single queries of some categories", tuple(cases(analysis, case_studies))),
+        Section("cases", "Single queries of some categories", tuple(cases(analysis, study.case_studies))),
         *people_sections(analysis),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
         Section("methods", "Methods paragraph for a paper", (Prose(methods(analysis)),)),
         Section("missing", "Not available from these ratings", tuple(missing(analysis))),
     )
     sections = (
-        Section("answer", "The answer", tuple(answer(analysis, planned=planned, of_replies=of_replies)), first=True),
+        Section("answer", "The answer", tuple(answer(study)), first=True),
         Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
-        *more,
+        mixed_model_section(study.mixed_model),
+        with_judge_section(study.with_judges),
         Section("groups", "Groups of annotators", tuple(group_blocks(analysis)), brief=True),
         Section("left-out", "With and without excluded ratings", tuple(left_out(analysis)), brief=True),
         all_numbers(numbers),
     )
-    return Document(
-        title=f"Study: {name}",
+    page = Document(
+        title=f"Study: {study.name}",
         subtitle=f"{len(ratings):,} ratings of {len(ratings.item):,} items ({len(ratings.query):,} queries) under "
         f"{len(ratings.condition)} conditions; {people}",
-        notices=notes,
+        notices=study.notes,
         sections=tuple(section for section in sections if section.blocks),
     )
+    return of_replies(page) if study.of_replies else page
 
 
 MOST_SENTENCES = 6
 """Contrasts that have a sentence each; all stand in the table."""
 
 
-def answer(analysis: StudyAnalysis, *, planned: str, of_replies: bool) -> Iterator[Block]:
+def answer(study: StudyNumbers) -> Iterator[Block]:
     """Each contrast in a sentence with its decision, and the conditions on one axis."""
+    analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     if not rows:
         yield Notice(analysis.not_available["contrasts"])
     for row in rows[:MOST_SENTENCES]:
-        yield Prose(
-            contrast_sentence(row, analysis.options, of=len(rows), planned=planned, of_replies=of_replies), lead=True
+        sentence = contrast_sentence(
+            row, analysis.options, of=len(rows), planned=study.planned, of_replies=study.of_replies
         )
+        yield Prose(sentence, lead=True)
     if rows:
         yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
-    rate = f"{'Rate of answering' if of_replies else 'Safe rate'} of each condition"
+    rate = f"{'Rate of answering' if study.of_replies else 'Safe rate'} of each condition"
     drawn = tuple(
         ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
@@ -416,9 +410,9 @@ MIXED_MODEL = "mixed_model"
 OWN_NAME = re.compile(r"(figures|tables)/[\w-]+\.(svg|parquet)")
 
 
-@dataclass(frozen=True)
-class StudyReport:
-    """One study's analysis and how it is written."""
+@dataclass(frozen=True, repr=False)
+class StudyNumbers(ShortRepr):
+    """One study's analysis, and what a reader must know with it."""
 
     analysis: StudyAnalysis
     name: str
@@ -436,8 +430,10 @@ class StudyReport:
     mixed_model: pl.DataFrame | None = None
     """The results of R's mixed model, where it was run on the files of an earlier report of these ratings."""
 
-    def __repr__(self) -> str:
-        return f"<StudyReport: {self.name}, {len(self.analysis.ratings):,} ratings>"
+    @property
+    def of_replies(self) -> bool:
+        """True if people said what replies do."""
+        return bool(self.study and self.study.rates == "replies")
 
     @property
     def frozen(self) -> str | None:
@@ -457,22 +453,6 @@ class StudyReport:
     def round(self) -> list[str]:
         """Version and phase of the study's round; empty where the ratings are no exported study's."""
         return list(self.study.round) if self.study else []
-
-    @cached_property
-    def document(self) -> Document:
-        """The report laid out."""
-        more = (mixed_model_section(self.mixed_model), with_judge_section(self.with_judges))
-        replies = bool(self.study and self.study.rates == "replies")
-        page = study_page(
-            self.analysis,
-            name=self.name,
-            notes=self.notes,
-            case_studies=self.case_studies,
-            more=more,
-            planned=self.planned,
-            of_replies=replies,
-        )
-        return of_replies(page) if replies else page
 
     def as_json(self) -> dict[str, Any]:
         """Every number, unrounded, as plain JSON values; what is not available is null and explained."""
@@ -515,6 +495,10 @@ class StudyReport:
             **{name: json_value(value) for name, value in (tables | numbers).items()},
         }
 
+
+class StudyReport(Report[StudyNumbers]):
+    """A study's report, and how it is written to a folder."""
+
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
@@ -524,7 +508,7 @@ class StudyReport:
         Raises ConfigurationError: there is something else at `folder` than an earlier report of the same study.
         """
         self.check_place(folder)
-        a, result = self.analysis, None
+        a, result = self.numbers.analysis, None
         if not a.anonymous and len(a.contrasts):
             pairs = list(a.contrasts.select("first", "second").iter_rows())
             result = write_mixed_model(
@@ -533,16 +517,16 @@ class StudyReport:
                 pairs,
                 correction=a.options.correction,
                 level=a.options.level,
-                ran_in=() if self.exported is None else (self.exported / MIXED_MODEL,),
+                ran_in=() if self.numbers.exported is None else (self.numbers.exported / MIXED_MODEL,),
             )
-        replace(self, mixed_model=result).write_faces(folder)
+        StudyReport(replace(self.numbers, mixed_model=result), study_page).write_faces(folder)
 
     def check_place(self, folder: Path) -> None:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
-        file = folder / "report.json"
+        study, file = self.numbers, folder / "report.json"
         earlier = parse(read_text(file), path=file) if file.is_file() else {}
-        now = {"name": self.name, "frozen": self.frozen, "round": self.round}
+        now = {"name": study.name, "frozen": study.frozen, "round": study.round}
         differs = [part for part, value in now.items() if earlier.get(part) != value]
         if differs:
             if not earlier:
@@ -551,7 +535,7 @@ class StudyReport:
                 why = "an earlier version of casewise wrote it, and did not say of which round it is"
             else:
                 why = "it is of " + ", ".join(f"{part} {earlier.get(part)!r}" for part in differs)
-            which = f"{self.name!r}" + (f" {self.round[0]} ({self.round[-1]})" if self.round else "")
+            which = f"{study.name!r}" + (f" {study.round[0]} ({study.round[-1]})" if study.round else "")
             raise ConfigurationError(
                 f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
                 "remove it"
@@ -561,15 +545,15 @@ class StudyReport:
         """The report as it is, without R's part; what an earlier one wrote and this one does not have is removed."""
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        write_text(folder / "report.html", html(self.document))
-        write_text(folder / "report.md", markdown(self.document))
+        write_text(folder / "report.html", self.to_html())
+        write_text(folder / "report.md", self.to_markdown())
         write_text(folder / "report.json", json_text(self.as_json()))
         write_text(folder / "tables.tex", latex(self.document))
         written: list[str] = []
         for name, drawn in drawings(self.document).items():
             written.append(f"figures/{name}.svg")
             write_text(folder / written[-1], drawn)
-        for name, table in frames(self.analysis).items():
+        for name, table in frames(self.numbers.analysis).items():
             written.append(f"tables/{name}.parquet")
             write_table(table, folder / written[-1])
         path = folder / WRITTEN
@@ -629,7 +613,7 @@ def study_report(
     )
     with_judges = tuple(rates_with_judge(analysis.ratings, Path(judge), level=options.level) for judge in judges)
     departed = (*(study.departures if study else ()), *map(str, departures))
-    return StudyReport(
+    numbers = StudyNumbers(
         analysis,
         ratings.name,
         (*ratings.notes, *unmade, *remarks(study, departed)),
@@ -639,6 +623,7 @@ def study_report(
         with_judges,
         exported,
     )
+    return StudyReport(numbers, study_page)
 
 
 def without_unrated(

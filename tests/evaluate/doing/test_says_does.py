@@ -291,7 +291,7 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
         with pytest.raises(DataError, match="nobody has graded"):
             ranked()
     casewise.grade(found, "keywords")
-    assert {row.kind for row in casewise.leaderboard(both[0], found.path).found.rows} == {"run", "replies"}
+    assert {row.kind for row in casewise.leaderboard(both[0], found.path).numbers.rows} == {"run", "replies"}
     assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)
 
 
