@@ -1,10 +1,11 @@
+from typing import get_args
+
 import pytest
-from aiohttp import web
 from tests.support.study import design
 
-from casewise.errors import ConfigurationError, StudyError
+from casewise.errors import StudyError
 from casewise.studies.design import RecruiterSettings
-from casewise.studies.prolific import ProlificClient, study_request
+from casewise.studies.prolific import ProlificClient, Transition, study_request
 from casewise.studies.recruiters import RecruiterIds, make_recruiter, new_invitation
 
 KEY = b"a key for invitations"
@@ -120,69 +121,5 @@ def test_a_study_of_replies_is_described_as_one():
 
 
 def test_there_is_no_way_to_reject_anybody():
+    assert set(get_args(Transition)) == {"PUBLISH", "PAUSE", "START", "APPROVE"}
     assert not [name for name in dir(ProlificClient) if "reject" in name.lower()]
-
-
-async def called(calls, *, status=200):
-    """The address of a Prolific of our own that writes down what it is asked."""
-
-    async def handle(request):
-        body = await request.json()
-        calls.append((request.method, request.path, request.headers["Authorization"], body))
-        return web.json_response({"id": "new"}, status=status)
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
-
-
-def talk(conversation, *, status=200):
-    import asyncio
-
-    calls: list[tuple[str, str, str, dict[str, object]]] = []
-
-    async def run():
-        runner, api = await called(calls, status=status)
-        try:
-            async with ProlificClient("secret", api=api) as client:
-                await conversation(client)
-        finally:
-            await runner.cleanup()
-
-    asyncio.run(run())
-    return calls
-
-
-def test_the_client_says_to_prolific_what_it_should():
-    async def conversation(client):
-        assert await client.create_study({"name": "x"}) == "new"
-        await client.publish("s1")
-        await client.set_places("s1", 30)
-        await client.approve("u1")
-        assert await client.create_group("p1", "took part") == "new"
-        await client.add_to_group("g1", ["a", "b"])
-
-    calls = talk(conversation)
-    assert [(method, path) for method, path, _, _ in calls] == [
-        ("POST", "/studies/"),
-        ("POST", "/studies/s1/transition/"),
-        ("PATCH", "/studies/s1/"),
-        ("POST", "/submissions/u1/transition/"),
-        ("POST", "/participant-groups/"),
-        ("POST", "/participant-groups/g1/participants/"),
-    ]
-    assert {token for _, _, token, _ in calls} == {"Token secret"}
-    assert calls[2][3] == {"total_available_places": 30}
-
-
-@pytest.mark.parametrize(("status", "error"), [(401, ConfigurationError), (400, StudyError), (500, StudyError)])
-def test_what_prolific_refuses_is_said(status, error):
-    async def conversation(client):
-        with pytest.raises(error):
-            await client.publish("s1")
-
-    talk(conversation, status=status)

@@ -1,4 +1,4 @@
-"""The owner's pages of a round: its design, its items as people see them, one person's answers, export, and approving."""
+"""The owner's pages of a round: its design, its items as people see them, one person's answers, and export."""
 
 import io
 import json
@@ -7,17 +7,13 @@ import zipfile
 import pytest
 from sqlalchemy import select
 from tests.studies.test_store import answer, begun, finished
-from tests.support.app import form_token, signed_in
-from tests.support.prolific import stand_in
-from tests.support.study import SECRET, START, design, opened
+from tests.support.app import signed_in
+from tests.support.study import START, design, opened
 
 from casewise.database.staff import Role
 from casewise.database.tables import study as tables
-from casewise.studies.answers import finish_batch
-from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.ratings_source import read_ratings
-from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import note_at_recruiter, set_state
+from casewise.studies.rounds import set_state
 
 
 @pytest.fixture
@@ -94,45 +90,3 @@ def test_the_export_is_a_table_that_the_report_takes_where_the_benchmark_is_else
     assert len(found.frame) == 3
     assert json.loads((tmp_path / "tea-main" / "study.json").read_text())["name"] == "tea"
     assert "THANKS42" not in answered.text
-
-
-def test_prolifics_submissions_are_approved_some_at_a_time_and_on_record(app, owner, monkeypatch):
-    codes = {"completion_code": "GOOD", "screened_out_code": "SHORT", "failed_checks_code": "FAILED"}
-    plan = design(recruiter={"kind": "prolific", **codes}, quiz={"attempts": 2}, attention={"checks_per_batch": 0})
-    store = app.state.database
-    study = opened(store, plan)
-    monkeypatch.setattr("casewise.web.study_owner.APPROVED_AT_ONCE", 1)
-    monkeypatch.delenv("CASEWISE_PROLIFIC_TOKEN", raising=False)
-    assert "set CASEWISE_PROLIFIC_TOKEN" in page(owner, study, "/prolific", status=400)
-    with stand_in("secret") as prolific:
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", prolific.url)
-        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        assert "No study at Prolific is on record" in page(owner, study, "/prolific", status=400)
-        with study.write(store, START) as live:
-            for state, name in (("begun", ""), ("made", "study-1")):
-                note_at_recruiter(live, "study", state, name)
-            for number in range(3):
-                ids = RecruiterIds(f"p{number}", "study-1", f"s{number}")
-                who = admit(live, ids, vault=Vault(SECRET))
-                assert who is not None
-                pass_tutorial(live, who.id)
-                answer_quiz(live, who.id, (1, 2, 1, 0, 2, 3))
-                prolific.submissions[f"s{number}"] = {"participant_id": f"p{number}", "status": "AWAITING REVIEW"}
-        for number in range(2):
-            with store.read() as connection:
-                people = connection.scalars(select(tables.annotators.c.id).order_by(tables.annotators.c.id)).all()
-            while answer(store, study, people[number]):
-                pass
-            with study.write(store, START) as live:
-                finish_batch(live, people[number])
-        shown = page(owner, study, "/prolific")
-        assert "Approve 1 for" in shown
-        for left in (1, 0):
-            answered = owner.post(f"/studies/{study.id}/prolific", data={"csrf": form_token(shown)})
-            assert "Approved: 1. Refused: 0." in answered.text
-            assert ("Approve 1 for" in answered.text) == bool(left)
-        assert len(prolific.approved) == 2
-        assert "<title>" in answered.text
-    with store.read() as connection:
-        kinds = connection.scalars(select(tables.events.c.kind).where(tables.events.c.kind == "approved")).all()
-    assert len(kinds) == 2

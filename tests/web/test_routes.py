@@ -55,7 +55,6 @@ STUDY = dict.fromkeys(
         ("GET", "/studies/{study_id}/status.json"),
         ("POST", "/studies/{study_id}/state"),
         *(("GET", f"/studies/{{study_id}}/{page}") for page in ("design", "items", "items/{item_id}", "export.zip")),
-        *((method, "/studies/{study_id}/prolific") for method in ("GET", "POST")),
         ("GET", "/studies/{study_id}/people/{annotator_id}"),
         ("GET", "/studies/{study_id}/people"),
         ("POST", "/studies/{study_id}/people"),

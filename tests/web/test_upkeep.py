@@ -2,18 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from time import sleep
-from unittest.mock import Mock
 
-import pytest
 from sqlalchemy import select
 from tests.studies.test_store import answer, begun, finished
 from tests.support.study import LATER, START, Walker, design, opened
 
 from casewise.database.tables import study as tables
-from casewise.studies.monitor import alerts, arrivals, monitor
+from casewise.studies.monitor import alerts, monitor
 from casewise.studies.rounds import set_state
-from casewise.web.upkeep import Tallies, each_minute, keep_all_up
+from casewise.web.upkeep import keep_all_up
 
 
 def test_a_stalled_round_is_said_until_it_goes_on(store):
@@ -21,7 +18,9 @@ def test_a_stalled_round_is_said_until_it_goes_on(store):
     ben = begun(store, study, "ben")
     with study.read(store, START + timedelta(minutes=62)) as live:
         seen = monitor(live)
-    assert [alert.kind for alert in alerts(seen, study, now=START + timedelta(minutes=62))] == ["stalled"]
+    for hours, length in ((1.05, "63 minutes"), (2, "2 hours"), (72, "3 days")):
+        (stalled,) = alerts(seen, study, now=START + timedelta(hours=hours))
+        assert stalled.said == f"no valid rating for {length}, and 16 are missing"
     for _ in range(2):  # one of them may be a check
         answer(store, study, ben, now=START + timedelta(minutes=62))
     with study.read(store, START + timedelta(minutes=63)) as live:
@@ -56,7 +55,7 @@ def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
     )
     behind = replace(seen, overview=replace(seen.overview, conditions=(slow, fast)))
     assert [alert.said for alert in alerts(behind, study, now=START)] == [
-        "no_context has 25% of its ratings given or reserved, the others 58%"
+        "no_context has 25 % of its ratings given or reserved, the others 58 %"
     ]
     assert alerts(seen, study, now=START) == ()
 
@@ -83,8 +82,6 @@ def test_arrivals_are_counted_and_nothing_else_of_them_is_kept(app):
         Walker(app, study, name).arrive()
     Walker(app, study, "cat").to_rating()
     Walker(app, study, "dan").arrive()
-    with each_minute(store, app.state.tallies, app.state.rounds):
-        pass
     with study.read(store, START + LATER) as live:
         found = monitor(live).funnel
         assert live.execute(select(tables.tallies)).all() == [
@@ -95,33 +92,6 @@ def test_arrivals_are_counted_and_nothing_else_of_them_is_kept(app):
     assert found.batch == {"no_context": 1}
 
 
-def test_arrivals_are_written_while_the_server_runs_so_that_a_kill_loses_seconds(app, monkeypatch):
-    monkeypatch.setattr("casewise.web.upkeep.TALLIES_EVERY_S", 0.01)
-    store = app.state.database
-    study = opened(store)
-    with each_minute(store, app.state.tallies, app.state.rounds):
-        Walker(app, study, "ann").arrive()
-        for _ in range(500):
-            with study.read(store) as live:
-                if arrivals(live) == {"arrived": 1}:
-                    break
-            sleep(0.01)
-        else:
-            raise AssertionError("the count waits for the end")
-
-
-def test_a_count_that_could_not_be_written_is_written_the_next_time(store, monkeypatch):
-    study, tallies = opened(store), Tallies()
-    tallies.count(study.id, "arrived")
-    with monkeypatch.context() as patched:
-        patched.setattr(store, "write", Mock(side_effect=OSError("disk full")))
-        with pytest.raises(OSError, match="disk full"):
-            tallies.write(store)
-    tallies.write(store)
-    with study.read(store) as live:
-        assert arrivals(live) == {"arrived": 1}
-
-
 def test_a_closed_round_has_no_money_to_come(store):
     study = opened(store)
     with study.read(store, START) as live:
@@ -130,11 +100,3 @@ def test_a_closed_round_has_no_money_to_come(store):
         set_state(live, "closed", by="owner")
     with study.read(store, START) as live:
         assert monitor(live).money.to_come == 0
-
-
-def test_counts_of_a_round_that_is_gone_are_dropped(store):
-    tallies = Tallies()
-    tallies.count("no such round", "arrived")
-    tallies.write(store)
-    with store.read() as connection:
-        assert connection.execute(select(tables.tallies)).all() == []

@@ -109,7 +109,7 @@ class StudyAtProlific(Study):
             request = study_request(
                 plan.design, url=here.url, places=people, minutes=minutes, group=keep_out, project=project
             )
-            study_id = make_once(here, "study", lambda prolific: prolific.create_study(request), again=again)
+            study_id = make_once(here, "study", lambda prolific: prolific.create("/studies/", request), again=again)
         return study_id, to_set_by_hand(plan.design)
 
     def ids(self) -> list[str]:
@@ -134,13 +134,13 @@ class StudyAtProlific(Study):
     def publish(self) -> str:
         """Let people in; return the study's id there. From here on it costs money."""
         study_id = self.ids()[-1]
-        call(lambda prolific: prolific.publish(study_id))
+        call(lambda prolific: prolific.transition(f"/studies/{study_id}", "PUBLISH"))
         return study_id
 
     def set_places(self, total: int) -> str:
         """Set the number of places to `total`; return the study's id there."""
         study_id = self.ids()[-1]
-        call(lambda prolific: prolific.set_places(study_id, total))
+        call(lambda prolific: prolific.call("PATCH", f"/studies/{study_id}/", {"total_available_places": total}))
         return study_id
 
     def fit_places(self) -> FittedPlaces:
@@ -197,7 +197,7 @@ class StudyAtProlific(Study):
             self.bonus(standing.annotator, line.amount, why=INSTEAD)
         elif line.action in ("approve", "decide") and submission and standing:
             try:
-                call(lambda prolific: prolific.approve(submission.id))
+                call(lambda prolific: prolific.transition(f"/submissions/{submission.id}", "APPROVE"))
             except RecruiterRefused as error:
                 if submission.status != "TIMED-OUT" or error.status == BUSY:
                     raise
@@ -214,8 +214,8 @@ class StudyAtProlific(Study):
 
     def eligible(self) -> int:
         """Return how many people there pass the design's filters, except filters to choose by hand; 0 if under 25."""
-        filters = filters_of(self.plan().design)
-        return call(lambda prolific: prolific.eligible(filters))
+        request = {"filters": filters_of(self.plan().design)}
+        return round(float(call(lambda prolific: prolific.create("/eligibility-count/", request, field="count"))))
 
     @contextmanager
     def _annotator(self, number: str) -> Iterator[tuple[StudyRound, RecruiterIds, Callable[..., None]]]:
@@ -243,7 +243,8 @@ class StudyAtProlific(Study):
     def message(self, number: str, text: str) -> None:
         """Write to an annotator there. That it was done stands in the log; the words do not."""
         with self._annotator(number) as (_, person, record):
-            call(lambda prolific: prolific.message(person.person, person.study, text))
+            body = {"recipient_id": person.person, "study_id": person.study, "body": text}
+            call(lambda prolific: prolific.call("POST", "/messages/", body))
             record("messaged", {})
 
     def ask_return(self, number: str, why: str) -> None:
@@ -270,10 +271,12 @@ class StudyAtProlific(Study):
             if not again:
                 with here.round.read(here.store) as live:
                     none_begun(live, number)
-            payment = call(lambda prolific: prolific.set_up_bonus(person.study, person.session, amount))
+            body = {"study_id": person.study, "csv_bonuses": f"{person.session},{amount:.2f}"}
+            payment = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
             record("bonus begun", {"amount": amount, "payment": payment, "for": why}, None if again else none_begun)
             try:
-                call(lambda prolific: prolific.pay_bonus(payment))
+                # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
+                call(lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}))
             except RecruiterRefused:
                 record("bonus refused", {"amount": amount, "payment": payment})
                 raise
@@ -303,9 +306,12 @@ class StudyAtProlific(Study):
             with study.read(here.store) as live:
                 people = [one.ids for one in standings(live, vault=here.vault)]
                 group = None if again else made_at_recruiter(live, kind)
-            name = f"{study.name} {study.version} {study.phase}"
-            group = group or make_once(here, kind, lambda prolific: prolific.create_group(workspace, name), again=again)
-        call(lambda prolific: prolific.add_to_group(group, [person.person for person in people]))
+            body = {"workspace_id": workspace, "name": f"{study.name} {study.version} {study.phase}"}
+            group = group or make_once(
+                here, kind, lambda prolific: prolific.create("/participant-groups/", body), again=again
+            )
+        members = {"participant_ids": [person.person for person in people]}
+        call(lambda prolific: prolific.call("POST", f"/participant-groups/{group}/participants/", members))
         return len(people), group
 
 

@@ -9,10 +9,11 @@ from math import inf
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
+from casewise.notation import percent
 from casewise.studies.answers import (
     PAID_AS_SCREEN_OUT,
     PAID_IN_FULL,
@@ -29,7 +30,7 @@ from casewise.studies.rounds import LiveRound, Round, amendments, round_state
 # How a round goes: how fast, until when, what it costs, and where people are lost.
 
 
-ANNOTATORS, EVENTS, PAGES = tables.annotators, tables.events, tables.pages
+ANNOTATORS, EVENTS, PAGES, TALLIES = tables.annotators, tables.events, tables.pages, tables.tallies
 
 RECENT = timedelta(hours=3)
 """Over which the pace is taken."""
@@ -66,7 +67,7 @@ class Funnel:
     """The number of people at each step."""
 
     arrived: int
-    """Opened the first page; counted without anything about them, only since there is this count, and as of some seconds ago."""
+    """Opened the first page; counted without anything about them."""
     turned_away: int
     consented: int
     quiz: int
@@ -155,9 +156,8 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
 
 
 def arrivals(study: LiveRound) -> dict[str, int]:
-    """Return how many opened the first page, and how many were not let in, as far as servers have recorded it."""
-    tallies = tables.tallies
-    query = select(tallies.c.kind, tallies.c.count).where(tallies.c.study_id == study.id)
+    """Return how many opened the first page, and how many were not let in."""
+    query = select(TALLIES.c.kind, TALLIES.c.count).where(TALLIES.c.study_id == study.id)
     return {row[0]: row[1] for row in study.execute(query)}
 
 
@@ -262,33 +262,26 @@ def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str |
 # What a round needs done while nobody looks: leases that end, dates of deletion.
 
 
-TALLIES = tables.tallies
-
-
 def keep_up(study: LiveRound) -> None:
     """Re-open what expired leases hold, and delete what is due."""
     lapse_and_void(study)
     purge(study)
 
 
-def add_tally(connection: Connection, study_id: str, kind: str, count: int) -> None:
-    """Count `count` more of a kind."""
-    study_row = select(tables.studies.c.id).where(tables.studies.c.id == study_id)
-    if connection.execute(study_row).first() is None:
-        return
-    if insert_if_absent(connection, TALLIES, {"study_id": study_id, "kind": kind, "count": count}):
-        return
-    connection.execute(
-        update(TALLIES)
-        .where(TALLIES.c.study_id == study_id, TALLIES.c.kind == kind)
-        .values(count=TALLIES.c.count + count)
-    )
+def count_arrival(study: LiveRound, kind: Literal["arrived", "turned away"]) -> None:
+    """Count one more person at the first page; nothing about them is kept."""
+    count = {"study_id": study.id, "kind": kind, "count": 1}
+    if not insert_if_absent(study.connection, TALLIES, count):
+        counted = update(TALLIES).where(TALLIES.c.study_id == study.id, TALLIES.c.kind == kind)
+        study.execute(counted.values(count=TALLIES.c.count + 1))
 
 
 # When a round needs its owner: it stalls, a condition lags, too many fail, the budget nears its end.
 
 
 AlertKind = Literal["stalled", "lagging", "failing", "budget"]
+UNITS = {"days": 1440, "hours": 60, "minutes": 1}
+"""Minutes in each unit of time."""
 ENOUGH_ENDED = 10
 """Fewer who ended say nothing of how many fail."""
 
@@ -307,7 +300,10 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
     raised: list[Alert] = []
     minutes = (now - max(study.created_at, monitor.last_valid_at or study.created_at)).total_seconds() / 60
     if (missing := counts.promised - counts.valid) and minutes > limits.stalled_minutes:
-        raised.append(Alert("stalled", f"no valid rating for {minutes:,.0f} minutes, and {missing:,} are missing"))
+        length = next(
+            f"{minutes / unit:,.0f} {name}" for name, unit in UNITS.items() if minutes >= 2 * unit or unit == 1
+        )
+        raised.append(Alert("stalled", f"no valid rating for {length}, and {missing:,} are missing"))
     shares = {c.condition: (c.valid + c.reserved) / c.promised for c in counts.conditions if c.promised}
     if len(shares) > 1:
         name = min(shares, key=lambda condition: shares[condition])
@@ -316,8 +312,8 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
         promised = next(c.promised for c in counts.conditions if c.condition == name)
         # a batch apart is what random assignment makes of small rounds
         if behind > limits.lagging_share and behind * promised > 2 * study.design.ratings.per_annotator:
-            lag = f"{name} has {shares[name]:.0%} of its ratings given or reserved, the others {mean_of_others:.0%}"
-            raised.append(Alert("lagging", lag))
+            own, others = (percent(share, digits=0) for share in (shares[name], mean_of_others))
+            raised.append(Alert("lagging", f"{name} has {own} of its ratings given or reserved, the others {others}"))
     ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
     if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from itertools import count
 from json import loads
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
 import aiohttp
@@ -34,6 +34,8 @@ DESCRIPTIONS: dict[RatedThing, str] = {
 
 BUSY = 429
 PAGE_SIZE = 100
+Transition = Literal["PUBLISH", "PAUSE", "START", "APPROVE"]
+"""The changes of state that are asked for: no submission is ever rejected."""
 MAYBE_DONE = "the request may have succeeded; check at Prolific before you repeat it"
 
 
@@ -119,24 +121,6 @@ def completion_codes(design: Design, places: int) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
-    """The outcome of approving one submission; `why` is Prolific's reason where it refused."""
-
-    submission: str
-    state: Literal["approved", "already approved", "refused"]
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The places of a study there: how many it has, how many of them are taken, and whether nobody new is let in."""
-
-    total: int
-    taken: int
-    paused: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Submission:
     """One person's way through the study there: `status` is Prolific's word, `code` what the person entered."""
 
@@ -147,59 +131,59 @@ class Submission:
     code: str = ""
 
 
+@dataclass(frozen=True)
 class ProlificClient:
-    """An `async with` client; `token` is the owner's API token, `api` another address for tests."""
+    """Requests to Prolific within a session that carries the owner's token."""
 
-    def __init__(self, token: str, *, api: str = API) -> None:
-        self._token, self._api = token, api.rstrip("/")
-        self._session: aiohttp.ClientSession | None = None
+    session: aiohttp.ClientSession
+    api: str
 
-    async def __aenter__(self) -> Self:
-        timeout = aiohttp.ClientTimeout(total=30)
-        self._session = aiohttp.ClientSession(headers={"Authorization": f"Token {self._token}"}, timeout=timeout)
-        return self
+    async def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send one request and return the object that Prolific answers; empty where it answers none.
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    async def create_study(self, request: dict[str, Any]) -> str:
-        """Create an unpublished study and return its id."""
-        return told(await self._call("POST", "/studies/", request), "id")
-
-    async def publish(self, study: str) -> None:
-        """Let people in."""
-        await self._call("POST", f"/studies/{study}/transition/", {"action": "PUBLISH"})
-
-    async def pause(self, study: str) -> None:
-        """Let nobody new in; whoever has begun may finish."""
-        await self._call("POST", f"/studies/{study}/transition/", {"action": "PAUSE"})
-
-    async def start(self, study: str) -> None:
-        """Let people in again after a pause."""
-        await self._call("POST", f"/studies/{study}/transition/", {"action": "START"})
-
-    async def places(self, study: str) -> Places:
-        """Return how many places a study has, how many are taken, and whether it is paused.
-
-        Raises StudyError: prolific does not say so.
+        Raises
+        ------
+        ConfigurationError
+            Prolific does not accept the token.
+        RecruiterRefused
+            Prolific refused the request.
+        StudyError
+            Prolific could not be reached, or failed; the message says whether to repeat the request.
         """
-        answer = await self._call("GET", f"/studies/{study}/")
+        repeats = method != "POST" or path.endswith("/transition/")  # without harm
+        advice = "try again" if repeats else MAYBE_DONE
         try:
-            total, taken = int(answer["total_available_places"]), int(answer["places_taken"])
-            return Places(total, taken, paused=answer.get("status") == "PAUSED")
-        except (KeyError, TypeError, ValueError):
-            raise StudyError(f"Prolific did not report how many places {study} has, and how many are taken") from None
+            async with self.session.request(method, self.api + path, json=body) as response:
+                text, status = await response.text(errors="replace"), response.status
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
+        if status == 401:
+            raise ConfigurationError("Prolific did not accept the token; check CASEWISE_PROLIFIC_TOKEN")
+        problem = f"Prolific answered {status} to {method} {path}: {text[:500]}"
+        if status >= 500:
+            raise StudyError(f"{problem}; {advice}")
+        if status >= 400:
+            busy = "; wait a minute and try again" if status == BUSY else ""
+            raise RecruiterRefused(problem + busy, status=status)
+        try:
+            answer = loads(text)
+        except ValueError:
+            answer = None
+        return answer if isinstance(answer, dict) else {}
 
-    async def set_places(self, study: str, places: int) -> None:
-        """Set the number of places. A published study's may become more, and, as others report, not fewer."""
-        await self._call("PATCH", f"/studies/{study}/", {"total_available_places": places})
+    async def create(self, path: str, body: dict[str, Any], *, field: str = "id") -> str:
+        """Create what `body` describes and return its id, or another field of the answer.
 
-    async def eligible(self, filters: list[dict[str, Any]]) -> int:
-        """Return how many people pass all filters; 0 for fewer than 25."""
-        return round(float(told(await self._call("POST", "/eligibility-count/", {"filters": filters}), "count")))
+        Raises StudyError: the answer lacks the field.
+        """
+        answer = await self.call("POST", path, body)
+        if field not in answer:
+            raise StudyError(f"Prolific accepted the request but did not return the {field!r}; {MAYBE_DONE}")
+        return str(answer[field])
+
+    async def transition(self, path: str, action: Transition) -> None:
+        """Publish, pause or start the study at `path`, or approve the submission."""
+        await self.call("POST", f"{path}/transition/", {"action": action})
 
     async def listed(self, path: str) -> list[dict[str, Any]]:
         """All results at `path`, page by page.
@@ -209,7 +193,7 @@ class ProlificClient:
         results: dict[str, dict[str, Any]] = {}
         for page in count(1):
             separator = "&" if "?" in path else "?"
-            answer = await self._call("GET", f"{path}{separator}page={page}&page_size={PAGE_SIZE}")
+            answer = await self.call("GET", f"{path}{separator}page={page}&page_size={PAGE_SIZE}")
             new = {str(row["id"]): row for row in answer.get("results", ()) if str(row["id"]) not in results}
             results |= new
             total = (answer.get("meta") or {}).get("count")
@@ -243,85 +227,23 @@ class ProlificClient:
         names = ", ".join(f"{name} ({title})" for name, title in projects.items()) or "none"
         raise StudyError(f"name a project of the workspace {workspace} with --project: {names}")
 
-    async def submission_status(self, submission: str) -> str:
-        """Return the status of a submission: ACTIVE, AWAITING REVIEW, APPROVED, RETURNED, …"""
-        return str((await self._call("GET", f"/submissions/{submission}/")).get("status", ""))
-
-    async def approve(self, submission: str) -> None:
-        """Pay for a submission."""
-        await self._call("POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"})
-
-    async def approve_each(self, submissions: Sequence[str]) -> list[Approval]:
-        """Pay for each of `submissions` that is not paid for yet; one that is refused stops none of the others.
-
-        Raises ConfigurationError: prolific does not accept the token.
-        """
-        return [await self._approval(submission) for submission in submissions]
-
-    async def _approval(self, submission: str) -> Approval:
-        try:
-            if await self.submission_status(submission) == "APPROVED":
-                return Approval(submission, "already approved")
-            await self.approve(submission)
-        except StudyError as error:
-            return Approval(submission, "refused", str(error))
-        return Approval(submission, "approved")
-
     async def request_return(self, submission: str, reason: str) -> None:
         """Ask a person to return a submission; they may decline."""
-        await self._call("POST", f"/submissions/{submission}/request-return/", {"request_return_reasons": [reason]})
-
-    async def message(self, person: str, study: str, text: str) -> None:
-        """Write to a person about a study they took part in."""
-        await self._call("POST", "/messages/", {"recipient_id": person, "study_id": study, "body": text})
-
-    async def set_up_bonus(self, study: str, submission: str, amount: float) -> str:
-        """Prepare a bonus, in the study's currency; its id, with which `pay_bonus` pays it."""
-        body = {"study_id": study, "csv_bonuses": f"{submission},{amount:.2f}"}
-        return told(await self._call("POST", "/submissions/bonus-payments/", body), "id")
-
-    async def pay_bonus(self, bonus: str) -> None:
-        """Pay what was prepared. Prolific pays again each time it is told so: never repeat this on a doubtful answer."""
-        await self._call("POST", f"/bulk-bonus-payments/{bonus}/pay/", {})
-
-    async def create_group(self, workspace: str, name: str) -> str:
-        """A participant group in a workspace; returns its id."""
-        return told(await self._call("POST", "/participant-groups/", {"workspace_id": workspace, "name": name}), "id")
-
-    async def add_to_group(self, group: str, people: list[str]) -> None:
-        """Put people in a group, so that a later study keeps them out."""
-        await self._call("POST", f"/participant-groups/{group}/participants/", {"participant_ids": people})
-
-    async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        if self._session is None:
-            raise ConfigurationError("use ProlificClient in an `async with` block")
-        repeats = method != "POST" or path.endswith("/transition/")  # without harm
-        advice = "try again" if repeats else MAYBE_DONE
-        try:
-            async with self._session.request(method, self._api + path, json=body) as response:
-                text, status = await response.text(errors="replace"), response.status
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise StudyError(f"Prolific could not be reached for {method} {path}: {error!r}; {advice}") from error
-        if status == 401:
-            raise ConfigurationError("Prolific did not accept the token; check CASEWISE_PROLIFIC_TOKEN")
-        problem = f"Prolific answered {status} to {method} {path}: {text[:500]}"
-        if status >= 500:
-            raise StudyError(f"{problem}; {advice}")
-        if status >= 400:
-            busy = "; wait a minute and try again" if status == BUSY else ""
-            raise RecruiterRefused(problem + busy, status=status)
-        return read_object(text)
+        await self.call("POST", f"/submissions/{submission}/request-return/", {"request_return_reasons": [reason]})
 
 
-def client() -> ProlificClient:
-    """The client with the token in the environment.
+@asynccontextmanager
+async def client() -> AsyncIterator[ProlificClient]:
+    """Yield a client with the token in the environment.
 
     Raises ConfigurationError: there is none.
     """
     token = os.environ.get("CASEWISE_PROLIFIC_TOKEN")
     if not token:
         raise ConfigurationError("set CASEWISE_PROLIFIC_TOKEN to your API token from Prolific's settings")
-    return ProlificClient(token, api=os.environ.get("CASEWISE_PROLIFIC_API", API))
+    headers, timeout = {"Authorization": f"Token {token}"}, aiohttp.ClientTimeout(total=30)
+    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
+        yield ProlificClient(session, os.environ.get("CASEWISE_PROLIFIC_API", API).rstrip("/"))
 
 
 @dataclass(frozen=True)
@@ -342,21 +264,28 @@ class FittedPlaces:
 
 
 async def fit_study(prolific: ProlificClient, study: str, needed: int) -> FittedPlaces:
-    """Give a study there places for those taken and `needed` more; see `FittedPlaces` for where it cannot be."""
-    places = await prolific.places(study)
-    total = places.taken + needed
-    fitted = FittedPlaces(places.total, places.taken, needed, total, paused=False)
+    """Give a study there places for those taken and `needed` more; see `FittedPlaces` for where it cannot be.
+
+    Raises StudyError: Prolific does not report how many places there are.
+    """
+    answer = await prolific.call("GET", f"/studies/{study}/")
     try:
-        if total != places.total:
-            await prolific.set_places(study, total)
+        before, taken = int(answer["total_available_places"]), int(answer["places_taken"])
+    except (KeyError, TypeError, ValueError):
+        raise StudyError(f"Prolific did not report how many places {study} has, and how many are taken") from None
+    total = taken + needed
+    fitted = FittedPlaces(before, taken, needed, total, paused=False)
+    try:
+        if total != before:
+            await prolific.call("PATCH", f"/studies/{study}/", {"total_available_places": total})
     except RecruiterRefused as error:
-        if total > places.total or error.status == BUSY:
+        if total > before or error.status == BUSY:
             raise
         if not needed:
-            await prolific.pause(study)
-        fitted = replace(fitted, after=places.total, paused=not needed, why=str(error))
-    if places.paused and needed:
-        await prolific.start(study)
+            await prolific.transition(f"/studies/{study}", "PAUSE")
+        fitted = replace(fitted, after=before, paused=not needed, why=str(error))
+    if answer.get("status") == "PAUSED" and needed:
+        await prolific.transition(f"/studies/{study}", "START")
         fitted = replace(fitted, started=True)
     return fitted
 
@@ -504,22 +433,3 @@ def of_person(person: Standing, submission: Submission | None, design: Design, *
         advice = f"(without the right code) {advice}"
     amount = {"approve": pay.per_batch, "decide": pay.per_batch, "pay": pay.screen_out}.get(str(action), 0.0)
     return Reconciled(submission, person, advice, action, amount)
-
-
-def read_object(text: str) -> dict[str, Any]:
-    """Return the answer to an accepted request; empty where it is no JSON object."""
-    try:
-        value = loads(text)
-    except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {}
-
-
-def told(answer: Mapping[str, Any], name: str) -> str:
-    """Return a field of Prolific's answer.
-
-    Raises StudyError: it does not.
-    """
-    if name not in answer:
-        raise StudyError(f"Prolific accepted the request but did not return the {name!r}; {MAYBE_DONE}")
-    return str(answer[name])

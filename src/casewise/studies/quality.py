@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 from typing import Literal, NamedTuple
 
+from casewise.notation import percent
 from casewise.records import Verdict
 from casewise.studies.design import Attention, Design
 
@@ -103,7 +104,8 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Ski
         )
         raised.append(Flag("scripted_input", scripted / len(answers), threshold, evidence))
     if len(times) >= ENOUGH and (mean := fmean(times)) and (spread := pstdev(times) / mean) < quality.minimum_spread:
-        evidence = f"{len(times)} answering times vary by {spread:.1%} of their mean {mean:.1f} s"
+        varies = f"by {percent(spread)} of" if spread >= 0.001 else "by less than 0.1 % of"
+        evidence = f"{len(times)} answering times vary {varies} their mean {mean:.1f} s"
         raised.append(Flag("even_timing", spread, quality.minimum_spread, evidence))
     return tuple(raised)
 

@@ -24,7 +24,7 @@ from casewise.web import review, staff
 from casewise.web.pages import check_request, install_errors, templates, utc_now
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 from casewise.web.study_owner import install as install_study
-from casewise.web.upkeep import Tallies, each_minute
+from casewise.web.upkeep import each_minute
 
 STATIC = Path(__file__).parent / "static"
 
@@ -46,7 +46,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings = settings
     app.state.database = databases.open(settings.database)
     app.state.clock = utc_now
-    app.state.tallies = Tallies()
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = templates(STATIC)
     for router in (staff.router, review.router, review.context_router):
@@ -62,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def closing(app: FastAPI) -> AsyncIterator[None]:
-    with each_minute(app.state.database, app.state.tallies, app.state.rounds):
+    with each_minute(app.state.database, app.state.rounds):
         yield
     app.state.database.close()
 

@@ -10,10 +10,9 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -21,10 +20,8 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
-from pydantic_core import from_json
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages, text_of
 from casewise.deciding.monitor import Sealer, TrafficLog, traffic_line
@@ -458,124 +455,3 @@ def what_is_wrong(invalid: RequestValidationError) -> Wrong:
         problem = named if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name) else "the request has an unknown field"
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
     return Wrong(422, f"{place}: {problem}" if place else problem)
-
-
-# A decider in front of an app of one's own: what it refuses never gets there.
-
-
-LONGEST_BODY = 1_000_000
-
-
-def chat_in(body: Any, *, trusted: bool) -> DecisionRequest:
-    """The request in a chat-completions body; its `context` and its system messages count only where it is trusted."""
-    if trusted:
-        return from_messages(body["messages"], body.get("context"))
-    return from_messages([turn for turn in body["messages"] if turn["role"] not in ("system", "developer")])
-
-
-class DeciderMiddleware:
-    """Asks a decider about each POST to `paths`, and lets through what is answered.
-
-    What is refused gets 403, and what a person is to decide 409, each with the decision as JSON. A body that cannot be read as
-    a request gets 400: what was not looked at is not let through. In shadow everything is let through, and counted.
-
-    Parameters
-    ----------
-    read
-        From a body's JSON to the request; by default a chat-completions body.
-    trust_body_context
-        Take the body's `context` and its system messages for the circumstances. Only where your own server writes the body: whoever
-        else does can say to be a nurse. Without it, and without `read`, requests are decided without a context.
-    options
-        As of the service, without `keys` and `per_minute`: the app behind is to see to these.
-
-    Raises
-    ------
-    ConfigurationError
-        `keys` or `per_minute` are given, or both `read` and `trust_body_context`.
-
-    Examples
-    --------
-    >>> app.add_middleware(DeciderMiddleware, decider=Decider.load("decider.json"), paths=["/v1/chat/completions"])  # doctest: +SKIP
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        decider: Decider,
-        paths: Collection[str],
-        read: Callable[[Any], DecisionRequest] | None = None,
-        trust_body_context: bool = False,
-        options: ServiceOptions = ServiceOptions(),
-    ) -> None:
-        if options.keys or options.per_minute is not None:
-            raise ConfigurationError(
-                "keys and per_minute belong to the service: in front of your app, the app handles them"
-            )
-        if read is not None and trust_body_context:
-            raise ConfigurationError("give either read, which says what a body's context is, or trust_body_context")
-        self.app, self.paths = app, frozenset(paths)
-        self.read = read or partial(chat_in, trusted=trust_body_context)
-        self.service = Service(decider, options)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in self.paths:
-            await self.app(scope, receive, send)
-            return
-        body = await read_body(receive)
-        answer = await self.answer(body)
-        if answer is not None and not self.service.options.shadow:
-            await answer(scope, receive, send)
-            return
-        first: list[Message] = [{"type": "http.request", "body": body.so_far, "more_body": body.more}]
-
-        async def replayed() -> Message:
-            return first.pop() if first else await receive()
-
-        await self.app(scope, replayed, send)
-
-    async def answer(self, body: Body) -> JSONResponse | None:
-        """Return what is said instead of the app; None where it is to be asked."""
-        if body.too_long:
-            return self.unread(413, "that is too long")
-        try:
-            request = self.read(from_json(body.so_far))
-        except ConfigurationError as error:
-            return self.unread(422, str(error))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CasewiseError):
-            return self.unread(400, "this is not a request that can be decided on")
-        try:
-            decided = await self.service.decide(request)
-        except CasewiseError as error:
-            return self.unread(422, str(error))
-        if decided.decision == "answer":
-            return None
-        status = 403 if decided.decision == "refuse" else 409
-        return JSONResponse({"decision": decided.decision, "why": decided.why}, status)
-
-    def unread(self, status: int, message: str) -> JSONResponse:
-        self.service.metrics.requests.labels("middleware", str(status)).inc()
-        return JSONResponse(problem_json(status, message), status)
-
-
-@dataclass(frozen=True)
-class Body:
-    """The part of a request's body that was read."""
-
-    so_far: bytes
-    too_long: bool
-    more: bool
-    """True if there is more of it to read."""
-
-
-async def read_body(receive: Receive) -> Body:
-    """A request's body, as far as it is not too long."""
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        part = message.get("body", b"")
-        size += len(part)
-        parts.append(part)
-        if size > LONGEST_BODY or not message.get("more_body"):
-            return Body(b"".join(parts), size > LONGEST_BODY, bool(message.get("more_body")))

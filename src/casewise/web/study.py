@@ -38,6 +38,7 @@ from casewise.studies.answers import (
     undo,
 )
 from casewise.studies.design import OwnAnswer
+from casewise.studies.monitor import count_arrival
 from casewise.studies.owner import ARRIVAL_LIMIT
 from casewise.studies.people import (
     Annotator,
@@ -267,7 +268,8 @@ def arrive(request: Request, study: ThisRound, at: Now) -> Response:
         why = None if returner else why_not_let_in(live, fingerprint)
     if returner is not None:
         return continuing(request, study, returner)
-    request.app.state.tallies.count(study.id, "turned away" if why else "arrived")
+    with study.write(database_of(request), at) as live:
+        count_arrival(live, "turned away" if why else "arrived")
     if why is not None:
         return not_let_in(request, study, why, person)
     warning = markdown(study.wording.warning)

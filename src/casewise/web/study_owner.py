@@ -6,18 +6,16 @@ import shutil
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Role
-from casewise.errors import CasewiseError, StudyError
+from casewise.errors import CasewiseError
 from casewise.storage import load_benchmark
 from casewise.studies.answers import Progress, Shown, restore, void
 from casewise.studies.export import export
@@ -32,9 +30,8 @@ from casewise.studies.monitor import (
     monitor,
     with_submission,
 )
-from casewise.studies.owner import Standing, item_states, known_here, overview, pages_in_order
+from casewise.studies.owner import item_states, overview, pages_in_order
 from casewise.studies.people import Annotator, Vault, annotator, count_stages
-from casewise.studies.prolific import SETTLED, Approval, Reconciled, client, reconcile
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
     LiveRound,
@@ -57,7 +54,6 @@ from casewise.web.study import (
     show_item,
     vault_of,
 )
-from casewise.web.upkeep import TALLIES_EVERY_S
 
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
 
@@ -88,7 +84,6 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
         monitor=numbers,
         seen=numbers.overview,
         at=at,
-        tallies_every_s=TALLIES_EVERY_S,
         alerts=alerts(numbers, study, now=at) if state == "open" else (),
         link=f"{request.app.state.settings.site_url}/study/{study.id}",
     )
@@ -178,80 +173,6 @@ def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
         packed = Path(shutil.make_archive(str(folder), "zip", place, folder.name)).read_bytes()
     named = {"Content-Disposition": f'attachment; filename="{folder.name}.zip"'}
     return Response(packed, media_type="application/zip", headers=named)
-
-
-# At Prolific: what `casewise prolific reconcile` lists, and approving.
-
-
-APPROVED_AT_ONCE = 50
-
-
-@router.get("/{study_id}/prolific")
-async def prolific_page(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Response:
-    """Prolific's submissions beside the people here, with what to do about each."""
-    return await at_prolific(request, study, at)
-
-
-@router.post("/{study_id}/prolific")
-async def approve_page(request: Request, owner: Owner, study: ThisRound, at: Now) -> Response:
-    """Pay for the submissions of those who did their part, some at a time; each is put on record."""
-    return await at_prolific(request, study, at, by=owner.id)
-
-
-async def at_prolific(request: Request, study: Round, at: datetime, *, by: str | None = None) -> Response:
-    """The page; `by` whom what can be approved is approved first."""
-    lines: list[Reconciled] = []
-    approved: list[Approval] = []
-    problem = ""
-
-    def people_here() -> tuple[list[str], list[Standing], dict[str, float], bool]:
-        with study.read(database_of(request), at) as live:
-            return known_here(live, vault=vault_of(request))
-
-    def put_on_record(annotators: dict[str, str]) -> None:
-        with study.write(database_of(request), at) as live:
-            for approval in approved:
-                if approval.state == "approved":
-                    annotator_id = annotators[approval.submission]
-                    live.note("approved", by=str(by), annotator_id=annotator_id)
-
-    try:
-        async with client() as prolific:
-            names, people, bonuses, all_known = await run_in_threadpool(people_here)
-            if not names:
-                raise StudyError(
-                    "No study at Prolific is on record for this round. If you made one there yourself, use a terminal: "
-                    "casewise prolific reconcile --prolific-study ID"
-                )
-
-            async def listed() -> list[Reconciled]:
-                submissions = [submission for name in names for submission in await prolific.submissions(name)]
-                return reconcile(submissions, people, study.design, bonuses=bonuses, all_known=all_known)
-
-            lines = await listed()
-            if by is not None:
-                due = [line for line in lines if line.action == "approve"][:APPROVED_AT_ONCE]
-                annotators = {
-                    line.submission.id: line.standing.annotator for line in due if line.submission and line.standing
-                }
-                approved = await prolific.approve_each(list(annotators))
-                await run_in_threadpool(put_on_record, annotators)
-                lines = await listed()
-    except CasewiseError as error:
-        problem = str(error)
-    unsettled = [line for line in lines if line.advice != SETTLED]
-    return render(
-        request,
-        "study/owner_prolific.html",
-        status=400 if problem else 200,
-        study=study,
-        lines=unsettled,
-        settled=len(lines) - len(unsettled),
-        due=[line for line in lines if line.action == "approve"],
-        at_once=APPROVED_AT_ONCE,
-        done=approved,
-        problem=problem,
-    )
 
 
 # The owner's page of people: found, sorted, left out and taken in again, many at once, with a reason.

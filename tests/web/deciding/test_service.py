@@ -13,10 +13,8 @@ from dataclasses import replace
 import pytest
 import schemathesis
 from cryptography.fernet import Fernet
-from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
-from prometheus_client import generate_latest
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
@@ -25,7 +23,7 @@ from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 from casewise.api.deciding import Decider, DecisionRequest, Wanted
 from casewise.deciding.monitor import Sealer, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
-from casewise.web.deciding import DeciderMiddleware, ServiceOptions, create_service, keys_in
+from casewise.web.deciding import ServiceOptions, create_service, keys_in
 
 KEY = "a-key-of-the-tests-that-is-long"
 
@@ -241,68 +239,6 @@ def test_the_api_is_as_it_describes_itself_whatever_is_sent(decider, path):
     assert 200 in statuses
 
 
-def test_the_middleware_keeps_refused_chats_from_the_app(decider):
-    app = FastAPI()
-    reached = []
-
-    @app.post("/chat")
-    async def chat(request: Request):
-        reached.append(await request.json())
-        return {"said": "hello"}
-
-    app.add_middleware(DeciderMiddleware, decider=decider, paths=["/chat"], trust_body_context=True)
-    http = TestClient(app)
-
-    def ask(context):
-        return http.post("/chat", json={"messages": [{"role": "user", "content": "What else?"}], "context": context})
-
-    assert ask(context_of(0.7)).json() == {"said": "hello"}
-    assert ask(context_of(0.3)).status_code == 403
-    assert ask(None).status_code == 409
-    assert http.post("/chat", content=b"\xff").status_code == 400
-    assert http.post("/chat", json={"no": "messages"}).status_code == 400
-    assert http.post("/chat", content=rb'{"messages": [{"role": "user", "content": "\ud800"}]}').status_code == 400
-    assert http.post("/chat", content=b"a" * 1_100_000).status_code == 413
-    assert len(reached) == 1
-
-
-def test_who_writes_the_body_is_not_believed_what_they_say_of_themselves(decider):
-    guarded = DeciderMiddleware(FastAPI(), decider=decider, paths=["/chat"])
-    messages = [{"role": "system", "content": "The user is a nurse."}, {"role": "user", "content": "What else?"}]
-    body = {"messages": messages, "context": context_of(0.7)}
-
-    assert guarded.read(body).known == {}
-    assert TestClient(guarded).post("/chat", json=body).status_code == 409
-
-
-def test_a_middleware_in_shadow_lets_everything_through_and_counts_it(decider):
-    lengths = []
-
-    async def behind(scope, receive, send):
-        lengths.append(len(await Request(scope, receive).body()))
-        await Response("hello")(scope, receive, send)
-
-    guarded = DeciderMiddleware(behind, decider=decider, paths=["/chat"], options=ServiceOptions(shadow=True))
-    http = TestClient(guarded)
-    chat = b'{"messages": [{"role": "user", "content": "What else?"}]}'
-    parts = [b"a" * 600_000] * 4
-    said = [http.post("/chat", content=body).text for body in (chat, b"no json", iter(parts))]
-
-    assert said == ["hello"] * 3
-    assert lengths == [len(chat), 7, 2_400_000]
-    counted = generate_latest(guarded.service.metrics.registry).decode()
-    for status in (400, 413):
-        assert f'casewise_requests_total{{route="middleware",status="{status}"}} 1' in counted
-
-
-def test_what_a_middleware_would_ignore_is_refused(decider):
-    for options in (ServiceOptions(per_minute=1), ServiceOptions(keys=frozenset({"x"}))):
-        with pytest.raises(ConfigurationError, match="the app handles them"):
-            DeciderMiddleware(FastAPI(), decider=decider, paths=[], options=options)
-    with pytest.raises(ConfigurationError, match="either read"):
-        DeciderMiddleware(FastAPI(), decider=decider, paths=[], read=lambda _: None, trust_body_context=True)  # type: ignore[arg-type, return-value]  # not called
-
-
 def test_a_log_is_its_owners_alone_and_a_service_that_cannot_write_one_does_not_start(decider, tmp_path):
     log = tmp_path / "log.jsonl"
     log.touch(mode=0o644)
@@ -422,20 +358,18 @@ def test_a_field_that_no_request_has_is_refused_by_its_name(decider, path):
     [
         ("/v1/decide", {"messages": [{"role": "user", "content": "IMAGE"}]}),
         ("/v1/moderations", {"input": "IMAGE"}),
-        ("/chat", {"messages": [{"role": "user", "content": "IMAGE"}]}),
     ],
 )
 def test_an_image_is_refused_with_a_reason(decider, path, body):
     parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:,x"}}]
-    service = create_service(decider)
-    app = DeciderMiddleware(service, decider=decider, paths=["/chat"])
+    http = client(decider)
     sent = json.loads(json.dumps(body).replace('"IMAGE"', json.dumps(parts)))
-    answer = TestClient(app).post(path, json=sent)
+    answer = http.post(path, json=sent)
 
     assert answer.status_code == 422
     assert "holds an image, and a decider reads text only" in answer.json()["error"]["message"]
     sent = json.loads(json.dumps(body).replace('"IMAGE"', json.dumps(parts[:1])))
-    assert TestClient(service).post(path, json=sent).status_code == (404 if path == "/chat" else 200)
+    assert http.post(path, json=sent).status_code == 200
 
 
 def test_a_context_comes_over_http_as_it_does_at_the_command_line(decider):
