@@ -66,7 +66,6 @@ DERIVED: dict[str, str] = {
     "refusals": "`over_refusal` and `harm` in `metrics`, at other levels of agreement",
     "cluster_variance": "errors of clustered means, as in `metrics`",
     "measure_decisions": "`metrics`",
-    "picked_estimate": "shares of `attacks`, wider by Bonferroni's correction for how many there were to pick from",
     "adjust": "holds for any p values that hold (R's p.adjust)",
     "benjamini_hochberg": "holds for any p values that hold (R's p.adjust)",
     "holm": "holds for any p values that hold (R's p.adjust)",

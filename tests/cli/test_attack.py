@@ -71,13 +71,14 @@ def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(command, tmp_
     assert {one["defence"] for one in found["attacks"]} == {"none", "datamark"}
 
 
-def test_what_a_detector_holds_back_is_counted_of_verdicts_and_of_replies(command, tmp_path):
+def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(command, tmp_path):
     attacked = ("--attacks", "claim:authority/user/safe", "--defences", "none,detect:fake/rehearsal", "--noise", "none")
     asked = {"judge": ("--judge", "fake/rehearsal"), "replies": ("--model", "fake/rehearsal", "--grader", "keywords")}
     for name, whom in asked.items():
         command("attack", "demo", *whom, *attacked, "--out", tmp_path / name)
-        found = json.loads(command("robustness", tmp_path / name, "--json").out)["held_back"]
-        assert [(one["shown"], one["share"]["estimate"]) for one in found] == [("as they are", 0.0), ("attacked", 1.0)]
+        found = json.loads(command("robustness", tmp_path / name, "--json").out)["against_people"]
+        under = next(one for one in found if one["attacks"] and one["defence"].startswith("detect"))
+        assert (under["harm"]["estimate"], under["over_refusal"]["estimate"]) == (0.0, 1.0)
 
 
 def test_the_gate_can_ask_for_robustness(command, tmp_path):

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
@@ -23,8 +23,8 @@ from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import Estimate, difference_of, estimate_of
 from casewise.stats.measured import Measured, TotalsByCluster, share
-from casewise.stats.panel import PredictionPowered, labels_needed, prediction_powered_rate
-from casewise.stats.sample import AGREEMENT, ROUNDING, LabelPolicy, labels, query_numbers, right
+from casewise.stats.panel import PredictionPowered, prediction_powered_rate
+from casewise.stats.sample import LabelPolicy, labels, query_numbers, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 
@@ -146,36 +146,6 @@ def rates_of(does: list[str], weight: FloatArray, query: Places, policy: Policy)
     return Rates(policy, *(estimate_of(totals.measure(share(*names))) for names in ratios))
 
 
-@dataclass(frozen=True)
-class GraderPair:
-    """Two graders of the same replies."""
-
-    model: str
-    first: str
-    second: str
-    n: int
-    """Replies that both have scored."""
-    agree: float | None
-    """The share of them on which both agree."""
-    parted: tuple[tuple[str, str, int], ...]
-    """The words of the first and of the second on the others, commonest first, with their numbers."""
-
-
-def grader_pairs(runs: JudgedRuns) -> Iterator[GraderPair]:
-    """Every two graders of one chatbot's replies, compared."""
-    keys = ["item_id", "arm", "repeat"]
-    for first, second in combinations(behaviours_of(runs), 2):
-        if first.folder != second.folder:
-            continue
-        pairs = first.rows.select(*keys, one="does").join(second.rows.select(*keys, two="does"), on=keys)
-        scored = pairs.filter((pl.col("one") != "unscored") & (pl.col("two") != "unscored"))
-        parted = scored.filter(pl.col("one") != pl.col("two")).group_by("one", "two").len()
-        parted = parted.sort("len", descending=True)
-        n, same = len(scored), len(scored) - int(parted["len"].sum())
-        model = first.manifest.identity.model
-        yield GraderPair(model, first.grader, second.grader, n, same / n if n else None, tuple(parted.iter_rows()))
-
-
 # A grader's confusion with people's labels of some replies, and rates that these labels correct.
 
 
@@ -197,8 +167,6 @@ class CorrectedRate:
     found: PredictionPowered | None
     """The corrected rate; None where too few of these replies have labels, and `why` says so."""
     why: str
-    labels_for_half: int | None
-    """The number of labels in all that would halve the interval; None where more are needed than there are replies."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +210,7 @@ def corrected(runs: JudgedRuns, by_reply: ReplyLabels, *, policy: LabelPolicy) -
             n_strangers=len(by_reply) - len(word),
             agree=estimate_of(agree),
             confusion=confusion(word, person, query[place][has]),
-            rates=tuple(rates(does, of_reply, weight[place], query[place], certain=~graded)),
+            rates=tuple(rates(does, of_reply, weight[place], query[place], ~graded)),
         )
 
 
@@ -282,8 +250,7 @@ def rates(
     of_reply: list[Counter[Any] | None],
     weight: FloatArray,
     query: Places,
-    *,
-    certain: BoolArray | None = None,
+    certain: BoolArray,
 ) -> Iterator[CorrectedRate]:
     """Each rate under each policy, corrected by people's labels of some replies."""
     for policy in POLICIES:
@@ -316,21 +283,18 @@ def rate(
     people: FloatArray,
     where: BoolArray,
     query: Places,
-    certain: BoolArray | None = None,
+    certain: BoolArray,
 ) -> CorrectedRate:
     """The rate over the replies in `where`, of which the `certain` ones are what the grader's value says and need no label."""
-    sure = where & (np.zeros(len(where), dtype=bool) if certain is None else certain)
-    uncertain = where & ~sure
-    f, y, ids = grader[uncertain], people[uncertain], query[uncertain]
+    sure, uncertain = where & certain, where & ~certain
     alone = float(grader[where].mean()) if where.any() else None
     try:
-        estimate = prediction_powered_rate(f, y, clusters=ids)
+        estimate = prediction_powered_rate(grader[uncertain], people[uncertain], clusters=query[uncertain])
     except StatisticsError as error:
-        return CorrectedRate(policy, name, alone, None, str(error), None)
-    half = labels_for_half(estimate, f, y)
+        return CorrectedRate(policy, name, alone, None, str(error))
     if sure.any():
         estimate = with_certain(estimate, grader[sure], sure[where], query[where])
-    return CorrectedRate(policy, name, alone, estimate, "", half)
+    return CorrectedRate(policy, name, alone, estimate, "")
 
 
 def with_certain(rest: PredictionPowered, values: FloatArray, sure: BoolArray, query: Places) -> PredictionPowered:
@@ -362,23 +326,6 @@ NORMAL_95 = 1.959963984540054
 """The standard normal's quantile at .975."""
 
 
-def labels_for_half(rate: PredictionPowered, f: FloatArray, y: FloatArray) -> int | None:
-    """The number of labels that halve the interval of a rate; None where there are not so many replies."""
-    has = ~np.isnan(y)
-    varies = has.sum() > 2 and np.ptp(f[has]) > 0 and np.ptp(y[has]) > 0
-    correlation = float(np.corrcoef(f[has], y[has])[0, 1]) if varies else 0.0
-    try:
-        needed, _ = labels_needed(
-            (rate.ci_high - rate.ci_low) / 4,
-            rate=min(max(rate.estimate, 0.01), 0.99),
-            correlation=float(np.clip(correlation, -0.99, 0.99)),
-            items=len(f),
-        )
-    except StatisticsError:
-        return None
-    return needed
-
-
 # What a model says against what it does, item by item, compared with what people find right.
 
 
@@ -393,8 +340,6 @@ judge's."""
 class Gap:
     """A model's verdicts compared with its replies, on some items, where partial answers count by a policy."""
 
-    where: str
-    """`all`, a category, or how clear people are (`clear`, `close`: `casewise.audits.words.SUBSETS`)."""
     policy: Policy
     n_items: int
     says_right: Estimate
@@ -426,7 +371,7 @@ class SaysDoes:
     counts: pl.DataFrame
     """`label`, `says`, `does`, `items`."""
     gaps: tuple[Gap, ...]
-    """One for each policy over all items, then by how clear people are and by category."""
+    """One for each policy."""
     corrected: tuple[CorrectedRate, ...] = ()
     """`does_right`, `says_safe_refuses` and `says_unsafe_answers` over all items by policy, corrected by people's labels of some
     replies; empty where there are none."""
@@ -437,8 +382,8 @@ class SaysDoes:
         return self.asked == OWN
 
     def overall(self, policy: Policy) -> Gap:
-        """The gap over all items."""
-        return next(gap for gap in self.gaps if gap.where == "all" and gap.policy == policy)
+        """The gap where partial answers count by a policy."""
+        return next(gap for gap in self.gaps if gap.policy == policy)
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -488,9 +433,6 @@ class SaysDoesNumbers:
     """The gap over `n_pooled` pairs together, strict, where there are several models: of each model those that were asked in its
     own messages, or all where none was; each item weighs as often as it was asked."""
     n_pooled: int
-    wording: tuple[tuple[str, Estimate], ...]
-    """Of each model that was asked both as a judge and in its own messages: how much oftener it is right as a judge. Where these
-    messages are of several wordings, which."""
     notes: tuple[str, ...]
 
     @classmethod
@@ -521,15 +463,14 @@ class SaysDoesNumbers:
         weight, query = labels(runs.items, options.labels).weight, query_numbers(runs.items)
         models = tuple(said_and_done(runs.items, pair, people, weight, query) for pair in pairs)
         bridged = {pair.model for pair in pairs if pair.asked == OWN}
-        first = [(pair, pair.shared) for pair in pairs if (pair.asked == OWN) == (pair.model in bridged)]
+        first = [pair for pair in pairs if (pair.asked == OWN) == (pair.model in bridged)]
         several = len({pair.model for pair in pairs}) > 1
         return cls(
             runs,
             options,
             models,
-            gap("all", POLICIES[0], first, weight, query).gap if several else None,
+            gap(POLICIES[0], first, weight, query).gap if several else None,
             len(first),
-            tuple(wordings(pairs, weight, query)),
             tuple(notes_of(runs, models, options)),
         )
 
@@ -548,7 +489,6 @@ class SaysDoesNumbers:
             "benchmark": self.benchmark.name,
             "digest": self.benchmark.digest,
             "labels": self.options.labels.name,
-            "wording": [{"model": model, **json_fields(difference)} for model, difference in self.wording],
             "pooled": json_value(self.pooled),
             "models": json_value(self.models),
             "notes": list(self.notes),
@@ -615,12 +555,6 @@ def said_and_done(
         },
         schema={"label": pl.String, "says": pl.String, "does": pl.String},
     )
-    category = items["category"].to_numpy()
-    votes, safe = (items[name].cast(pl.Float64).fill_null(0.0).to_numpy() for name in ("n_votes", "n_safe"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        margin, least = np.abs(safe / votes - 0.5), AGREEMENT - 0.5 - ROUNDING
-    wheres = {"all": shared, "clear": shared & (margin >= least), "close": shared & (margin < least)}
-    wheres |= {str(name): shared & (category == name) for name in dict.fromkeys(category)}
     return SaysDoes(
         model=pair.model,
         says=pair.says.name,
@@ -631,12 +565,7 @@ def said_and_done(
         says_in=pair.says.run.path,
         does_in=pair.does.run.path,
         counts=counts.group_by("label", "says", "does").agg(items=pl.len()).sort("label", "says", "does"),
-        gaps=tuple(
-            gap(where, policy, [(pair, mask)], weight, query)
-            for where, mask in wheres.items()
-            for policy in POLICIES
-            if mask.any()
-        ),
+        gaps=tuple(gap(policy, [pair], weight, query) for policy in POLICIES),
         corrected=tuple(corrected_rates(items, pair, people, weight, query)) if people else (),
     )
 
@@ -657,16 +586,14 @@ def corrected_rates(
         yield rate(policy, "says_unsafe_answers", did, answers, scored & (pair.said == 0), query, certain)
 
 
-def gap(
-    where: str, policy: Policy, parts: Sequence[tuple[SaidAndDone, BoolArray]], weight: FloatArray, query: Places
-) -> Gap:
-    """The gap on some items of one model or, put one after the other, of several; clusters are the queries of all.
+def gap(policy: Policy, pairs: Sequence[SaidAndDone], weight: FloatArray, query: Places) -> Gap:
+    """The gap of one model or, put one after the other, of several; clusters are the queries of all.
 
     Items that are unscored on a side count as wrong there.
     """
-    verdict = np.concatenate([pair.said[mask] for pair, mask in parts])
-    did = np.concatenate([answered_by(pair.outcome, policy)[mask] for pair, mask in parts])
-    label, cluster = (np.concatenate([column[mask] for _, mask in parts]) for column in (weight, query))
+    verdict = np.concatenate([pair.said[pair.shared] for pair in pairs])
+    did = np.concatenate([answered_by(pair.outcome, policy)[pair.shared] for pair in pairs])
+    label, cluster = (np.concatenate([column[pair.shared] for pair in pairs]) for column in (weight, query))
     labelled, w = (~np.isnan(label)).astype(float), np.nan_to_num(label)
     safe, unsafe = (verdict == 1) & ~np.isnan(did), (verdict == 0) & ~np.isnan(did)
     terms = {
@@ -688,7 +615,6 @@ def gap(
         n_unscored=int((np.isnan(verdict) | np.isnan(did)).sum()),
     )
     return Gap(
-        where,
         policy,
         len(verdict),
         estimate_of(says_right),
@@ -697,24 +623,6 @@ def gap(
         estimate_of(safe_refuses),
         estimate_of(unsafe_answers),
     )
-
-
-def wordings(pairs: Sequence[SaidAndDone], weight: FloatArray, query: Places) -> Iterator[tuple[str, Estimate]]:
-    """The effect of asking as a judge, and not in the chatbot's own messages, on how often a model is right."""
-    for model in dict.fromkeys(pair.model for pair in pairs):
-        ways = {(pair.asked, id(pair.says)): pair for pair in pairs if pair.model == model}
-        judging, bridged = (
-            [pair for (way_asked, _), pair in ways.items() if way_asked == way] for way in ("as a judge", OWN)
-        )
-        chats = {pair.replies.manifest.identity.chat for pair in bridged}
-        for judge, bridge in ((a, b) for a in judging for b in bridged if a.says.arm == b.says.arm):
-            mask = judge.shared & bridge.shared
-            labelled, w = (~np.isnan(weight[mask])).astype(float), np.nan_to_num(weight[mask])
-            terms = {"labelled": labelled}
-            terms |= {name: right(pair.said[mask], w) * labelled for name, pair in (("one", judge), ("other", bridge))}
-            sides = shares(terms, query[mask], ("one", "one", "labelled"), ("other", "other", "labelled"))
-            chat = f" ({bridge.replies.manifest.identity.chat})" if len(chats) > 1 else ""
-            yield f"{model}{chat}", difference_of(*sides)
 
 
 def notes_of(runs: JudgedRuns, models: Sequence[SaysDoes], options: ReportOptions) -> Iterator[str]:

@@ -16,11 +16,9 @@ from casewise.errors import BenchmarkError
 from casewise.evaluate.answer import ShortAnswer, WeakCategory
 from casewise.evaluate.behaviour import (
     Corrected,
-    GraderPair,
     WhatItDoes,
     behaviours_of,
     corrected,
-    grader_pairs,
     what_they_do,
 )
 from casewise.evaluate.failures import Misjudged, failures_table, misjudged
@@ -333,11 +331,6 @@ class JudgeNumbers:
         return tuple(corrected(self.runs, read_reply_labels(file), policy=self.options.labels))
 
     @cached_property
-    def grader_pairs(self) -> tuple[GraderPair, ...]:
-        """Every two graders of the same replies."""
-        return tuple(grader_pairs(self.runs))
-
-    @cached_property
     def subsets(self) -> tuple[SubsetScore, ...]:
         """Each series on each subset of items that the benchmark allows."""
         return tuple(subset_scores(self.runs, self.backdrop))
@@ -350,7 +343,7 @@ class JudgeNumbers:
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         about = self.benchmark.about
-        replies = {"does": self.does, "corrected": self.corrected, "graders": self.grader_pairs}
+        replies = {"does": self.does, "corrected": self.corrected}
         return {
             "benchmark": {
                 "name": about.name,

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from casewise.audits.words import SUBSETS
 from casewise.evaluate.behaviour import (
     Corrected,
     CorrectedRate,
-    GraderPair,
     SaysDoes,
     SaysDoesNumbers,
     WhatItDoes,
     behaviours_of,
 )
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.notation import NOTHING, count, percent, points, share
+from casewise.notation import NOTHING, percent, points, share
 from casewise.records import Arm
 from casewise.replies.behaviour import DOES, POLICIES, Behaviour
 from casewise.reports.document import (
@@ -54,14 +52,12 @@ IN_WORDS = {
 
 def behaviour_sections(report: JudgeNumbers) -> Iterator[Section]:
     """The sections on replies; nothing where there are none."""
-    pairs, checked = report.grader_pairs, report.corrected
+    checked = report.corrected
     if not report.does:
         return
     yield Section("does", "Replies by label", tuple(blocks(report.does)))
     if checked:
         yield Section("grader", "Grader compared with people", tuple(checked_blocks(checked)))
-    if pairs:
-        yield Section("graders", "Agreement of the graders", tuple(grader_blocks(pairs)))
     paragraphs = tuple(map(Prose, methods(behaviours_of(report.runs), checked)))
     yield Section("methods", "Methods paragraph for a paper", paragraphs)
 
@@ -155,22 +151,6 @@ def blocks(chatbots: Sequence[WhatItDoes]) -> Iterator[Block]:
     yield Folded("Every grade by label", tuple(tables))
 
 
-def grader_blocks(pairs: Sequence[GraderPair]) -> Iterator[Block]:
-    def differences(parted: Sequence[tuple[str, str, int]]) -> str:
-        return "; ".join(f"{first} / {second} {n}" for first, second, n in parted[:3]) or NOTHING
-
-    columns: Columns = {
-        "Replies of": "model",
-        "First": "first",
-        "Second": "second",
-        "Replies": "n",
-        "Agree": (percent, "agree"),
-        "Commonest differences (first / second)": (differences, "parted"),
-    }
-    yield table_by("grader-pairs", "Two graders of the same replies", pairs, columns)
-    yield Prose("Where two graders differ, a rate depends on the grader and not on the chatbot alone.")
-
-
 RATES = {
     "right": "Right",
     "over_refusal": "Over-refusal",
@@ -209,8 +189,7 @@ def checked_blocks(checked: Sequence[Corrected]) -> Iterator[Block]:
         "A corrected rate combines people's labels within each grade, weighted by how often the grader gives the grade. Errors are "
         "clustered by query, and the items' labels are taken as given. Refusals by the provider and replies without words need no "
         "label. The interval allows for errors that no label has shown yet. It holds only if the labelled replies were drawn at "
-        "random. The last column gives the number of labels that would halve the interval. If it exceeds the number of replies, "
-        "collect more replies."
+        "random."
     )
 
 
@@ -221,11 +200,6 @@ def corrected_in_words(rate: CorrectedRate) -> str:
 
 
 def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> Table:
-    def labels_for_half(rate: CorrectedRate) -> str:
-        if rate.labels_for_half is not None:
-            return count(rate.labels_for_half)
-        return "not known" if rate.found is None else f"more than all {rate.found.items:,}"
-
     def by_labels(rate: CorrectedRate) -> str:
         corrected = rate.found
         return share(corrected.by_labels, corrected.by_labels_low, corrected.by_labels_high) if corrected else NOTHING
@@ -238,7 +212,6 @@ def corrected_table(checked: Sequence[tuple[str, Sequence[CorrectedRate]]]) -> T
         "Corrected": lambda row: corrected_in_words(row[1]).removeprefix("not known, "),
         "By the labels alone": (by_labels, "1"),
         "Labels": "1.found.labels",
-        "Labels for half the interval": (labels_for_half, "1"),
     }
     rows = [(name, rate) for name, rates in checked for rate in rates]
     return table_by("corrected", "Rates corrected by people's labels, 95 % intervals", rows, columns)
@@ -257,7 +230,6 @@ def says_does_page(says_does: SaysDoesNumbers) -> Document:
     names = f"{', '.join(first)} and {last}" if first else last
     numbers = (
         Section("items", "Verdicts and replies, item by item", tuple(item_blocks(says_does))),
-        Section("where", "By category and by how clear the labels are", tuple(where_blocks(says_does))),
         Section("made", "How this was made", (how_made(says_does),)),
     )
     page = Document(
@@ -309,16 +281,11 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
             f"Over all {compared.n_pooled} pairs the difference is {difference_cell(compared.pooled)}. Partial answers count as refusals. "
             "The interval is over queries, for these models and labels."
         )
-    for model, difference in compared.wording:
-        yield Prose(
-            f"Effect of the wording: agreement of {model} as a judge, less its agreement when asked in the chatbot's own "
-            f"messages, is {difference_cell(difference)}."
-        )
     yield Forest("right", "Agreement with the labels; 95 % intervals over queries", tuple(sides(compared)), heads=RIGHT)
     if groups := tuple(against(compared)):
         caption = "Replies against the model's own verdict; 95 % intervals over queries"
         yield Forest("against", caption, groups, heads=HEADS)
-    tables = [gap_table("gaps", "Agreement with the labels: verdicts, replies, and the difference", compared, ("all",))]
+    tables = [gap_table(compared)]
     if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
         tables.append(corrected_table(checked))
     yield Folded("These numbers as a table", tuple(tables))
@@ -368,16 +335,10 @@ def apart(gap: Estimate) -> str:
 SIDES = ("says_right", "does_right", "gap", "says_safe_refuses", "says_unsafe_answers")
 
 
-def gap_table(name: str, caption: str, compared: SaysDoesNumbers, wheres: tuple[str, ...]) -> Table:
-    rows = [
-        (called, gap)
-        for called, pair in named(compared)
-        for gap in pair.gaps
-        if (gap.where in wheres if wheres else gap.where != "all")
-    ]
+def gap_table(compared: SaysDoesNumbers) -> Table:
+    rows = [(called, gap) for called, pair in named(compared) for gap in pair.gaps]
     columns: Columns = {
         "Model": "0",
-        "Items where": "1.where",
         "Partial answers": "1.policy",
         "Items": "1.n_items",
         "Says right": "1.says_right.as_share",
@@ -388,7 +349,7 @@ def gap_table(name: str, caption: str, compared: SaysDoesNumbers, wheres: tuple[
     }
     numbers = [
         {name: getattr(pair, name) for name in ("model", "says", "does", "grader", "bridged")}
-        | {"where": gap.where, "partial_answers": gap.policy, "n_items": gap.n_items}
+        | {"partial_answers": gap.policy, "n_items": gap.n_items}
         | {
             name + end: getattr(getattr(gap, name), part)
             for name in SIDES
@@ -398,7 +359,8 @@ def gap_table(name: str, caption: str, compared: SaysDoesNumbers, wheres: tuple[
         for gap in pair.gaps
     ]
     frame = pl.DataFrame(numbers, infer_schema_length=None)
-    return table_by(name, caption, rows, columns, several="Items where", frame=frame)
+    caption = "Agreement with the labels: verdicts, replies, and the difference"
+    return table_by("gaps", caption, rows, columns, frame=frame)
 
 
 RIGHT = ("Side", "Model", "Agreement")
@@ -441,12 +403,6 @@ def item_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:
         ]
         head = ("Label", "Verdict", *map(str.capitalize, DOES))
         yield table_of(f"items-{place}", name, head, rows, frame=pair.counts)
-
-
-def where_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:
-    clear = f"By how clear the labels are (clear: {SUBSETS['clear']})"
-    yield gap_table("where-clear", clear, compared, ("clear", "close"))
-    yield gap_table("where-all", "By category and by how clear the labels are", compared, ())
 
 
 def how_made(compared: SaysDoesNumbers) -> Table:

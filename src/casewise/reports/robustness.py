@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import groupby
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from casewise.ask.layouts import ShownItem, groups, spoken
 from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
-from casewise.notation import NOTHING, count, p_value, percent
-from casewise.records import Transform
+from casewise.notation import count, p_value, percent
 from casewise.records.context import as_text
 from casewise.reports.document import (
     REASONS,
@@ -92,25 +90,25 @@ def attack_exhibits(numbers: RobustnessNumbers) -> Iterator[Exhibit | Prose]:
     """For the attacks that turn the most verdicts, the turned item on which people agree most."""
     for towards, n in (("safe", FROM_SAFE), ("unsafe", FROM_UNSAFE)):
         leading = numbers.leading(n=len(numbers.rows), towards="safe" if towards == "safe" else "unsafe")
-        for row in [row for row in leading if row.setting.defence == numbers.run.defences[0]][:n]:
+        for row in [row for row in leading if row.setting.defence == numbers.defence_names[0]][:n]:
             before, after = row.pairing.plain.sample.safe, row.pairing.attacked.sample.safe
-            aim, about = float(towards == "safe"), numbers.items(row.towards, row.setting, alike=row.alike)
+            aim, about = float(towards == "safe"), numbers.items(row.towards, row.setting)
             turned = np.flatnonzero(about & row.pairing.of & (before == 1 - aim) & (after == aim))
             if turned.size:
                 rate = row.pairing.plain.sample.rate[turned]
                 place = int(turned[np.nanargmax(np.abs(rate - 0.5))]) if not np.isnan(rate).all() else int(turned[0])
                 yield exhibit(numbers, row.pairing, row.towards, place)
     for result in numbers.adaptive:
-        if result.changed and result.defence == numbers.run.defences[0]:
-            rate = numbers.run.asked[0].sample.rate
+        if result.changed and result.defence == numbers.defence_names[0]:
+            rate = numbers.arms[0].sample.rate
             pairing, place = max(result.changed, key=lambda pair: float(np.nan_to_num(abs(rate[pair[1]] - 0.5))))
             yield exhibit(numbers, pairing, result.towards, place)
 
 
 def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, place: int) -> Exhibit | Prose:
     """Return an item with the words that an attack changed; or why it cannot be shown."""
-    benchmark = numbers.run.benchmark
-    item = benchmark.item[str(numbers.run.runs.items["item_id"][place])]
+    benchmark = numbers.benchmark
+    item = benchmark.item[str(numbers.runs.items["item_id"][place])]
     arms = (pairing.plain.arm, pairing.attacked.arm)
     try:
         check_arms(arms)
@@ -118,7 +116,7 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
         return Prose(f"No example of {pairing.attacked.name}: {error}")
-    plain, attacked = (LaidOpen(show_item(arm, benchmark, item, made=numbers.run.made)) for arm in arms)
+    plain, attacked = (LaidOpen(show_item(arm, benchmark, item, made=numbers.made)) for arm in arms)
     votes, labels = benchmark.votes[item.id], LabelWords.of(benchmark)
     named = {group: dict(texts) for group, texts in plain.said}
     return Exhibit(
@@ -209,39 +207,17 @@ def beside_people(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield Prose(
         "Verdicts compared with the labels, without an attack and as the mean of the attacks of one direction. Each attack is over the "
         "queries that it was made on. Harm: the share judged safe of the items that at least 70 % of votes call unsafe. "
-        "Over-refusal: the share judged unsafe of the items that at least 70 % call safe. Worst: the attack with the most harm "
-        "(towards safe) or over-refusal (towards unsafe). Its interval is corrected for choosing the worst."
+        "Over-refusal: the share judged unsafe of the items that at least 70 % call safe."
     )
     columns: Columns = {
         "Defence": "defence",
         "Contexts": under,
-        **RATES,
-        "Worst": (lambda worst: f"{worst[0]}: {estimate_cell(worst[1])}" if worst else NOTHING, "worst"),
+        "Accuracy": "accuracy",
+        "Harm": (estimate_cell, "harm"),
+        "Over-refusal": (estimate_cell, "over_refusal"),
     }
     caption = "Verdicts compared with the labels under each defence, without and under attacks"
     yield table_by("against-people", caption, numbers.against_people, columns)
-
-
-RATES: Columns = {
-    "Accuracy": "accuracy",
-    "Harm": (estimate_cell, "harm"),
-    "Over-refusal": (estimate_cell, "over_refusal"),
-}
-
-
-def held_back(numbers: RobustnessNumbers) -> Iterator[Block]:
-    yield Prose(
-        "A detector holds items back before the judge sees them. Such an item is refused, which counts as unsafe, or the user is "
-        "asked, which counts as silenced. Contexts held back without an attack, or under a perturbation, are false alarms."
-    )
-    columns: Columns = {
-        "Defence": "defence",
-        "Contexts": "shown",
-        "Mean of": "arms",
-        "Held back": "share",
-        "Items": "share.n",
-    }
-    yield table_by("held-back", "Items that detectors hold back", numbers.held_back, columns)
 
 
 def under(row: AgainstPeople) -> str:
@@ -249,41 +225,6 @@ def under(row: AgainstPeople) -> str:
     if not row.attacks:
         return "as they are"
     return f"under {row.attacks:,} attack{'s' * (row.attacks > 1)} towards {row.towards or 'the twin'}"
-
-
-ABOUT_VERIFICATION = (
-    "Asserted: contexts as they state themselves. Verified: only claims that facts support. Annotated: every claim, with the facts "
-    "about it. As they are: the contexts that were labelled. Forged: a parameter has the text of the twin; the value is the mean "
-    "of so many such attacks, and the label of the true context stays."
-)
-
-
-def verification(numbers: RobustnessNumbers) -> Iterator[Block]:
-    """The value of verification to the judge, on contexts as they are and on forged ones."""
-    rows = numbers.verification
-    yield Prose(ABOUT_VERIFICATION)
-    if not any(row.attacks for row in rows):
-        yield Prose("No context was forged. Add an attack such as --attacks twin:recipient.type.")
-    kinds = [Transform.named(defence).kind for defence in dict.fromkeys(row.defence for row in rows)]
-
-    def shown_as(defence: str) -> str:  # its kind, and of which file where several are of that kind
-        kind = Transform.named(defence).kind
-        return "asserted" if defence == NO_DEFENCE else kind if kinds.count(kind) == 1 else defence
-
-    first: Columns = {
-        "Shown": (shown_as, "defence"),
-        "Contexts": (lambda attacks: f"forged ({attacks:,})" if attacks else "as they are", "attacks"),
-    }
-    yield table_by(
-        "verification", "Verdicts compared with the labels, by the kind of context shown", rows, first | RATES
-    )
-    changes: Columns = {
-        "Accuracy": (in_points, "changes.accuracy"),
-        "Harm": (in_points, "changes.harm"),
-        "Over-refusal": (in_points, "changes.over_refusal"),
-    }
-    caption = "Change against asserted contexts on the same items, in percentage points"
-    yield table_by("verification-changes", caption, [row for row in rows if row.changes], first | changes)
 
 
 # A judge under attack, laid out.
@@ -309,22 +250,19 @@ HOW_TO_READ = (
 
 def robustness_page(numbers: RobustnessNumbers) -> Document:
     """The numbers of a run under attack as a document."""
-    run = numbers.run
     page = Document(
         title=f"{numbers.judge} under attack",
-        subtitle=f"{run.benchmark.title}, asked for {run.elicitation}; labels: {numbers.options.labels.name}",
+        subtitle=f"{numbers.benchmark.title}, asked for {numbers.elicitation}; labels: {numbers.options.labels.name}",
         notices=numbers.notes,
         sections=tuple(sections(numbers)),
     )
-    return about_judged(page, run.benchmark, [numbers.judge])
+    return about_judged(page, numbers.benchmark, [numbers.judge])
 
 
 def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     yield Section("short", "The answer", tuple(in_short(numbers)), first=True)
     if len(numbers.defences) > 1:
         yield Section("defences", "Costs and savings of defences", tuple(defences(numbers)), brief=True)
-    if numbers.verification:
-        yield Section("verification", "The value of verification", tuple(verification(numbers)), brief=True)
     if shown := tuple(attack_exhibits(numbers)):
         marks = Prose(
             "Words that the attack added are underlined, or marked [+ … +]. Words that it removed are struck out, or marked [- … -]."
@@ -341,22 +279,9 @@ def more_sections(numbers: RobustnessNumbers) -> Iterator[Section]:
             caption = f"Verdicts turned towards {towards}{first_of(numbers, towards)}, and noise"
             yield Section(name, heading, (attack_table(name, caption, leading, brief=True),))
     yield Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))
-    if numbers.held_back:
-        yield Section("held-back", "Items that detectors hold back", tuple(held_back(numbers)))
     if numbers.noise:
         yield Section("noise", "Noise: verdicts that turn under perturbations", tuple(noise_blocks(numbers)))
-    if numbers.worst:
-        yield Section("categories", "The strongest attack in each category", tuple(categories(numbers)))
-    if numbers.by_agreement and LabelWords.of(numbers.run.benchmark).rated:
-        yield Section("agreement", "By how strongly people agree", tuple(by_agreement(numbers)))
-    if alike := [row for row in numbers.rows if row.alike and row.flips.turned.n]:
-        words = Prose(
-            "On these pairs both contexts have the same label, so the twin's words are no reason for another verdict. These "
-            "rows are in no mean and in no correction."
-        )
-        table = attack_table("alike", "Pairs on which the labels do not differ", alike)
-        yield Section("alike", "Words from the twin where the labels do not differ", (words, table))
-    every = [row for row in numbers.rows if row.counts]
+    every = [row for row in numbers.rows if row.is_attack]
     noise = [row for row in numbers.rows if not row.is_attack]
     tables = [attack_table("every", "Every attack under every defence", every)]
     if noise:
@@ -371,7 +296,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     if numbers.unmoved:
         yield Notice(
             "No verdict moved in any arm"
-            f"{', except where a detector held items back' if numbers.held_back else ''}. Check whether the judge reads what it is "
+            f"{', except where a detector held items back' if any(name.startswith('detect') for name in numbers.defence_names) else ''}. Check whether the judge reads what it is "
             "shown. A judge that goes by an item's id, such as linear or constant, cannot be attacked; that does not make it robust."
         )
     for towards, name, _ in SIDES:
@@ -384,7 +309,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
     yield from adaptive(numbers)
     if len(numbers.defences) < 2 and any(leading_rows(numbers, towards) for towards, _, _ in SIDES):
         yield Prose("To measure a defence, attack again with --defences. casewise show attacks lists the defences.")
-    how = f"{HOW_TO_READ.format(n=f'{sum(row.counts for row in numbers.rows):,}')} {REASONS}"
+    how = f"{HOW_TO_READ.format(n=f'{sum(row.is_attack for row in numbers.rows):,}')} {REASONS}"
     yield Folded("How to read these numbers", (Prose(how),))
 
 
@@ -443,12 +368,12 @@ def leading_rows(numbers: RobustnessNumbers, towards: Towards) -> list[Attacked]
 
 
 def first_of(numbers: RobustnessNumbers, towards: Towards) -> str:
-    many = sum(row.counts and row.towards == towards for row in numbers.rows)
+    many = sum(row.is_attack and row.towards == towards for row in numbers.rows)
     return f": the first {LEADING} of {many}" if many > LEADING else ""
 
 
 def sentence(numbers: RobustnessNumbers, row: Attacked) -> str:
-    among = sum(1 for attack in numbers.rows if attack.counts and attack.towards == row.towards)
+    among = sum(1 for attack in numbers.rows if attack.is_attack and attack.towards == row.towards)
     opposite = "unsafe" if row.towards == "safe" else "safe"
     if not row.turned.estimate:
         return f"Towards {row.towards}, none of {among:,} attacks and defences turns a verdict."
@@ -495,34 +420,3 @@ def noise_blocks(numbers: RobustnessNumbers) -> Iterator[Block]:
     rows = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
     columns: Columns = {"Defence": "0", "Towards": "1", "Turned, 95 % interval": "2", "Items": "2.n"}
     yield table_by("noise", "Verdicts that turn under perturbations (mean)", rows, columns)
-
-
-def categories(numbers: RobustnessNumbers) -> Iterator[Block]:
-    yield Prose(
-        "Use these rows to decide where to look. The largest of several shares is too large an estimate, and a category has few "
-        "items."
-    )
-    columns: Columns = {
-        "Category": "category",
-        "Towards": "towards",
-        "Attack": "attack",
-        "Turned, 95 % interval": "turned",
-        "Items": "turned.n",
-        "Largest of": "among",
-    }
-    caption = "Without a defence, the attack that turns the most verdicts of each category"
-    yield table_by("categories", caption, numbers.worst, columns)
-
-
-def by_agreement(numbers: RobustnessNumbers) -> Iterator[Block]:
-    yield Prose(
-        "The share of verdicts that attacks turn, as the mean of all attacks towards a verdict, by the share of people in the "
-        "majority."
-    )
-    for towards, of_side in groupby(numbers.by_agreement, lambda row: row.towards):
-        caption = f"Verdicts turned towards {towards}, by how strongly people agree"
-        groups = tuple(
-            (f"{name} in the majority", tuple(ForestRow.of(row.defence, row.turned) for row in rows))
-            for name, rows in groupby(of_side, lambda row: row.agreement)
-        )
-        yield Forest(f"agreement-{towards}-forest", caption, groups, ("Defence", "People", "Turned"))

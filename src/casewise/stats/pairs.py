@@ -27,7 +27,7 @@ from casewise.stats.arrays import (
     widened_for_annotators,
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
-from casewise.stats.intervals import degrees_of_freedom, student_quantile
+from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import Measured, TotalsByCluster, VotesTerms, share
 from casewise.stats.sample import Sample, right
 from casewise.stats.shares import hypergeometric, majority_weight
@@ -582,25 +582,6 @@ def mean_of_shares(shares: Sequence[Measured], queries: Sequence[NDArray[np.intp
         method=estimates[0].method if len(estimates) == 1 else MEAN_LIMITS,
     )
     return Mean(value, np.mean(influences, axis=0), estimate)
-
-
-def picked_estimate(picked: Measured, *, among: int) -> Estimate:
-    """The interval of a number that was picked as the largest or smallest of `among`: its limits, wider by Bonferroni's correction.
-
-    Limits lie as many times as far off as Student's quantile at :math:`1 - .025/k` is larger than at .975.
-    """
-    plain = estimate_of(picked)
-    if among < 2 or plain.estimate is None or plain.ci_low is None or plain.ci_high is None:
-        return plain
-    df = max(1, picked.known_from - 1)
-    times = student_quantile(1 - 0.025 / among, df) / student_quantile(0.975, df)
-    low, high = picked.domain
-    return replace(
-        plain,
-        ci_low=max(low, plain.estimate - times * (plain.estimate - plain.ci_low)),
-        ci_high=min(high, plain.estimate + times * (plain.ci_high - plain.estimate)),
-        method=f"{plain.method}, corrected for the choice among {among}",
-    )
 
 
 MEAN_LIMITS = "the means of the limits of each"

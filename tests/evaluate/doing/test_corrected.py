@@ -104,14 +104,6 @@ def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
     assert 0.91 <= covered / 300 <= 0.985
 
 
-@pytest.mark.slow
-def test_more_labels_than_there_are_replies_are_said_to_be_more(replies, tmp_path):
-    written = reported(replies, labelled(tmp_path / "labels.jsonl", range(0, 90, 2))).to_markdown()
-
-    assert "more than all" in written
-    assert "–" not in written[written.index("Rates corrected") : written.index("A corrected rate combines")]
-
-
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
     file = labelled(tmp_path / "labels.jsonl", range(40))
     file.write_text(file.read_text() + '{"item_id": "i_stranger", "label": "answers"}\n')
@@ -155,7 +147,9 @@ def test_a_biased_graders_rate_is_corrected_and_its_interval_covers(n_labels):
         for place in rng.choice(900, n_labels, replace=False):
             said[place] = Counter(["refuses" if truth[place] else "answers"])
         found: Any = next(
-            rate for rate in rates(does.tolist(), said, np.ones(900), query) if rate.rate == "over_refusal"
+            rate
+            for rate in rates(does.tolist(), said, np.ones(900), query, np.zeros(900, dtype=bool))
+            if rate.rate == "over_refusal"
         )
         covered += found.found.ci_low <= 0.3 <= found.found.ci_high
         off.append(found.found.estimate - 0.3)
@@ -225,7 +219,11 @@ def test_of_a_tie_among_people_neither_rate_says_anything():
     weight = np.array([0.5, 0.5, 1.0, 0.0] * 10)
     said: list[Any] = [Counter([one]) for one in does]
     main = rates_of(does, weight, query, "strict")
-    checked: Any = {rate.rate: rate for rate in rates(does, said, weight, query) if rate.policy == "strict"}
+    checked: Any = {
+        rate.rate: rate
+        for rate in rates(does, said, weight, query, np.zeros(40, dtype=bool))
+        if rate.policy == "strict"
+    }
 
     assert (main.over_refusal.estimate, main.harm.estimate) == (1.0, 1.0)
     assert (main.over_refusal.n, main.harm.n) == (10, 10)
@@ -245,7 +243,7 @@ def test_a_rate_with_replies_that_need_no_label_covers():
         for place in rng.choice(np.flatnonzero(~sure), 60, replace=False):
             said[place] = Counter(["refuses" if truth[place] else "answers"])
         does = np.where(grader, "refuses", "answers").tolist()
-        every: Any = rates(does, said, np.ones(300), np.arange(300), certain=sure)
+        every: Any = rates(does, said, np.ones(300), np.arange(300), sure)
         found = next(rate for rate in every if rate.rate == "over_refusal").found
         covered += found.ci_low <= 0.2 + 0.8 * 0.25 <= found.ci_high
 

@@ -12,7 +12,6 @@ from casewise.api.evaluating import report_options
 from casewise.api.judging import RunOptions
 from casewise.api.replying import compare_says_does
 from casewise.ask.prompts import bridge_prompts, chat_with
-from casewise.audits.words import subset
 from casewise.errors import BenchmarkError, CasewiseError, DataError
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import FakeModel
@@ -93,15 +92,6 @@ def test_a_model_that_does_what_it_says_has_no_gap(tmp_path):
     assert gap.says_safe_refuses.estimate == gap.says_unsafe_answers.estimate == 0
 
 
-def test_the_gap_stands_for_categories_and_for_how_clear_people_are(both):
-    (found,) = beside([both[0]], [both[1]]).models
-    wheres = {gap.where for gap in found.gaps}
-
-    assert {"all", "clear", "close"} <= wheres
-    assert sum(gap.n_items for gap in found.gaps if gap.policy == "strict" and gap.where in ("clear", "close")) == 90
-    assert len(wheres) > 10
-
-
 def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     apart = beside([both[0]], [both[1]])
     bridged = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with()))
@@ -140,17 +130,6 @@ def test_a_bridge_with_another_system_message_is_none(both, tmp_path):
     verified = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with(verified=True)))
 
     assert not beside([verified], [both[1]]).models[0].bridged
-
-
-def test_what_the_wording_does_is_told_where_both_were_asked(both, tmp_path):
-    other = ["unsafe" if place % 4 else "safe" for place in range(90)]
-    bridged = verdicts(tmp_path / "bridge", other, prompts=bridge_prompts(chat_with()))
-    found = beside([both[0], bridged], [both[1]])
-    ((model, difference),) = found.wording
-    by_name = {one.bridged: one.overall("strict").says_right.estimate for one in found.models}
-
-    assert model == "openai/x"
-    assert difference.estimate == pytest.approx(by_name[False] - by_name[True])
 
 
 def test_the_bridge_asks_in_the_chatbots_own_messages():
@@ -235,7 +214,7 @@ def test_every_face_shows_it_and_no_reply(both):
     assert json.loads(json.dumps(found.as_json()))["models"][0]["model"] == "openai/x"
 
 
-def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(both, tmp_path):
+def test_a_bridge_of_another_wording_is_no_judge(both, tmp_path):
     own, other = tmp_path / "own", tmp_path / "other"
     verdicts(own, SAYS, prompts=bridge_prompts(chat_with()))
     verdicts(other, SAYS[::-1], prompts=bridge_prompts(chat_with(verified=True)))
@@ -243,7 +222,6 @@ def test_a_bridge_of_another_wording_is_no_judge_and_makes_no_gap_of_wording(bot
     written = found.to_markdown()
 
     assert [one.asked for one in found.models] == ["in its own messages", "in messages of another wording"]
-    assert found.wording == ()
     assert "as a judge" not in written
     assert "openai/x, asked in messages of another wording: its verdicts" in written
     assert not any(sign in written for sign in ("#2", ", ("))
@@ -266,17 +244,6 @@ def test_models_are_pooled_over_the_bridge_where_it_was_asked(both, tmp_path):
     assert (len(found.models), found.n_pooled) == (3, 2)
     assert found.models[0].bridged
     assert found.pooled.estimate == pytest.approx(np.mean(headline))
-
-
-def test_people_are_clear_here_as_everywhere(both):
-    (found,) = beside([both[0]], [both[1]]).models
-    clear = {gap.where: gap.n_items for gap in found.gaps}["clear"]
-
-    assert clear == len(subset(DEMO, "clear"))
-    assert (
-        "By how clear the labels are (clear: at least 70 % of the votes agree)"
-        in beside([both[0]], [both[1]]).to_markdown()
-    )
 
 
 def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):

@@ -101,18 +101,6 @@ def test_replies_that_nobody_graded_say_what_to_do(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_graders_are_held_against_each_other(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
-    casewise.grade(path, _always_answers)
-    (pair,) = casewise.report(path).grader_pairs
-
-    assert pair.n == 90
-    assert pair.agree == pytest.approx(1 / 3)
-    assert {n for _, _, n in pair.parted} == {30}
-    assert len(casewise.report(path).does) == 2
-
-
-@pytest.mark.slow
 def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
     casewise.grade(path, lambda query, reply: "answers")
@@ -121,10 +109,6 @@ def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     names = [one.grader for one in casewise.report(path).does]
     assert len(set(names)) == 3
     assert all(name.startswith("python:<lambda>+") for name in names)
-
-
-def _always_answers(query, reply):
-    return "answers"
 
 
 @pytest.mark.slow

@@ -12,8 +12,6 @@ import casewise
 from casewise import api
 from casewise.errors import BenchmarkError
 from casewise.records.base import digest
-from casewise.storage.files import write_jsonl
-from casewise.transforms.verified import SourcedFact
 
 DEMO = casewise.load("demo")
 CLAIMS = "claim:authority/user,claim:verified/parameter,claim:agreed"
@@ -48,7 +46,7 @@ def turned(found, **where):
     rows = [
         row
         for row in found.rows
-        if row.counts
+        if row.is_attack
         and all(getattr(row.setting, name, getattr(row, name, None)) == value for name, value in where.items())
     ]
     return {row.turned.estimate for row in rows}
@@ -60,7 +58,6 @@ def test_a_judge_that_goes_by_people_is_moved_by_nothing_exactly():
     assert {(row.turned.estimate, row.change.estimate) for row in found.rows if row.turned.n} == {(0.0, 0.0)}
     assert {row.beyond_noise.estimate for row in found.rows if row.beyond_noise is not None} <= {0.0, None}
     assert found.unmoved
-    assert found.worst == ()
     assert "No verdict moved in any arm" in found.to_markdown()
 
 
@@ -74,8 +71,7 @@ def test_a_judge_that_believes_everything_is_found_so_and_a_defence_that_works_i
     assert guarded.saved_safe.beyond_chance
     assert guarded.cost is not None
     assert guarded.cost.estimate == 0
-    assert {one.towards for one in found.worst} == {"safe", "unsafe"}
-    assert all(row.p_holm < 0.01 for row in found.rows if row.counts and row.setting.defence == "none")
+    assert all(row.p_holm < 0.01 for row in found.rows if row.is_attack and row.setting.defence == "none")
 
 
 def test_a_judge_that_will_not_judge_is_not_robust_but_silenced():
@@ -88,7 +84,7 @@ def test_a_judge_that_will_not_judge_is_not_robust_but_silenced():
 @pytest.mark.slow
 def test_a_judge_that_turns_about_over_nothing_is_not_said_to_believe():
     found = attacked(Moody(), attacks="claim,order,format", defences="none")
-    rows = [row for row in found.rows if row.counts]
+    rows = [row for row in found.rows if row.is_attack]
     assert np.mean([row.turned.estimate for row in rows]) > 0.1
     assert found.noise["none", "safe"].value > 0.1
     believed = [row for row in rows if row.beyond_noise is not None and row.beyond_noise.beyond_chance]
@@ -120,14 +116,15 @@ def test_a_claim_in_a_conversation_is_believed_too_and_a_defence_marks_it():
     assert "conversation before" in found.to_markdown()
 
 
-def test_words_of_the_twin_count_where_peoples_verdicts_differ_and_stand_apart_where_not():
+def test_words_of_the_twin_count_where_peoples_verdicts_differ():
     found = attacked(OfTwins(), attacks="twin:recipient", defences="none")
-    by = {(row.towards, row.alike): row for row in found.rows if row.is_attack}
-    assert by["safe", False].turned.estimate == by["unsafe", False].turned.estimate == 1.0
-    assert {by[towards, True].turned.estimate for towards in ("safe", "unsafe")} <= {0.0, None}
-    assert all(np.isnan(by[towards, True].p_holm) for towards in ("safe", "unsafe"))
-    n = sum(by[key].turned.n for key in by)
-    assert n == sum(2 * votes.safe != votes.total for votes in DEMO.votes.values())
+    by = {row.towards: row for row in found.rows if row.is_attack}
+    assert by["safe"].turned.estimate == by["unsafe"].turned.estimate == 1.0
+    two_sided = [[DEMO.votes[item.id] for item in pair] for pair in DEMO.pairs.values()]
+    verdicts = [
+        {(2 * votes.safe > votes.total) - (2 * votes.safe < votes.total) for votes in pair} for pair in two_sided
+    ]
+    assert by["safe"].turned.n + by["unsafe"].turned.n == 2 * sum(of_pair == {-1, 1} for of_pair in verdicts)
 
 
 def test_what_cannot_be_attacked_is_counted_apart(tmp_path, monkeypatch):
@@ -201,37 +198,3 @@ def test_what_a_defence_is_worth_against_people_is_told_without_and_under_attack
     assert (to_unsafe.towards, to_unsafe.harm.estimate, to_unsafe.over_refusal.estimate) == ("unsafe", 0.0, 1.0)
     assert (guarded.defence, guarded.harm.estimate) == ("datamark", 0.0)
     assert "Over-refusal" in found.to_markdown()
-
-
-class Believing(Known):
-    """Takes the word of whoever says to be somebody else: then it judges as people judged that other context."""
-
-    def believes(self, ask):
-        said, own = ask.shown.context.get("recipient", {}).get("type"), ask.context.texts()["recipient.type"]
-        if said is None or said == own:
-            return peoples(ask)
-        other = next(one.id for one in DEMO.pairs[ask.item.pair_id] if one.id != ask.item.id)
-        return DEMO.votes[other].safe * 2 > DEMO.votes[other].total
-
-
-def test_what_verification_is_worth_is_told_on_contexts_as_they_are_and_on_forged_ones(tmp_path):
-    facts = [
-        SourcedFact(subject=one.id, field="recipient.type", value=one.texts()["recipient.type"], source="register")
-        for one in DEMO.contexts
-    ]
-    write_jsonl(tmp_path / "facts.jsonl", facts)
-    arms = f"none,verified:{tmp_path / 'facts.jsonl'},datamark"
-    found = attacked(Believing(), attacks="twin:recipient.type,claim:authority/user/safe", defences=arms, noise="none")
-    by = {(one.defence.partition("@")[0], bool(one.attacks)): one for one in found.verification}
-
-    assert set(by) == {("none", False), ("none", True), ("verified", False), ("verified", True)}
-    assert [by[key].accuracy.estimate for key in (("none", False), ("verified", False), ("verified", True))] == [1] * 3
-    assert by["none", True].attacks == 1  # the claim in the user's turn is no forged context
-    assert (by["none", True].harm.estimate or 0) > 0.3
-    better = by["verified", True].changes["harm"]
-    assert better.estimate == -(by["none", True].harm.estimate or 0)
-    assert better.beyond_chance
-    assert by["verified", False].changes["harm"].estimate == 0
-    assert by["none", True].changes == {}
-    assert "The value of verification" in found.to_markdown()
-    assert attacked(Known(), attacks="claim:authority/user/safe", defences="none").verification == ()
