@@ -73,7 +73,9 @@ class DecisionRequest:
 
     def shown(self, arm: Arm) -> ShownItem:
         """Return the item that the judge sees, in an arm."""
-        context = {} if arm.omitted == EVERYTHING else omit(self.known, arm.omitted)
+        context = self.known
+        if not arm.shows_all:
+            context = {} if arm.omitted == EVERYTHING else omit(context, arm.omitted)
         before = tuple(Turn(role=turn.role, text=turn.content) for turn in self.earlier if turn.content.strip())
         return ShownItem(self.query, context, before=before)
 
@@ -116,28 +118,21 @@ def by_group(context: Any) -> dict[str, Any] | None:
     Raises ConfigurationError: it is none of these. The message repeats nothing of it.
     """
     if context is None or isinstance(context, str):
-        group, parameter = FREE_TEXT.split(".")
-        return None if context in UNKNOWN or not context.strip() else {group: {parameter: context}}
+        context = {FREE_TEXT: context if context and context.strip() else None}
     if not isinstance(context, Mapping):
         raise ConfigurationError(f"a context is a text, or a mapping such as {SUCH} or {SUCH_DOTTED}")
     groups: dict[str, Any] = {}
     for name, statement in context.items():
         group, dot, parameter = str(name).partition(".")
-        if group in OPTIONAL or not (dot or isinstance(statement, Mapping)):
-            if group not in OPTIONAL and statement not in UNKNOWN:
-                raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
+        if group in OPTIONAL:
             groups.setdefault(group, statement)
-        else:
-            before = groups.get(group)
+        elif dot or isinstance(statement, Mapping):
             texts = {parameter: statement} if dot else statement
-            groups[group] = {**(before if isinstance(before, Mapping) else {}), **texts}
-    stated_groups = {
-        group: {name: text for name, text in texts.items() if text not in UNKNOWN}
-        if isinstance(texts, Mapping) and group not in OPTIONAL
-        else texts
-        for group, texts in groups.items()
-    }
-    return {group: texts for group, texts in stated_groups.items() if texts and texts not in UNKNOWN} or None
+            known = {name: text for name, text in texts.items() if text not in UNKNOWN}
+            groups[group] = {**groups.get(group, {}), **known}
+        elif statement not in UNKNOWN:
+            raise ConfigurationError(f"a context states its parameters by name, such as {SUCH} or {SUCH_DOTTED}")
+    return {group: texts for group, texts in groups.items() if texts and texts not in UNKNOWN} or None
 
 
 EVERYTHING = Arm.named("none").omitted
@@ -205,7 +200,6 @@ def from_messages(
 
 # The judge of a decider, made anew: the one that was measured, or none.
 
-
 NOT_DEPLOYED = {
     "linear": "it was fitted to the ratings of the benchmark, query by query, and knows only the words of a new request",
     "recorded": "it repeats recorded answers, and has none for a new request",
@@ -237,7 +231,10 @@ def judge_anew(part: MeasuredJudge, *, model: ModelOptions = ModelOptions()) -> 
 
 def check_same(judge: Judge, part: MeasuredJudge) -> None:
     """Refuse a judge that is not the one that was measured."""
-    now, then = said(judge.settings()), said(part.settings)
+    now, then = (
+        {name: canonical_json(value) for name, value in settings.items() if value is not None}
+        for settings in (judge.settings(), part.settings)
+    )
     same_id = judge.id == part.id
     if "@" in then.get("prompts", "") and isinstance(judge, LLMJudge):  # measured while one digest covered all prompts
         now["prompts"], same_id = canonical_json(judge.prompts.id_of_all), True
@@ -256,10 +253,6 @@ def check_same(judge: Judge, part: MeasuredJudge) -> None:
     )
 
 
-def said(settings: dict[str, Any]) -> dict[str, str]:
-    return {name: canonical_json(value) for name, value in settings.items() if value is not None}
-
-
 def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     """Return the options with which the model was reached and asked when it was measured."""
     settings = part.settings
@@ -269,18 +262,12 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     if address is None and noted is not None and parse_model_name(part.name).prefix is None:
         raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
     protocol = settings.get("protocol")
-    return LiveOptions(
-        part.prompts,
-        settings.get("context_role", "user"),
-        AskOptions(**{"structured": False} | ask_settings) if not protocol else AskOptions(),
-        replace(model, base_url=address, batch=False),
-        protocol,
-        settings.get("policy_text"),
-    )
+    ask = AskOptions() if protocol else AskOptions(**{"structured": False} | ask_settings)
+    reached, role = replace(model, base_url=address, batch=False), settings.get("context_role", "user")
+    return LiveOptions(part.prompts, role, ask, reached, protocol, settings.get("policy_text"))
 
 
 # A decider at work: one request in, `answer`, `refuse` or `ask` out, with what is known of it.
-
 
 T = TypeVar("T")
 

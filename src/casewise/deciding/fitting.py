@@ -250,7 +250,6 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
     queries = [benchmark.query[item.query_id] for item in items_asked]
     stated = [set(context.texts()) for item in items_asked if (context := benchmark.context_of(item)) is not None]
     every = set.intersection(*stated) if stated else set()
-    sometimes = set.union(*stated) - every if stated else set()
     values = evidence.value[~np.isnan(evidence.value)]
     edges = np.unique(np.quantile(values, np.linspace(0, 1, N_BINS + 1)[1:-1]))
     counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
@@ -268,7 +267,7 @@ def measured_on(runs: JudgedRuns, series: Series, evidence: Evidence, decisions:
         without_value=float(np.isnan(evidence.value).mean()),
         categories=categories,
         always=tuple(sorted(every)),
-        sometimes=tuple(sorted(sometimes)),
+        sometimes=tuple(sorted(set[str]().union(*stated) - every)),
         without_context=len(stated) < len(items_asked),
         kinds=tuple(sorted({kind_of(query.judged, query.before or ()) for query in queries})),
         query_categories=tuple(sorted({benchmark.category_of(item) for item in items_asked})),

@@ -29,8 +29,7 @@ from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.files import cannot_read, record
 from casewise.storage.imports import parameters_of, taxonomy_of
 
-# What a service writes down of its traffic, where it is told to: a line a decision, without texts or with them
-# sealed.
+# What a service writes down of its traffic, where it is told to: a line a decision, without texts or with them sealed.
 
 
 class TrafficLine(DecisionNumbers):
@@ -194,7 +193,6 @@ def read_traffic(path: Path) -> Traffic:
 
 # Whether a decider's traffic has moved from its benchmark, and which requests people should rate next.
 
-
 CATEGORY = "traffic"
 """The category of all requests: nobody has put them in any."""
 
@@ -287,27 +285,26 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     counts = np.bincount(np.searchsorted(on.score_edges, values, side="left"), minlength=len(bins))
     scores = dict(zip(bins, (counts / max(len(values), 1)).tolist(), strict=True))
     n, n_valued = len(lines), len(values)
-    missing = {"True": on.without_value, "False": 1 - on.without_value}
-    compared = [
+    decided = Counter(line.decision for line in lines)
+    yes_no = {"no value": ((n - n_valued) / n, on.without_value)} | {
+        f"category {name}": (sum(name in (line.categories or ()) for line in lines) / n, share)
+        for name, share in on.categories.items()
+    }
+    compared: list[tuple[str, dict[str, float], dict[str, float], int]] = [
         ("scores", scores, dict(zip(bins, on.score_shares, strict=True)), n_valued),
-        ("decisions", shares([line.decision for line in lines], DECISIONS), on.decisions, n),
-        ("no value", shares([str(line.value is None) for line in lines], ("True", "False")), missing, n),
+        ("decisions", {name: decided[name] / n for name in DECISIONS}, on.decisions, n),
+        *(
+            (what, {"True": now, "False": 1 - now}, {"True": then, "False": 1 - then}, n)
+            for what, (now, then) in yes_no.items()
+        ),
     ]
-    for name, share in on.categories.items():
-        has = [str(name in (line.categories or ())) for line in lines]
-        compared.append((f"category {name}", shares(has, ("True", "False")), {"True": share, "False": 1 - share}, n))
     compared = [comparison for comparison in compared if comparison[2] and comparison[3] >= FEWEST]
     p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
-    adjusted = holm(p)
+    adjusted = holm(p).tolist()
     return tuple(
-        DriftTest(what, now, then, float(p[place]), float(adjusted[place]))
-        for place, (what, now, then, _) in enumerate(compared)
+        DriftTest(what, now, then, own_p, corrected)
+        for (what, now, then, _), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)
     )
-
-
-def shares(words: list[str], names: tuple[str, ...]) -> dict[str, float]:
-    counted = Counter(words)
-    return {name: counted[name] / max(len(words), 1) for name in names}
 
 
 def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_then: int) -> float:
@@ -356,13 +353,10 @@ def write_material(
             continue
         drawn += 1
         query = Query(text=texts["query"], category=CATEGORY)
-        queries[query.id] = query
+        queries[query.id], item = query, Item(query_id=query.id, condition="no_context")
         if texts["context"]:
             context = Context.stating(texts["context"], query_id=query.id, origin="imported")
-            contexts[context.id] = context
-            item = Item.of(context)
-        else:
-            item = Item(query_id=query.id, condition="no_context")
+            contexts[context.id], item = context, Item.of(context)
         items[item.id] = item
     if not items:
         raise ConfigurationError("all requests in the log have earlier turns or a reply, which a benchmark cannot hold")

@@ -130,10 +130,7 @@ class Judge(Asker):
 def completed(judge: object) -> Judge:
     """Return a user's object as a `Judge`; members that it lacks have the defaults, and its cost is unknown.
 
-    Raises
-    ------
-    JudgeError
-        It cannot answer, or has no name.
+    Raises JudgeError: it cannot answer, or has no name.
     """
     if isinstance(judge, Judge):
         return judge

@@ -197,10 +197,7 @@ def transform_kind(name: str) -> TransformKind | None:
 def kind_of(transform: Transform) -> TransformKind:
     """Return what does `transform`.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such transform, or not in that version.
+    Raises ConfigurationError: there is no such transform, or not in that version.
     """
     kind = transform_kind(transform.kind)
     if kind is None:
@@ -218,10 +215,7 @@ def kind_of(transform: Transform) -> TransformKind:
 def arm_named(name: str) -> Arm:
     """The arm that a user calls `name`, each of its transforms in the version that there is.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such arm; the message says which there are.
+    Raises ConfigurationError: there is no such arm; the message says which there are.
     """
     transforms = []
     for transform in Arm.named(name).transforms:
@@ -240,10 +234,7 @@ def arm_named(name: str) -> Arm:
 def check_arms(arms: Iterable[Arm], parameters: ParameterSet | None = None) -> None:
     """Make sure, before anything is asked, that every transform of `arms` can be done, of contexts with `parameters`.
 
-    Raises
-    ------
-    ConfigurationError
-        One cannot.
+    Raises ConfigurationError: one cannot.
     """
     for arm in arms:
         for transform in arm.transforms:
@@ -283,10 +274,7 @@ def show(
 ) -> ShownItem:
     """Return what is shown of an item in `arm`. A transform that fails is a `problem` of this item alone.
 
-    Raises
-    ------
-    ConfigurationError
-        There is no such transform.
+    Raises ConfigurationError: there is no such transform.
     """
     scene = Scene(query, context, twin, made)
     bare = ShownItem(query.text, {}, judged=query.judged, before=query.before or ())

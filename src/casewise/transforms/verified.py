@@ -80,10 +80,7 @@ class Facts:
 def read_facts(path: Path) -> Facts:
     """Return the facts of a file, a JSON object a line.
 
-    Raises
-    ------
-    DataError
-        A line is no fact; the message names it and says what is wrong. Or the file holds none.
+    Raises DataError: A line is no fact; the message names it and says what is wrong. Or the file holds none.
     """
     facts = []
     for number, line in numbered_lines(path):
