@@ -14,7 +14,7 @@ from tests.support.study import design, material, opened
 
 from casewise.database.tables import study as tables
 from casewise.studies.people import Vault
-from casewise.web.load_test import Crowd, RehearsalPlan, rehearse, shown_key, texts_of
+from casewise.web.load_test import Crowd, RehearsalPlan, key_of, rehearse
 
 KILLS = 20
 PEOPLE = 200
@@ -62,7 +62,7 @@ def killed_while(load, server, *, times):
 
 
 def assert_all_there(store, study, shown, result):
-    item_of = {shown_key(item.shown["query"], texts_of(item.shown["context"])): item.item_id for item in shown.items}
+    item_of = {key_of(item): item.item_id for item in shown.items}
     with store.read() as connection:
         pages = connection.execute(select(tables.pages).where(tables.pages.c.kind == "item")).all()
         person_of = {row.fingerprint: row.id for row in connection.execute(select(tables.annotators))}

@@ -29,6 +29,7 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, StudyError
+from casewise.notation import percent
 from casewise.options import Flat
 from casewise.reports import power
 from casewise.studies.design import NOBODY
@@ -72,15 +73,15 @@ def rehearse(
         "p99_ms": round(result.percentile_ms(99), 1),
     }
     if as_json():
-        facts = {**asdict(rehearsed.overview), "exact": rehearsed.overview.exact, "people": rehearsed.people}
-        print_json({**facts, "outcomes": dict(result.outcomes), "for_nothing": rehearsed.for_nothing, **speed})
+        facts = {**asdict(rehearsed.overview), "exact": rehearsed.overview.exact, "people": result.people}
+        print_json({**facts, "outcomes": dict(result.outcomes), "for_nothing": result.for_nothing, **speed})
         return
     print_overview(rehearsed.overview)
     print(
-        f"{rehearsed.people:,} simulated people: "
+        f"{result.people:,} simulated people: "
         + ", ".join(f"{n} {outcome}" for outcome, n in sorted(result.outcomes.items()))
     )
-    print(f"{rehearsed.for_nothing:.1%} of those who arrived passed the quiz and found no place")
+    print(f"{percent(result.for_nothing)} of those who arrived passed the quiz and found no place")
     print(
         f"{speed['steps']:,} full steps (answer and next page), {speed['steps_per_s']} a second; "
         f"median {speed['p50_ms']} ms, p99 {speed['p99_ms']} ms"

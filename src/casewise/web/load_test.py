@@ -9,13 +9,13 @@ import secrets
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from pathlib import Path
-from typing import Self
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import numpy as np
@@ -30,13 +30,14 @@ from casewise.settings import Settings, from_environment
 from casewise.stats.ratings import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.answers import lapse_and_void
 from casewise.studies.design import REPLY_QUESTION
-from casewise.studies.freeze import Material
+from casewise.studies.freeze import Material, StudyItem
 from casewise.studies.owner import Overview, overview
 from casewise.studies.people import derived_key
 from casewise.studies.recruiters import PARAMETERS, new_invitation
 from casewise.studies.rounds import RehearsalOptions, Round, StudyPlan, load_round, open_plan, read_plan, rehearsal_of
 from casewise.studies.wording import StudyWording
 from casewise.web.app import free_port, serving
+from casewise.web.study import SCRIPT_HEADER
 
 # Simulated people on the real pages, over HTTP: an owner's dress rehearsal, and the load test.
 
@@ -57,8 +58,6 @@ FOR_NOTHING = "found no place after the quiz"
 PATIENCE_S = 180.0
 """As long a simulated browser tries again before it gives up."""
 
-Decision = str
-
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalPlan(RehearsalOptions):
@@ -70,8 +69,6 @@ class RehearsalPlan(RehearsalOptions):
     """Chance that an item is skipped."""
     think_s: float = 0.0
     """Mean time before each answer; 0 makes it a load test."""
-    script: bool = True
-    """As browsers with JavaScript, to whom an answer brings the next page; else by forms alone, with a redirect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class Acknowledged:
 
     person: str
     text: str
-    decision: Decision
+    decision: str
 
 
 @dataclass
@@ -93,6 +90,16 @@ class RehearsalResult:
     """Of full steps, in order: sending an answer and having the next page."""
     seconds: float = 0.0
     retries: int = 0
+
+    @property
+    def people(self) -> int:
+        """The number of people who came."""
+        return self.outcomes.total()
+
+    @property
+    def for_nothing(self) -> float:
+        """Share of those who arrived who passed the quiz and found no place."""
+        return self.outcomes[FOR_NOTHING] / self.people
 
     @property
     def steps_per_s(self) -> float:
@@ -117,17 +124,13 @@ class Crowd:
         self.rng = np.random.default_rng(plan.seed)
         conditions = sorted({item.condition for item in material.items})
         queries = {query: index for index, query in enumerate(sorted({item.query_id for item in material.items}))}
-        rates = tuple(
-            TYPICAL_SAFE_RATE.get(name.split("_")[0], TYPICAL_SAFE_RATE.get(name, 0.5)) for name in conditions
-        )
+        names = ((name, name.split("_")[0]) for name in conditions)
+        rates = tuple(TYPICAL_SAFE_RATE.get(kind, TYPICAL_SAFE_RATE.get(name, 0.5)) for name, kind in names)
         model = CrowdModel(careless=plan.careless, drop_out=plan.dropout)
         logits = draw_item_logits(model, CrowdDesign(safe_rates=rates, queries=len(queries)), rng=self.rng)
         place = {name: index for index, name in enumerate(conditions)}
         self.logits = {
-            shown_key(item.shown["query"], texts_of(item.shown["context"])): float(
-                logits[queries[item.query_id], place[item.condition]]
-            )
-            for item in material.items
+            key_of(item): float(logits[queries[item.query_id], place[item.condition]]) for item in material.items
         }
         self.expected = {check.text: "respond" if check.expected == "safe" else "refuse" for check in wording.checks}
         self.right = [question.right for question in wording.quiz]
@@ -135,17 +138,8 @@ class Crowd:
         self.kinds = self.annotators.kinds()
         self.leaves = self.rng.random(people) < plan.dropout
 
-    def says_of_reply(self, person: int, text: str, context: tuple[str, ...]) -> int:
-        """Return what `person` says that a reply does, as a place among `OUTCOMES`: what its words say, the careless anything."""
-        if self.kinds[person] == "careless":
-            return int(self.rng.integers(len(OUTCOMES)))
-        if text in self.expected:
-            return OUTCOMES.index("refuses" if self.expected[text] == "refuse" else "answers")
-        outcome = graded_by_keywords(context[0]).outcome
-        return OUTCOMES.index(outcome) if outcome else 0
-
-    def decide(self, person: int, text: str, context: tuple[str, ...]) -> Decision:
-        """Return what `person` presses on a page."""
+    def decide(self, person: int, text: str, context: tuple[str, ...]) -> str:
+        """Return the button that `person` presses on a page."""
         if self.kinds[person] == "careless":
             return "respond" if self.rng.random() < 0.5 else "refuse"
         if text in self.expected:
@@ -156,37 +150,55 @@ class Crowd:
         chance = expit(logit + self.annotators.shift[person])
         return "respond" if self.rng.random() < chance else "refuse"
 
+    def answers(self, person: int, page: str, text: str, context: tuple[str, ...]) -> dict[str, str]:
+        """Return answers to the owner's questions: any point or option, and of many the first.
 
-def texts_of(context: Mapping[str, Mapping[str, str] | str]) -> tuple[str, ...]:
-    texts: list[str] = []
-    for value in context.values():
-        texts.extend([value] if isinstance(value, str) else value.values())
-    return tuple(texts)
+        On a reply it is what its words say, or the expected answer of a check; the careless say anything.
+        """
+        offered: dict[str, list[str]] = {}
+        for name, value in OWN.findall(page):
+            offered.setdefault(name, []).append(value)
+        chosen = {name: str(self.rng.choice(values)) for name, values in offered.items()}
+        if ASKS_OF_REPLY in page and self.kinds[person] != "careless":
+            outcome = graded_by_keywords(context[0]).outcome or OUTCOMES[0]
+            if text in self.expected:
+                outcome = "refuses" if self.expected[text] == "refuse" else "answers"
+            chosen[f"own-{REPLY_QUESTION.name}"] = str(OUTCOMES.index(outcome))
+        return chosen | dict.fromkeys(OWN_OF_MANY.findall(page), "yes")
 
 
-def shown_key(text: str, context: tuple[str, ...]) -> str:
+def key_of(item: StudyItem) -> str:
+    """Return the key of the page that shows an item."""
+    values = item.shown["context"].values()
+    texts = [text for value in values for text in ([value] if isinstance(value, str) else value.values())]
+    return shown_key(item.shown["query"], texts)
+
+
+def shown_key(text: str, context: Iterable[str]) -> str:
     return "\0".join(" ".join(part.split()) for part in (text, *context))
 
 
 async def rehearse(
-    plan: RehearsalPlan, crowd: Crowd, *, arrival: Callable[[int], Mapping[str, str]], begin: int = 0
+    plan: RehearsalPlan,
+    crowd: Crowd,
+    *,
+    arrival: Callable[[int], Mapping[str, str]],
+    result: RehearsalResult | None = None,
 ) -> RehearsalResult:
     """Send people through the pages, `at_once` at a time, as browsers that try again when the server is away.
 
-    `arrival` gives the URL parameters with which person number n arrives; `begin` is the first number.
+    `arrival` gives the URL parameters with which person number n arrives; `result` is that of the people before.
     """
-    result = RehearsalResult()
-    waiting = asyncio.Queue[int]()
-    for number in range(begin, begin + plan.annotators):
-        waiting.put_nowait(number)
+    result = result or RehearsalResult()
+    numbers = iter(range(result.people, result.people + plan.annotators))
     start = time.perf_counter()
 
     async def worker() -> None:
-        while not waiting.empty():
-            number = waiting.get_nowait()
-            browser = Browser(plan, crowd, number, result)
-            async with browser:
-                result.outcomes[await browser.walk(arrival(number))] += 1
+        for number in numbers:
+            timeout = aiohttp.ClientTimeout(total=30)
+            async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True), timeout=timeout) as session:
+                outcome = await Browser(session, plan, crowd, number, result).walk(arrival(number))
+            result.outcomes[outcome] += 1
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -194,43 +206,35 @@ async def rehearse(
                 group.create_task(worker())
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
-    result.seconds = time.perf_counter() - start
+    result.seconds += time.perf_counter() - start
     return result
 
 
+@dataclass
 class Browser:
     """One simulated person with cookies of their own."""
 
-    def __init__(self, plan: RehearsalPlan, crowd: Crowd, number: int, result: RehearsalResult) -> None:
-        self.plan, self.crowd, self.number, self.result = plan, crowd, number, result
-        self.page, self.where = "", ""
-
-    async def __aenter__(self) -> Self:
-        jar = aiohttp.CookieJar(unsafe=True)
-        timeout = aiohttp.ClientTimeout(total=30)
-        self.session = aiohttp.ClientSession(cookie_jar=jar, timeout=timeout)
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.session.close()
+    session: aiohttp.ClientSession
+    plan: RehearsalPlan
+    crowd: Crowd
+    number: int
+    result: RehearsalResult
+    page: str = ""
+    where: str = ""
 
     async def walk(self, parameters: Mapping[str, str]) -> str:
-        """The whole way; what it ended with."""
-        await self.get("?" + "&".join(f"{name}={value}" for name, value in parameters.items()))
+        """Go the whole way; return how it ended."""
+        await self.get("?" + urlencode(parameters))
         if "Before you begin" not in self.page and self.where == "":
             return "no place"
         await self.get("/consent")
         await self.post("/consent", {"agree": "yes", "adult": "yes"})
-        begun = False
+        begun = self.where in {"/tutorial", "/quiz"}
         while self.where in {"/tutorial", "/quiz"}:
-            begun = True
             right = enumerate(self.crowd.right) if self.where == "/quiz" else ()
             await self.post(self.where, {f"question-{index}": str(option) for index, option in right})
-        if self.where == "/rate":
-            return await self.rate()
-        return FOR_NOTHING if begun else "no place"
-
-    async def rate(self) -> str:
+        if self.where != "/rate":
+            return FOR_NOTHING if begun else "no place"
         leaves_after = int(self.crowd.rng.integers(1, 25)) if self.crowd.leaves[self.number] else None
         answered = 0
         while self.where == "/rate":
@@ -252,44 +256,27 @@ class Browser:
             await asyncio.sleep(float(self.crowd.rng.exponential(self.plan.think_s)))
         start = time.perf_counter()
         fields = {"page": found(PAGE, self.page), "decision": decision, "hand": "yes"}
-        await self.post("/rate", fields | self.own_answers() | self.of_reply(text, context))
+        await self.post("/rate", fields | self.crowd.answers(self.number, self.page, text, context))
         self.result.latencies_s.append(time.perf_counter() - start)
-        key = shown_key(text, context)
-        self.result.acknowledged.append(Acknowledged(str(self.number), key, decision))
-
-    def of_reply(self, text: str, context: tuple[str, ...]) -> dict[str, str]:
-        """Return this person's answer on a reply, where pages ask for it. Whoever does not skip it says so by that
-        alone."""
-        if ASKS_OF_REPLY not in self.page:
-            return {}
-        return {f"own-{REPLY_QUESTION.name}": str(self.crowd.says_of_reply(self.number, text, context))}
-
-    def own_answers(self) -> dict[str, str]:
-        """To the owner's own questions: any point or option, of many the first."""
-        offered: dict[str, list[str]] = {}
-        for name, value in OWN.findall(self.page):
-            offered.setdefault(name, []).append(value)
-        chosen = {name: str(self.crowd.rng.choice(values)) for name, values in offered.items()}
-        return chosen | dict.fromkeys(OWN_OF_MANY.findall(self.page), "yes")
+        self.result.acknowledged.append(Acknowledged(str(self.number), shown_key(text, context), decision))
 
     async def get(self, path: str) -> None:
-        await self.request("GET", path, {})
+        await self.request("GET", path, None)
 
     async def post(self, path: str, fields: dict[str, str]) -> None:
         await self.request("POST", path, {"csrf": found(CSRF, self.page), **fields})
 
-    async def request(self, method: str, path: str, fields: dict[str, str]) -> None:
+    async def request(self, method: str, path: str, fields: dict[str, str] | None) -> None:
         """One request and the page it leads to. A server that is away is asked again, with the very same form."""
         deadline = time.perf_counter() + PATIENCE_S
-        headers = {"X-Casewise-Script": "1"} if self.plan.script else {}
+        headers, address = {SCRIPT_HEADER: "1"}, self.plan.url + path
         while True:
             try:
-                async with self.session.request(
-                    method, self.plan.url + path, data=fields or None, headers=headers
-                ) as response:
+                async with self.session.request(method, address, data=fields, headers=headers) as response:
                     text = await response.text()
                     if response.status < 500:
-                        self.page, self.where = text, response.url.path.removeprefix(self.base)
+                        self.page = text
+                        self.where = response.url.path.removeprefix(urlsplit(self.plan.url).path)
                         return
                     problem = f"the server answered {response.status}"
             except aiohttp.ClientSSLError as error:
@@ -297,13 +284,9 @@ class Browser:
             except (aiohttp.ClientError, TimeoutError) as error:
                 problem = repr(error)
             if time.perf_counter() > deadline:
-                raise StudyError(f"{self.plan.url}{path}: {problem}; is `casewise serve` running?")
+                raise StudyError(f"{address}: {problem}; is `casewise serve` running?")
             self.result.retries += 1
             await asyncio.sleep(0.05 + 0.1 * secrets.randbelow(100) / 100)
-
-    @property
-    def base(self) -> str:
-        return "/" + self.plan.url.split("://", 1)[1].partition("/")[2]
 
 
 def found(pattern: re.Pattern[str], page: str) -> str:
@@ -325,12 +308,6 @@ class Rehearsed:
 
     overview: Overview
     result: RehearsalResult
-    people: int
-
-    @property
-    def for_nothing(self) -> float:
-        """Share of those who arrived who passed the quiz and found no place."""
-        return self.result.outcomes[FOR_NOTHING] / self.people
 
 
 def arrivals(study: Round, *, invitation_key: bytes) -> Callable[[int], Mapping[str, str]]:
@@ -362,18 +339,15 @@ async def rehearse_to_the_end(
     Those who left in the middle hold their slots until the lease runs out. Nobody is on the pages between two waves, so
     then it is taken as run out.
     """
-    total = await rehearse(plan, crowd, arrival=arrival)
-    people = plan.annotators
+    result = await rehearse(plan, crowd, arrival=arrival)
     for _ in range(MOST_WAVES if until_full else 0):
         counts = await asyncio.to_thread(settled, database, study)
         missing = counts.promised - counts.valid
-        needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - people)
+        needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - result.people)
         if missing == 0 or needed <= 0:
             break
-        wave = await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, begin=people)
-        people += needed
-        add(total, wave)
-    return Rehearsed(await asyncio.to_thread(settled, database, study), total, people)
+        await rehearse(replace(plan, annotators=needed), crowd, arrival=arrival, result=result)
+    return Rehearsed(await asyncio.to_thread(settled, database, study), result)
 
 
 def settled(database: Database, study: Round) -> Overview:
@@ -382,14 +356,6 @@ def settled(database: Database, study: Round) -> Overview:
         lapse_and_void(live)
     with study.read(database) as live:
         return overview(live)
-
-
-def add(total: RehearsalResult, wave: RehearsalResult) -> None:
-    total.outcomes += wave.outcomes
-    total.acknowledged += wave.acknowledged
-    total.latencies_s += wave.latencies_s
-    total.seconds += wave.seconds
-    total.retries += wave.retries
 
 
 # A study rehearsed: simulated people sent through the real pages, on a server of its own where there is none yet.
