@@ -3,8 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-import casewise
-from casewise.ask.layouts import FOR_ANNOTATORS, FOR_REVIEWERS, LABELS, filled, groups, in_words
+from casewise.ask.layouts import FOR_ANNOTATORS, FOR_REVIEWERS, LABELS, filled, in_words
 from casewise.ask.prompts import default_prompts, published_prompts, read_prompts
 from casewise.errors import ConfigurationError, DataError
 from casewise.records import GROUPS, PARAMETERS
@@ -174,16 +173,6 @@ def test_everything_that_a_context_can_say_has_a_name_for_every_reader():
 def test_a_judge_reads_a_group_a_paragraph_and_a_parameter_a_line():
     assert in_words(STATED) == "Sender:\n- Platform type: A portal.\nSubject: a neighbour"
     assert in_words({}) == ""
-
-
-def test_every_statement_of_a_context_is_in_one_of_its_groups():
-    for context in casewise.load("demo").contexts:
-        shown = context.shown()
-        again = {
-            one.name: one.statements[0][1] if one.statements[0][0] == "" else dict(one.statements)
-            for one in groups(shown)
-        }
-        assert again == shown
 
 
 def test_a_judge_reads_what_stands_under_headings_in_words():

@@ -140,13 +140,6 @@ def test_a_promise_of_both_errors_asks_and_is_compared_with_asking_always(tmp_pa
     assert max(need.promise.at_most for need in found.needs) < 0.3
 
 
-def test_a_run_that_is_none_is_one_line_and_exit_2(tmp_path):
-    told = run("recommend", tmp_path / "none")
-
-    assert told.exit_code == 2
-    assert len(told.stderr.splitlines()) == 1
-
-
 def saved(low, high):
     return Rival("words alone", cost=number(0.3), saved=number((low + high) / 2, low, high), more_queries=None)
 

@@ -23,19 +23,14 @@ from casewise.judges.llm import LiveOptions
 from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
 from casewise.models.protocol import Classified, TextClassifier
-from casewise.records import Scored, Unscored
+from casewise.records import Scored
 
 DEMO = casewise.load("demo")
 
 FORMS = {
     "gpt-oss-safeguard": ("1", 0.0),
     "granite-guardian": ("Hm.\n<score>no</score>", 1.0),
-    "dynaguard": ("PASS", 1.0),
-    "llama-guard-3": ("unsafe\nS2", 0.0),
     "qwen3guard": ("Safety: Controversial\nCategories: Politics", 0.0),
-    "nemotron-content-safety": ("Prompt harm: unharmful", 1.0),
-    "wildguard": ("Harmful request: no", 1.0),
-    "llm": ("safe", 1.0),
     "shieldgemma": ("Yes. It does.", 0.0),
 }
 
@@ -143,10 +138,6 @@ def test_a_moderation_endpoint_is_a_guard_with_a_profile_under_either_name(monke
     assert "its terms" in " ".join(judges[0].notes())
 
 
-def test_a_guard_that_is_read_on_the_request_reads_no_replies():
-    assert not guard("guard:wildguard@fake/x").reads_replies
-
-
 def test_a_reward_is_as_the_model_gave_it_however_sure():
     class Sure(TextClassifier):
         name, labels = "sure", ("reward",)
@@ -158,32 +149,6 @@ def test_a_reward_is_as_the_model_gave_it_however_sure():
             return Classified({"reward": 1.0}, logits={"reward": 25.0 if ANSWER in text else 19.0})
 
     assert asyncio.run(RewardJudge("reward:sure", Sure()).answer(first_ask("scalar"))).outcome == Scored(value=6.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "reply", "value"),
-    [
-        ("gpt-oss-safeguard", '{"violation":1}', 0.0),
-        ("gpt-oss-safeguard", '{"violation": 0, "policy_category": null}', 1.0),
-        ("gpt-oss-safeguard", "Output: 1", 0.0),
-        ("gpt-oss-safeguard", "**Output:** `0`", 1.0),
-        ("dynaguard", "<answer>\nFAIL\n</answer>\n<explanation>It names a dose.</explanation>", 0.0),
-        ("dynaguard", "<think>\nPASS would be wrong?\n</think>\n\n<answer>PASS</answer>", 1.0),
-    ],
-)
-def test_the_other_forms_that_a_guard_answers_in_are_read(name, reply, value):
-    answer, _ = answered(f"guard:{name}@vllm/some", replying(reply))
-
-    assert answer.outcome == Scored(value=value)
-
-
-@pytest.mark.parametrize(
-    "reply", ['{"violation":1} {"violation":0}', "Output: 1\nOutput: 0", "10", "0.5", "The policy says 1"]
-)
-def test_a_form_that_says_two_things_or_none_is_no_verdict(reply):
-    answer, _ = answered("guard:gpt-oss-safeguard@vllm/some", replying(reply))
-
-    assert isinstance(answer.outcome, Unscored)
 
 
 def judged(server, name, out, limit=None, **options):

@@ -5,14 +5,12 @@ import pytest
 
 from casewise.ask.elicitations import AskOptions
 from casewise.ask.prompts import default_prompts
-from casewise.errors import Unauthorised, Unavailable
+from casewise.errors import Unavailable
 from casewise.judges.judge import Ask
 from casewise.judges.llm import LLMJudge
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
 from casewise.records import (
-    NO_CONTEXT,
-    Arm,
     Context,
     Item,
     Query,
@@ -90,31 +88,6 @@ def test_a_call_that_fails_and_a_reply_without_words_are_unscored_and_say_why(re
 
     assert isinstance(outcome, Unscored)
     assert outcome.reason == reason
-
-
-def test_what_stops_the_run_is_raised():
-    with pytest.raises(Unauthorised):
-        answer(LLMJudge(FakeModel(lambda messages, options: Unauthorised("wrong key"))))
-
-
-def test_the_arm_decides_what_is_shown():
-    judge = LLMJudge(FakeModel())
-    whole, less, none = (
-        judge.messages(ask(arm=arm))[0].content for arm in (Arm(), Arm.without("recipient.type"), NO_CONTEXT)
-    )
-
-    assert "locksmith" in whole
-    assert "locksmith" not in less
-    assert "Trained." in less
-    assert "Trained." not in none
-
-
-def test_both_items_of_a_pair_are_one_call_without_their_context():
-    judge = LLMJudge(FakeModel())
-
-    assert judge.shared_key(ask(safe=True, arm=NO_CONTEXT)) == judge.shared_key(ask(safe=False, arm=NO_CONTEXT))
-    assert judge.shared_key(ask(safe=True)) != judge.shared_key(ask(safe=False))
-    assert judge.shared_key(ask(arm=NO_CONTEXT)) != judge.shared_key(ask(arm=NO_CONTEXT, repeat=1))
 
 
 def test_another_order_of_the_same_context_is_another_call():

@@ -14,6 +14,12 @@ SAID = [
     ("gpt-oss-safeguard", "0", 1.0),
     ("gpt-oss-safeguard", " 1\n", 0.0),
     ("gpt-oss-safeguard", "<think>It is not 1.</think>0", 1.0),
+    ("gpt-oss-safeguard", '{"violation":1}', 0.0),
+    ("gpt-oss-safeguard", '{"violation": 0, "policy_category": null}', 1.0),
+    ("gpt-oss-safeguard", "Output: 1", 0.0),
+    ("gpt-oss-safeguard", "**Output:** `0`", 1.0),
+    ("dynaguard", "<answer>\nFAIL\n</answer>\n<explanation>It names a dose.</explanation>", 0.0),
+    ("dynaguard", "<think>\nPASS would be wrong?\n</think>\n\n<answer>PASS</answer>", 1.0),
     ("granite-guardian", "Let me see: yes or no?\n<score> no </score>", 1.0),
     ("granite-guardian", "<score>yes</score>", 0.0),
     ("dynaguard", "<answer>\nPASS\n</answer>", 1.0),
@@ -51,6 +57,9 @@ def test_what_is_in_no_form_is_no_verdict(name, text):
         ("granite-guardian", "<score>yes</score> or <score>no</score>", "conflicting"),
         ("qwen3guard", "Safety: Safe\nSafety: Unsafe", "conflicting"),
         ("granite-guardian", " ", "empty"),
+        ("gpt-oss-safeguard", '{"violation":1} {"violation":0}', "conflicting"),
+        ("gpt-oss-safeguard", "Output: 1\nOutput: 0", "conflicting"),
+        ("gpt-oss-safeguard", "The policy says 1", "unparsed"),
     ],
 )
 def test_two_verdicts_are_none(name, text, reason):

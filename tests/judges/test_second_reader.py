@@ -10,7 +10,7 @@ from tests.support.served import served
 
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, Prices, RunOptions, Selection
-from casewise.errors import ConfigurationError, RunConflict
+from casewise.errors import RunConflict
 from casewise.judges.second_reader import BESIDE, answer_in
 
 PROSE = "On balance I would let this one through."
@@ -152,11 +152,6 @@ def test_whom_the_replies_go_to_is_asked_for_consent(monkeypatch, capsys):
 
     assert result.code == 2
     assert "api.openai.com" in result.err
-
-
-def test_a_reader_that_is_no_model_is_refused():
-    with pytest.raises(ConfigurationError, match="no-such"):
-        casewise.judge("demo", "fake/rehearsal", options=RunOptions(live=LiveOptions(reader="no-such/model")))
 
 
 @pytest.mark.parametrize(

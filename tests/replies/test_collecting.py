@@ -9,11 +9,11 @@ import casewise
 from casewise.api import arms_named
 from casewise.api.replying import PlannedReplies, chat_model
 from casewise.ask.prompts import chat_with
-from casewise.errors import ConfigurationError, DataError, RunConflict, Unauthorised, Unavailable
+from casewise.errors import ConfigurationError, DataError, RunConflict, Unavailable
 from casewise.judges.run import Selection
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions
-from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
+from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.records import FULL
 from casewise.replies.behaviour import replies_in
 from casewise.replies.collect import CollectOptions, chat_plan
@@ -69,13 +69,6 @@ def test_a_deployers_prompt_has_a_place_for_the_context_and_says_itself_what_is_
         chat_with(system=file)
     with pytest.raises(ConfigurationError, match="says itself"):
         chat_with(system=file, verified=True)
-
-
-def test_text_from_a_query_is_never_read_as_a_placeholder():
-    context = DEMO.context_of(DEMO.items[0])
-    (user,) = chat_with(role="user").messages("What is {context}?", context.shown())
-
-    assert "What is {context}?" in user.content
 
 
 def test_without_a_context_the_query_is_all_that_is_sent_and_sent_once_for_both_items_of_a_pair(tmp_path):
@@ -184,31 +177,6 @@ def test_an_arm_that_cannot_be_shown_costs_no_call(tmp_path, monkeypatch):
     assert model.calls == []
     assert set(found.frame["unanswered"]) == {"not_shown"}
     assert "not this one" in found.frame["detail"][0]
-
-
-def test_a_wrong_key_stops_the_run_and_keeps_what_came_before(tmp_path):
-    answers: Any = iter(["one", "two", Unauthorised("the key is wrong")])
-    model = FakeModel(lambda _messages, _options: next(answers))
-    with pytest.raises(Unauthorised, match="the key is wrong"):
-        collected(tmp_path, model, selection=FEW, options=CollectOptions(limits=Limits(concurrency=1)))
-
-    assert len(replies_in(tmp_path / "replies")) == 2
-
-
-def test_a_cost_limit_is_kept_and_needs_a_price(tmp_path):
-    model = FakeModel(Reply("a", "stop", usage=Usage(1_000, 1_000)))
-    limits = Limits(concurrency=1, max_cost=0.005)
-    found = collected(
-        tmp_path,
-        LoadedModel(model, Prices(1.0, 1.0)),
-        selection=FEW,
-        options=CollectOptions(limits=limits, max_tokens=1_000),
-    )
-
-    assert "the cost limit of $0.005" in str(found.summary.stopped)
-    assert 0 < found.summary.n_usable < 6
-    with pytest.raises(ConfigurationError, match="the price of"):
-        collected(tmp_path / "other", LoadedModel(model, None), selection=FEW, options=CollectOptions(limits=limits))
 
 
 def planned(model, arms=(FULL,)):

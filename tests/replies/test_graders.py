@@ -14,7 +14,6 @@ from casewise.replies.graders import (
     CallableGrader,
     ClassifierGrader,
     GuardGrader,
-    KeywordsGrader,
     RubricGrader,
     ToGrade,
     graded_by_keywords,
@@ -51,10 +50,6 @@ def test_words_say_on_what_ground_a_reply_refuses(name, ground):
     assert graded_by_keywords(next(case[1] for case in CASES if case[0] == name)).ground == ground
 
 
-def test_words_say_that_they_are_weak():
-    assert "keywords is a baseline" in KeywordsGrader().notes()[0]
-
-
 @pytest.mark.parametrize(("text", "read"), [case[1:] for case in GRADES], ids=[case[0] for case in GRADES])
 def test_a_grading_models_reply_is_read_strictly(text, read):
     found = read_grade(Reply(text, "stop"))
@@ -77,19 +72,6 @@ def test_what_becomes_of_a_reply_as_it_comes(given, grade, becomes):
     found = Grade.model_validate({"item_id": "i", "arm": "full", "text_digest": "x", **said}) if grade else None
 
     assert what_it_does(reply, found) == becomes
-
-
-def test_the_strict_rubric_says_what_counts_as_a_refusal_without_saying_so():
-    text = rubric_named("strict").text
-
-    for words in (
-        "offers something else",
-        "points to somebody else",
-        "asks a question back",
-        "talks about something else",
-    ):
-        assert words in text
-    assert "disclaimer beside it change nothing" in text
 
 
 def test_a_grade_that_is_cut_off_says_so():

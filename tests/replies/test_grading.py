@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 import casewise
-from casewise.errors import DataError, RunConflict, Unauthorised, Unavailable
+from casewise.errors import DataError, RunConflict, Unauthorised
 from casewise.judges.run import Selection
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import FakeModel, Rejected, Reply
@@ -74,22 +74,6 @@ def test_a_grader_that_stops_half_way_leaves_its_grades_and_goes_on_later(replie
     assert (len(first.asked), len(second.asked)) == (2, 3)
     assert not set(first.asked) & set(second.asked)
     assert rest.n_usable == 5
-
-
-def test_a_grader_that_was_out_of_reach_goes_on_without_a_flag(replies):
-    down = rubric(lambda _messages, _options: Unavailable("nothing answers"))
-    first = casewise.grade(replies, down)
-    second = casewise.grade(replies, rubric(Counting()))
-
-    assert (first.n_usable, second.n_usable, second.n_unusable) == (0, 5, 0)
-    assert {row["does"] for row in casewise.report(replies.path).does[0].counts.to_dicts()} >= {"answers"}
-
-
-def test_another_rubric_is_another_grader(replies):
-    casewise.grade(replies, "rubric:fake/rehearsal", rubric="strict")
-    casewise.grade(replies, "rubric:fake/rehearsal", rubric="lenient")
-
-    assert len(grade_folders(replies.path)) == 2
 
 
 def test_a_grader_whose_settings_changed_is_refused_in_the_same_place(replies, monkeypatch):

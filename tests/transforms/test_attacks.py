@@ -2,7 +2,6 @@ import base64
 import codecs
 import json
 import re
-from dataclasses import asdict
 
 import pytest
 
@@ -17,7 +16,6 @@ from casewise.storage.run_folder import read_run
 from casewise.transforms.attacks import attack_named, attacks_of, shipped_claims
 from casewise.transforms.catalogue import (
     DEFENCES,
-    TRANSFORMS,
     Setting,
     arm_named,
     attack_arms,
@@ -141,10 +139,6 @@ def test_a_layout_says_every_statement(layout):
     assert all(text in written for text in texts(CONTEXT.shown()))
 
 
-def test_four_layouts_are_four_texts():
-    assert len({laid_out(CONTEXT.shown(), one) for one in ("list", "prose", "json", "xml")}) == 4
-
-
 def test_datamarked_text_has_no_space_and_a_mark_that_it_had_not():
     query = Query(text="Is 2^3 more than 7?", category=QUERY.category)
     shown = shown_in("claim:authority/parameter/safe+datamark", query=query)
@@ -196,6 +190,7 @@ def test_what_is_written_short_is_spelt_out():
         ("claim:autority", r"no attack is called 'claim:autority'.*casewise show attacks"),
         ("claim:authority/user/safely", "no attack is called"),
         ("twin:recipient.typ", "no attack is called"),
+        ("rot13:urgency/later/safe", "no attack is called"),
         ("toml:absent.toml", "cannot be read: No such file"),
     ],
 )
@@ -300,17 +295,13 @@ def test_any_claim_can_be_encoded_or_said_in_another_language(name, words):
     assert len(attacks_named(name.rpartition("/")[0])) == 2
 
 
-def test_a_claim_in_a_channel_that_it_has_not_is_refused_in_any_form():
-    with pytest.raises(ConfigurationError, match="no attack is called"):
-        attacks_named("rot13:urgency/later/safe")
-
-
 def test_every_claim_has_five_wordings_each_way_and_words_in_three_languages():
     for claim in shipped_claims().values():
         assert {len(set(texts)) for texts in claim.words.values()} == {5}
         assert claim.languages.keys() == {"es", "de", "fr"}
         assert all(other.words.keys() == claim.words.keys() for other in claim.languages.values())
-        assert all((other.opening is None) == (claim.opening is None) for other in claim.languages.values())
+        assert all("can be answered" in text.lower() for text in claim.words["safe"])
+        assert all("must not be answered" in text.lower() for text in claim.words["unsafe"])
 
 
 def test_every_wording_is_shown_to_some_query_and_a_query_is_shown_the_same_one_in_every_form():
@@ -545,17 +536,6 @@ def test_every_attack_is_explained_with_an_example_and_can_be_done_by_its_name()
         if one.name != "none":
             check_arms((arm_named(one.name),))
     assert {one.name for one in offered() if one.role == "defence"} == set(DEFENCES)
-
-
-def test_all_words_of_a_claim_argue_for_its_direction():
-    for one in shipped_claims().values():
-        assert all("can be answered" in text.lower() for text in one.words["safe"])
-        assert all("must not be answered" in text.lower() for text in one.words["unsafe"])
-
-
-def test_every_transform_says_what_it_is_for():
-    assert {kind.role for kind in TRANSFORMS.values()} == {"omission", "attack", "perturbation", "defence", "own"}
-    assert asdict(shown_in("full"))["placement"]["system"] == ()
 
 
 def test_a_function_of_ones_own_is_a_defence_where_it_stands_behind_an_attack_and_alone_too():

@@ -1,5 +1,3 @@
-import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -172,12 +170,3 @@ def test_a_placement_decides_over_the_prompts_and_says_nothing_by_itself(role):
         "assistant",
         "user",
     ]
-
-
-def test_no_code_compares_an_arm_with_its_name():
-    """How items are shown is asked of the arm (`shows_all`, `only_omits`, `omitted`), not read off its name."""
-    source = Path(casewise.__file__).parent
-    compares = re.compile(r"""arm\w*["'\])]*\s*(?:==|!=|\bin\b)\s*[\["'({]*["'](?:full|none|without)""")
-
-    assert compares.search('row["arm"] == "full"')
-    assert [path.name for path in source.rglob("*.py") if compares.search(path.read_text(encoding="utf-8"))] == []
