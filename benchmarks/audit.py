@@ -68,9 +68,9 @@ def measured(what: str, path: Path) -> tuple[float, float, float]:
 
 
 def work(what: str, path: Path) -> None:
-    from casewise.storage import load_benchmark
+    from casewise.storage.load import load
 
-    benchmark = load_benchmark(path)
+    benchmark = load(path)
     if what == "audit":
         from casewise.audits import audit
         from casewise.reports.audit import audit_page

@@ -36,11 +36,11 @@ def build(folder: Path, items: int) -> None:
     from benchmarks.audit import write
     from benchmarks.report import write_run
 
-    from casewise.storage import load_benchmark
     from casewise.storage.benchmark_folder import write_benchmark
+    from casewise.storage.load import load
 
     write(folder / "made-up.json", items)
-    benchmark = load_benchmark(folder / "made-up.json")
+    benchmark = load(folder / "made-up.json")
     write_benchmark(benchmark, folder / "bench")
     for name in ("a", "b"):
         write_run(folder / name, benchmark, items, source=folder / "bench")

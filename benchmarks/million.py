@@ -51,10 +51,10 @@ from casewise.records import FULL
 from casewise.runs.engine import RunSession
 from casewise.runs.run import folder_log, session_now
 from casewise.runs.limits import Limits, RunProgress, Spend
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, read_manifest
 
-found = load_benchmark(folder / {bench!r})
+found = load(folder / {bench!r})
 manifest, progress = read_manifest(folder / "run", JUDGEMENT_LOG), RunProgress()
 plan = Plan(found.items, ("score",), (FULL,), {repeats}).asks(found, lambda ask: None)
 
@@ -117,9 +117,9 @@ def build_items(folder: Path, n: int) -> None:
     )
     held.__dict__.update(taxonomy=sorry_bench(), parameters=paper_parameters())
     write_manifest(held, bench, names=FILES)
-    from casewise.storage import load_benchmark
+    from casewise.storage.load import load
 
-    loaded = load_benchmark(bench)
+    loaded = load(bench)
     write_run(folder / "run", loaded, n, source=bench)
     begin_constant(folder / "constant", loaded, n - n // 100)
 

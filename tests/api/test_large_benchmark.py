@@ -5,10 +5,11 @@ import pytest
 import casewise
 from casewise.audits import AuditOptions, audit
 from casewise.records import FULL, NO_CONTEXT
-from casewise.storage import load_benchmark, read_benchmark, write_benchmark
+from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.columns import ContextFile
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 
 
 @pytest.fixture

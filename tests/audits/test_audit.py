@@ -11,8 +11,8 @@ from casewise.audits.audit import matching
 from casewise.audits.subject import checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError
 from casewise.records import Item, Query
-from casewise.storage import load_benchmark
 from casewise.storage.benchmark import About, Benchmark
+from casewise.storage.load import load
 
 QUICK = AuditOptions(splits=10, folds=5)
 
@@ -23,7 +23,7 @@ def rows(seed=1, **kwargs):
 
 @pytest.fixture(scope="module")
 def demo():
-    return audit(load_benchmark("demo"), options=QUICK)
+    return audit(load("demo"), options=QUICK)
 
 
 def test_findings_are_ranked_by_weight(demo):

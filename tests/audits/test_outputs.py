@@ -8,7 +8,7 @@ from casewise.audits.audit import audit, audit_outputs
 from casewise.audits.subject import AuditOptions
 from casewise.evaluate.replay import replay
 from casewise.judges.baselines import RecordedJudge
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_an_output_that_was_filled_in_by_chance_is_a_finding(planted):
 
 
 def test_replay_and_a_recorded_judge_say_so(planted):
-    demo = load_benchmark("demo")
+    demo = load("demo")
 
     found = replay(planted)
 
@@ -60,8 +60,8 @@ def test_words_cannot_be_tested_and_that_is_said(tmp_path):
 def test_an_audit_looks_at_outputs_where_they_are_given(planted):
     quick = AuditOptions(splits=5, folds=3)
 
-    found = audit(load_benchmark("demo"), options=quick, outputs=[planted])
+    found = audit(load("demo"), options=quick, outputs=[planted])
 
     assert "outputs.filled-in" in {finding.code for finding in found.findings}
     assert found.as_json()["measured"]["outputs"]
-    assert "outputs" not in audit(load_benchmark("demo"), options=quick).parts
+    assert "outputs" not in audit(load("demo"), options=quick).parts

@@ -154,7 +154,7 @@ def test_an_interruption_during_a_command_says_how_to_go_on(monkeypatch, capsys)
     def interrupted(_source):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("casewise.api.benchmarks.load_benchmark", interrupted)
+    monkeypatch.setattr("casewise.storage.load.read_benchmark", interrupted)
     said = Command(monkeypatch, capsys)("judge", "demo", "--judge", "linear")
 
     assert said.code == 130

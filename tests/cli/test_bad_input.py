@@ -12,7 +12,8 @@ from tests.support.command import Command, program
 from tests.support.published import output_rows, released_rows, write
 
 from casewise import judge
-from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage import write_benchmark
+from casewise.storage.load import load
 
 LONG = "x" * 300
 
@@ -178,7 +179,7 @@ def test_a_bad_command_says_what_to_do_and_changes_nothing(command, problem, pre
 
 
 def test_a_folder_whose_checksum_does_not_match_is_refused(casewise, here):
-    write_benchmark(load_benchmark("demo"), here / "b")
+    write_benchmark(load("demo"), here / "b")
     with (here / "b" / "ratings.jsonl").open("a") as file:
         file.write(" ")
 

@@ -4,7 +4,7 @@ import pytest
 from tests.support.command import invoke
 
 from casewise.audits.words import subset
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
 
 def run(*words):
@@ -12,7 +12,7 @@ def run(*words):
 
 
 def test_a_subset_is_judged_and_reported(tmp_path):
-    n = len(subset(load_benchmark("demo"), "clear"))
+    n = len(subset(load("demo"), "clear"))
     judged = run("judge", "demo", "--judge", "constant:safe", "--items", "clear", "--out", tmp_path / "run", "--json")
     found = run("report", tmp_path / "run", "--items", "clear", "--json")
 

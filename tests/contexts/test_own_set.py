@@ -18,7 +18,7 @@ from casewise.contexts.review import Act, Phase
 from casewise.database.staff import Role
 from casewise.models.protocol import Reply
 from casewise.records import ParameterSet, Query
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 from casewise.studies.rounds import freeze_plan, init_study, read_plan
 
 PARAMETERS = """
@@ -116,7 +116,7 @@ def test_the_whole_way(app, draft, own, tmp_path, monkeypatch):
             draft.do(place, by, act, words)
     database = ("--database", draft.store.url)
     run("contexts", "release", "desk", "--version", "1", *database)
-    released = load_benchmark("desk-1")
+    released = load("desk-1")
     assert released.parameters == own
     assert released.taxonomy.name == "desk"
     assert "caller.role, caller.home_town, line.recorded" in Path("desk-1/DATA_CARD.md").read_text()

@@ -14,7 +14,7 @@ from tests.support.server import served_app
 from casewise import database
 from casewise.database.staff import Role
 from casewise.records import sorry_bench
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -88,7 +88,7 @@ def test_the_whole_way(browser, draft, tmp_path):
         expect(ben.get_by_text("20 of 20 approved")).to_be_visible()
 
     run("contexts", "release", draft, "--version", "1.0.0")
-    benchmark = load_benchmark("trades-1.0.0")
+    benchmark = load("trades-1.0.0")
     assert benchmark.counts.items == QUERIES
     assert benchmark.counts.revisions == 1
     run("judge", "trades-1.0.0", "--judge", "constant:intended", "--out", "judged")

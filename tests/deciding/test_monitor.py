@@ -15,7 +15,7 @@ from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
 from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line, write_material
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.protocol import Message
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 KEY = Fernet.generate_key().decode()
 
@@ -113,7 +113,7 @@ def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path
 
     assert said.exit_code == 0, said.output
     assert json.loads(said.stdout)["needed"] > 100
-    made, demo = load_benchmark(str(tmp_path / "next")), casewise.load("demo")
+    made, demo = load(str(tmp_path / "next")), casewise.load("demo")
     assert 5 <= len(made.items) <= 10
     known = {json.dumps(context.shown()) for context in demo.contexts}
     assert {json.dumps(context.shown()) for context in made.contexts} <= known
@@ -124,7 +124,7 @@ def test_chats_are_not_written_for_people_to_rate_and_are_counted(path, tmp_path
     written = write_material(found.numbers, Sealer(KEY), tmp_path / "next")
 
     assert written.left_out == 15
-    assert written.n_items == len(load_benchmark(str(tmp_path / "next")).items) <= 5
+    assert written.n_items == len(load(str(tmp_path / "next")).items) <= 5
     with pytest.raises(ConfigurationError, match="have earlier turns or a reply"):
         write_material(
             monitor_decider(path, log_of(path, n=3, sealed=True, earlier=3)).numbers, Sealer(KEY), tmp_path / "none"

@@ -14,9 +14,9 @@ def run(tmp_path_factory):
 def ratings(tmp_path, queries=20, prefix=""):
     """Ratings of some of the demo's queries, as a table."""
     from casewise.storage.benchmark_folder import people_rows
-    from casewise.storage.load import load_benchmark
+    from casewise.storage.load import load
 
-    table = people_rows(load_benchmark("demo"))
+    table = people_rows(load("demo"))
     some = np.random.default_rng(0).permutation(table["query_id"].unique().sort().to_numpy())[:queries]
     wanted = table.filter(pl.col("query_id").is_in(some.tolist())).select(
         pl.concat_str(pl.lit(prefix), pl.col("item_id").cast(pl.String)).alias("item_id"),

@@ -11,7 +11,7 @@ from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
 from casewise.models.wire import WrongShape
 from casewise.records import NO_CONTEXT, Scored
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 
 def answers(*asks, name="moderation:vllm/mod"):
@@ -60,7 +60,7 @@ def test_the_arm_decides_what_is_moderated():
 
 def test_it_gives_scalars_only_and_says_so(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
-    judge = judge_named("moderation:openai/omni", load_benchmark("demo"))
+    judge = judge_named("moderation:openai/omni", load("demo"))
 
     assert judge.elicitations == ("scalar",)
     assert "no threshold of its own" in judge.notes()[0]

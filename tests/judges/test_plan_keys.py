@@ -12,7 +12,7 @@ from casewise.models.protocol import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Judgement, Scored, Unscored, UnscoredReason
 from casewise.runs.engine import Asks, RunLog, RunSession, last_attempts
 from casewise.runs.limits import InFlight, RunProgress, Spend
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
 
 OUTCOMES = (
@@ -24,7 +24,7 @@ OUTCOMES = (
 
 @pytest.fixture(scope="module")
 def benchmark():
-    return load_benchmark("demo")
+    return load("demo")
 
 
 @pytest.fixture(scope="module")

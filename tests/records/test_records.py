@@ -20,9 +20,9 @@ from casewise.records import (
 )
 from casewise.records.base import digest
 from casewise.records.context import checked_names, omit
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 CONTEXT = DEMO.contexts[0]
 
 values = st.recursive(

@@ -21,7 +21,7 @@ from casewise.judges.run import Plan
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.runs.limits import Limits
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 SECRET = "sk-never-to-be-seen-0123456789"
 CONCURRENCY = 8
@@ -103,7 +103,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
 
 @pytest.mark.slow
 def test_a_run_that_meets_every_fault_ends_with_every_ask_judged_or_unscored_once(tmp_path):
-    benchmark = load_benchmark("demo")
+    benchmark = load("demo")
 
     async def go(server):
         async with server:

@@ -17,7 +17,7 @@ from casewise.judges.llm import LiveOptions, live_judge
 from casewise.judges.run import Plan, Selection
 from casewise.models.load import ModelOptions
 from casewise.records import Unscored, UnscoredReason
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 pytest.importorskip("inspect_ai", reason="needs the extra [inspect]: inspect-ai")
 pytestmark = [
@@ -109,7 +109,7 @@ def test_inspect_agrees_with_our_own_report_and_its_log_comes_in_as_a_recorded_j
 
 
 def test_a_model_of_inspect_is_a_judge_of_ours(monkeypatch, tmp_path):
-    benchmark = load_benchmark("demo")
+    benchmark = load("demo")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
 
     async def go(server):

@@ -11,8 +11,8 @@ from tests.support.command import invoke
 from tests.support.mutations import mutated
 
 from casewise.errors import CasewiseError
-from casewise.storage import load_benchmark
-from casewise.storage.imports import CaseColumns, CaseFrame, read_cases
+from casewise.storage.imports import CaseColumns
+from casewise.storage.load import import_cases, load
 
 
 def choice(question, *labels):
@@ -164,7 +164,7 @@ def test_an_export_is_imported_with_who_rated_and_without_what_was_not_submitted
     done = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
 
     assert done.exit_code == 0, done.output
-    assert said(load_benchmark(tmp_path / "mine")) == WHOLE
+    assert said(load(tmp_path / "mine")) == WHOLE
 
 
 def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_path):
@@ -172,10 +172,10 @@ def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_pat
     columns = ("--query", "text", "--vote", "verdict", "--annotator", "annotator")
 
     assert invoke("data", "import", texts, "--out", tmp_path / "mine", *columns, "--ratings", answers).exit_code == 0
-    assert said(load_benchmark(tmp_path / "mine")) == WHOLE
+    assert said(load(tmp_path / "mine")) == WHOLE
     state = write(tmp_path, "user_state.json", POTATO_STATE)
     assert invoke("data", "import", texts, "--out", tmp_path / "one", *columns, "--ratings", state).exit_code == 0
-    assert said(load_benchmark(tmp_path / "one")) == [one for one in WHOLE if one[1] == "1"]
+    assert said(load(tmp_path / "one")) == [one for one in WHOLE if one[1] == "1"]
 
 
 BROKEN: dict[str, Any] = {
@@ -224,7 +224,7 @@ def place(tmp_path_factory):
 def test_an_export_that_was_changed_at_random_is_imported_or_refused(name, place, data):
     file = write(place, name, data.draw(mutated(EXPORTS[name])))
     try:
-        assert read_cases(file, CaseColumns(query="text", vote="verdict"), CaseFrame()).counts.items > 0
+        assert import_cases(file, columns=CaseColumns(query="text", vote="verdict")).counts.items > 0
     except CasewiseError as error:
         refused = str(error)
     else:

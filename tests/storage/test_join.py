@@ -7,7 +7,7 @@ from tests.support.benchmarks import context_of, rich_benchmark
 
 from casewise.errors import BenchmarkError
 from casewise.records import Item, Query, Rating
-from casewise.storage.benchmark import Benchmark, join
+from casewise.storage.benchmark import Benchmark, join_benchmarks
 from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
 
 
@@ -25,7 +25,7 @@ def later(query, *, rated=True) -> Benchmark:
 
 def test_all_of_both_is_there_once_and_reads_back(tmp_path):
     first = rich_benchmark()
-    joined = join(first, later(first.queries[0]))
+    joined = join_benchmarks(first, later(first.queries[0]))
 
     assert [item.condition for item in joined.items] == [
         *("safe_revised", "unsafe_revised", "no_context", "no_context", "unsafe_generated")
@@ -43,10 +43,10 @@ def test_all_of_both_is_there_once_and_reads_back(tmp_path):
 def test_items_that_other_people_rated_before_are_refused():
     first = rich_benchmark()
     with pytest.raises(BenchmarkError, match="3 items were rated in both"):
-        join(first, first)
+        join_benchmarks(first, first)
 
 
 def test_without_a_common_query_there_is_nothing_to_join():
     other = Query(text="another", category="terrorism")
     with pytest.raises(BenchmarkError, match="no query in common"):
-        join(rich_benchmark(), later(other))
+        join_benchmarks(rich_benchmark(), later(other))

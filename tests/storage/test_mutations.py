@@ -14,9 +14,10 @@ from tests.support.published import output_rows, released_rows
 
 from casewise.errors import CasewiseError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
-from casewise.storage import load_benchmark, read_benchmark, read_published, write_benchmark, write_published
+from casewise.storage import read_benchmark, read_published, write_benchmark, write_published
 from casewise.storage.benchmark_folder import FILES, MANIFEST, sha256
 from casewise.storage.files import read_jsonl, write_jsonl
+from casewise.storage.load import load
 from casewise.storage.published import read_output
 from casewise.storage.run_folder import judgement_table
 
@@ -27,7 +28,7 @@ fewer = settings(many, max_examples=150)
 
 ROWS = released_rows(4)
 OUTPUTS = output_rows(["safe", "unsafe", "", 7, 5.333])
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 SMALL = DEMO.keeping(DEMO.items[:4])
 
 

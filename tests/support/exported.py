@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from casewise.records.base import digest
-from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage import write_benchmark
+from casewise.storage.load import load
 
 __all__ = ["exported_demo"]
 
@@ -29,7 +30,7 @@ def exported_demo(
     `failed` are annotators who failed their checks and whose ratings count nevertheless; `voided` those whose ratings
     are apart, with the reason.
     """
-    demo, apart = load_benchmark("demo"), voided or {}
+    demo, apart = load("demo"), voided or {}
     counted = tuple(rating for rating in demo.ratings if rating.annotator_id not in apart)
     write_benchmark(replace(demo, ratings=counted), folder)
     policy = {"conditions": CONDITIONS, "contrasts": [CONDITIONS]} | {f"analysis.{k}": v for k, v in analysis.items()}

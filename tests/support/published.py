@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from casewise.storage import Benchmark, load_benchmark, write_published
+from casewise.storage import Benchmark, write_published
+from casewise.storage.load import load
 
 INTENT = {True: 1, False: 2}
 
@@ -23,7 +24,7 @@ def demo_rows(n: int = 90) -> list[dict[str, Any]]:
 
 @cache
 def demo_text() -> str:
-    return json.dumps(published_rows(load_benchmark("demo")))
+    return json.dumps(published_rows(load("demo")))
 
 
 def published_rows(benchmark: Benchmark) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ import casewise
 
 MODULES = (
     "attacks",
-    "benchmarks",
     "deciding",
     "evaluating",
     "exporting",

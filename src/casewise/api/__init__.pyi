@@ -1,7 +1,6 @@
 from casewise import *  # noqa: F403
 
 from . import attacks as attacks
-from . import benchmarks as benchmarks
 from . import deciding as deciding
 from . import evaluating as evaluating
 from . import exporting as exporting

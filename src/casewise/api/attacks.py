@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import polars as pl
 
-from casewise.api.benchmarks import Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judged_runs import ReportOptions, benchmark_of, folders_of
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
 from casewise.judges.run import RunEstimate, RunSummary, estimate_run
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
@@ -24,6 +23,7 @@ from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.files import write_jsonl
+from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
 from casewise.transforms.catalogue import (
     TO_COMPLETE,

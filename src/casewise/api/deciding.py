@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of
 from casewise.api.judging import AnyJudge, Run, as_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import read_decider, write_decider
@@ -16,12 +15,14 @@ from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, monitored
 from casewise.deciding.recommending import Recommendation
 from casewise.errors import ConfigurationError, DataError
+from casewise.evaluate.judged_runs import RunAt, benchmark_of, folders_of
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.thresholds import Wanted
 from casewise.storage.files import read_text
+from casewise.storage.load import Source, as_benchmark
 
 __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
 

@@ -10,14 +10,21 @@ from typing import get_args
 import polars as pl
 from markupsafe import escape
 
-from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchmark_of, folders_of, output_files
 from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
 from casewise.errors import BenchmarkError, ConfigurationError, one_of
 from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
+from casewise.evaluate.judged_runs import (
+    Outputs,
+    ReportOptions,
+    RunAt,
+    benchmark_of,
+    by_benchmark,
+    folders_of,
+    output_files,
+)
 from casewise.evaluate.judged_runs import long_table as long_table_of
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
@@ -31,7 +38,7 @@ from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import json_text, long_step, write_text
-from casewise.storage.load import write_csv
+from casewise.storage.load import Source, as_benchmark, write_csv
 from casewise.storage.run_folder import RUN, read_run
 
 

@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from casewise.api.attacks import write_paraphrases
-from casewise.api.benchmarks import Outputs, RunAt, Source, as_benchmark, benchmark_of, folders_of, output_files
 from casewise.api.evaluating import policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import ReportOptions, read_runs
+from casewise.evaluate.judged_runs import (
+    Outputs,
+    ReportOptions,
+    RunAt,
+    benchmark_of,
+    folders_of,
+    output_files,
+    read_runs,
+)
 from casewise.evaluate.published import paper_numbers
 from casewise.evaluate.viewing import Viewed, view_runs
 from casewise.plugins import plugin, plugin_names
@@ -27,7 +34,7 @@ from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.files import json_value
-from casewise.storage.load import convert, load_benchmark, named_benchmark, write_spreadsheet
+from casewise.storage.load import Source, as_benchmark, convert, load, named_benchmark, write_spreadsheet
 from casewise.storage.run_folder import RUN, kind_of, read_run
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs
@@ -272,11 +279,7 @@ def hand_on(
     if export := plugin("exporters", to):
         if not with_texts and (
             kind == "replies"
-            or (
-                restricted(load_benchmark(source))
-                if kind == "benchmark"
-                else withholds_texts(source, benchmark=benchmark)
-            )
+            or (restricted(load(source)) if kind == "benchmark" else withholds_texts(source, benchmark=benchmark))
         ):
             raise ConfigurationError(f"{source} has texts that are not handed on unasked: --with-texts writes them")
         export(source, target)
@@ -312,7 +315,7 @@ def hand_on(
 
 
 def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path | None, with_texts: bool) -> Handed:
-    loaded = load_benchmark(source)
+    loaded = load(source)
     if not with_texts and restricted(loaded):
         raise ConfigurationError(f"{source} has terms that do not let its texts be handed on: --with-texts writes them")
     if to == "croissant":
@@ -373,4 +376,4 @@ def is_run(source: str | Path) -> bool:
 
 def withholds_texts(run: str | Path, *, benchmark: str | Path | None = None) -> bool:
     """Return True if texts of a run's benchmark need consent before export: it is gated, or the release."""
-    return restricted(load_benchmark(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))
+    return restricted(load(benchmark if benchmark is not None else read_run(Path(run)).benchmark_source))

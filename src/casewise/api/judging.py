@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from casewise.api.benchmarks import RunAt, Source, as_benchmark, source_of
 from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
+from casewise.evaluate.judged_runs import RunAt
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
@@ -51,6 +51,7 @@ from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records
+from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, judgement_table, judgements_in_brief
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making

@@ -10,13 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from casewise.api.benchmarks import RunAt, Source, as_benchmark, benchmark_of, folders_of, source_of
 from casewise.api.evaluating import report_options
 from casewise.api.judging import arms_named, makers_send_to
 from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.behaviour import SaysDoesNumbers
-from casewise.evaluate.judged_runs import ReportOptions, find_benchmark
+from casewise.evaluate.judged_runs import ReportOptions, RunAt, benchmark_of, find_benchmark, folders_of
 from casewise.judges.run import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
@@ -33,6 +32,7 @@ from casewise.runs.texts import spent_making
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
+from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
 AnyGrader = str | Grader | Callable[[str, str], Any]

@@ -14,7 +14,6 @@ from typing import get_args
 import numpy as np
 
 from casewise import database as databases
-from casewise.api.benchmarks import Source
 from casewise.database import Database
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
@@ -24,6 +23,7 @@ from casewise.reports.study import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.storage.files import for_owner_alone
+from casewise.storage.load import Source
 from casewise.studies import answers, owner
 from casewise.studies.design import NOBODY, PRESETS, Contact, Design, read_design
 from casewise.studies.export import Exported, deposit, export

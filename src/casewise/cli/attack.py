@@ -11,7 +11,6 @@ from typing import Annotated
 
 from casewise import api
 from casewise.api.attacks import NOISE, AttackRun, attacks_or_all
-from casewise.api.benchmarks import source_of
 from casewise.api.replying import PlannedReplies, as_grader, chat_model
 from casewise.cli import judge as output
 from casewise.cli.evaluate import Numbers, NumbersOptions, end_with_code
@@ -51,6 +50,7 @@ from casewise.replies.grade import GradeOptions
 from casewise.runs.run import default_folder
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_text
+from casewise.storage.load import source_of
 from casewise.transforms.texts import Adaptive
 
 # `casewise attack` and `casewise robustness`: lie to a judge about the context, and see what becomes of its

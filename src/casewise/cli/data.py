@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from casewise import api
-from casewise.api.benchmarks import ImportOptions
 from casewise.cli.options import (
     BenchmarkArgument,
     BenchmarkOption,
@@ -41,6 +40,7 @@ from casewise.plugins import plugins as parts_of
 from casewise.reports.document import Document
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.imports import CaseColumns, RatingTable
+from casewise.storage.load import ImportOptions
 
 # `casewise data`: benchmarks fetched and imported.
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
-from casewise.api.benchmarks import source_of
 from casewise.api.judging import PlannedRun, Run, RunOptions
 from casewise.cli.options import (
     ASKED,
@@ -51,6 +50,7 @@ from casewise.models.wire import Probe
 from casewise.options import Flat
 from casewise.runs.run import CallEstimate, default_folder
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.load import source_of
 
 # The options of `casewise judge`, in groups.
 

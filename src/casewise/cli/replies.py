@@ -13,7 +13,6 @@ from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
-from casewise.api.benchmarks import source_of
 from casewise.api.replying import PlannedReplies, as_grader, chat_model, check_grader
 from casewise.ask.layouts import ContextRole
 from casewise.ask.prompts import chat_with
@@ -65,6 +64,7 @@ from casewise.replies.grade import (
 )
 from casewise.replies.graders import Grader
 from casewise.runs.run import CallEstimate, default_folder
+from casewise.storage.load import source_of
 
 app = App(name="replies")
 

@@ -26,7 +26,7 @@ from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_para
 from casewise.stats.words import EarlierTexts, word_runs
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_text
-from casewise.storage.load import load_benchmark, named_benchmark
+from casewise.storage.load import load, named_benchmark
 
 # Choosing queries for a draft: read from the usual files, duplicates reported, balanced by category.
 
@@ -86,7 +86,7 @@ def source_benchmark(path: Path) -> Benchmark | None:
         exists = path.suffix.lower() == ".json" and '"context_intended_to_be_safe"' in read_text(path)
     else:
         exists = path.is_dir() or str(path) == "demo" or named_benchmark(str(path)) is not None
-    return load_benchmark(str(path)) if exists else None
+    return load(str(path)) if exists else None
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

@@ -15,10 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
-from casewise.errors import BenchmarkError, DataError
+from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
+from casewise.settings import outputs_folder
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
@@ -34,7 +35,7 @@ from casewise.stats.sample import (
 )
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import LONG_COLUMNS, judges_rows, people_rows, places_of
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import Source, load
 from casewise.storage.run_folder import (
     JUDGEMENTS,
     RunManifest,
@@ -71,6 +72,53 @@ class ReportOptions:
     graders are worth."""
     with_replies: bool = False
     """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
+
+
+# Runs and published outputs, from wherever they are named.
+
+
+@dataclass(frozen=True)
+class RunAt:
+    """The folder of a run, and its benchmark."""
+
+    path: Path
+    benchmark: Benchmark = field(repr=False)
+
+
+def folders_of(runs: Sequence[RunAt | str | Path]) -> list[Path]:
+    """Return the folders of these runs."""
+    return [run.path if isinstance(run, RunAt) else Path(run) for run in runs]
+
+
+def benchmark_of(runs: Sequence[RunAt | str | Path], given: Source | None) -> Source | None:
+    """The benchmark that was given, or that of the first run where it holds one."""
+    first = runs[0] if runs else None
+    return given if given is not None else first.benchmark if isinstance(first, RunAt) else None
+
+
+Outputs = str | Path | Sequence[str | Path] | None
+"""Judges' published output files or folders of them; None for the folder that `CASEWISE_OUTPUTS` names, if any."""
+
+
+def output_files(outputs: Outputs) -> list[Path]:
+    """Judges' published output files: those named, and those at any depth in the folders named.
+
+    Raises
+    ------
+    ConfigurationError
+        `CASEWISE_OUTPUTS` is asked, and names no folder; or what is named is not there.
+    """
+    if outputs is None:
+        folder = outputs_folder()
+        outputs = () if folder is None else folder
+    places = [outputs] if isinstance(outputs, (str, Path)) else outputs
+    if lost := [str(place) for place in places if not Path(place).exists()]:
+        raise ConfigurationError(f"no file or folder of published outputs is at {', '.join(lost)}")
+    return [
+        file
+        for place in map(Path, places)
+        for file in (sorted(place.rglob("output_*.json")) if place.is_dir() else [place])
+    ]
 
 
 # What a benchmark and a run hold, counted.
@@ -395,10 +443,10 @@ def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | B
     if isinstance(stated, Benchmark):
         benchmark = stated
     elif stated is not None:
-        benchmark = load_benchmark(stated)
+        benchmark = load(stated)
     else:
         try:
-            benchmark = load_benchmark(manifest.benchmark_source)
+            benchmark = load(manifest.benchmark_source)
         except DataError as error:
             raise BenchmarkError(
                 f"{error}\nIf the run's benchmark is elsewhere now, say where with --benchmark."

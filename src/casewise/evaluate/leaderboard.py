@@ -36,7 +36,7 @@ from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.storage.published import item_ids, read_output
 
 Kind = Literal["run", "replies", "output", "baseline"]
@@ -249,7 +249,7 @@ def leaderboard(
     if paths:
         runs = read_runs(paths, benchmark=benchmark)
     elif benchmark is not None:
-        loaded = benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
+        loaded = benchmark if isinstance(benchmark, Benchmark) else load(benchmark)
         runs = JudgedRuns(loaded, loaded.item_columns, (), ())
     else:
         raise BenchmarkError(

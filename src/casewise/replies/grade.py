@@ -59,7 +59,7 @@ from casewise.storage.batch_jobs import discard_results
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse, read_jsonl, write_jsonl
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now
 from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
 
@@ -167,7 +167,7 @@ def study_labels(export: Path) -> Iterator[tuple[ReplyPlace, GradeOutcome]]:
             export, None, "is no export of a study of replies (casewise study init REPLIES --question reply)"
         )
     outcomes = dict(zip(design["questions"][0]["options"], OUTCOMES, strict=True))
-    benchmark, answers_file = load_benchmark(str(export)), export / "own_answers.jsonl"
+    benchmark, answers_file = load(str(export)), export / "own_answers.jsonl"
     for number, line in numbered_lines(answers_file):
         answer = parse(line, path=answers_file, line=number)
         outcome = outcomes.get(answer["answers"].get(REPLY_QUESTION.name))
@@ -185,7 +185,7 @@ def labels_notes(path: Path | None) -> tuple[str, ...]:
     if not path.is_dir():
         note = f"{path.name} does not say how the labelled replies were chosen."
         return (f"{note} The corrected rates hold only if they were drawn at random.",)
-    made_up = load_benchmark(str(path)).about.synthetic
+    made_up = load(str(path)).about.synthetic
     return (f"SYNTHETIC LABELS of replies ({path.name}): {made_up}",) if made_up else ()
 
 

@@ -14,7 +14,7 @@ from casewise.runs.texts import made_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, last_records, read_run
 from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
@@ -40,7 +40,7 @@ def export_inspect_log(
     if target.exists():
         raise ConfigurationError(f"{target} exists, and nothing is overwritten; choose another place")
     manifest = read_run(run)
-    source_benchmark = load_benchmark(benchmark if benchmark is not None else manifest.benchmark_source)
+    source_benchmark = load(benchmark if benchmark is not None else manifest.benchmark_source)
     if source_benchmark.digest != manifest.identity.benchmark:
         raise BenchmarkError(
             f"the run is over another benchmark than {source_benchmark.name!r}; give the one it was run on"

@@ -22,7 +22,7 @@ from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
 from casewise.stats.sample import LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.transforms.catalogue import arm_named, check_arms, show_item
 
 
@@ -45,7 +45,7 @@ def judge(
     `limit`: the first so many items only.
     """
     checked_elicitation = checked(elicitation)
-    source = load_benchmark(benchmark)
+    source = load(benchmark)
     shown = arm_named(arm)
     check_arms((shown,), source.parameters)
     weight = weights(source, LabelPolicy.parse(labels))

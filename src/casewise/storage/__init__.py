@@ -2,13 +2,11 @@
 
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import read_benchmark, write_benchmark
-from casewise.storage.load import load_benchmark
 from casewise.storage.published import read_published, write_published
 
 __all__ = [
     "About",
     "Benchmark",
-    "load_benchmark",
     "read_benchmark",
     "read_published",
     "write_benchmark",

@@ -519,7 +519,7 @@ def check_contexts(benchmark: Benchmark) -> None:
 R = TypeVar("R", bound=ContentRecord)
 
 
-def join(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Benchmark:
+def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = None) -> Benchmark:
     """All queries, contexts, items and ratings of both; what stands in both is taken once.
 
     `name`: of the new benchmark; by default the names of both.

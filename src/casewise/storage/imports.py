@@ -37,7 +37,7 @@ from casewise.records.context import OPTIONAL, stated
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.entries import Entry, Table, as_number, filled, frame_table, table_of
+from casewise.storage.entries import Entry, Table, as_number, filled, table_of
 from casewise.storage.files import brief, what_is_wrong
 
 # Which columns of a table of cases hold what: as its owner says, or guessed from their names.
@@ -301,31 +301,6 @@ class RatingTable:
         return Table(tuple(names), rows), replace(columns, value=RATING) if frame.scale else replace(
             columns, vote=RATING
         )
-
-
-def read_cases(
-    path: Path,
-    columns: CaseColumns = CaseColumns(),
-    frame: CaseFrame = CaseFrame(),
-    about: About | None = None,
-    *,
-    ratings: RatingTable = RatingTable(),
-) -> Benchmark:
-    """Return the benchmark that a file of cases holds, or an annotation tool's export; `about.remarks` says what the file lacks.
-
-    Raises ConfigurationError: a column is missing that only the file's owner can name; the message says with which
-    option. DataError: a row cannot be read; the message names its line.
-    """
-    table = read_any_table(path)
-    if ratings.wide is not None or ratings.ratings is not None:
-        table, columns = ratings.joined(path, table, columns, frame)
-    return Cases(path, table, guess_columns(table.columns, columns, frame), frame).benchmark(about)
-
-
-def of_frame(data: Any, name: str, columns: CaseColumns = CaseColumns(), frame: CaseFrame = CaseFrame()) -> Benchmark:
-    """Return the benchmark that a polars or pandas frame, or dictionaries, hold. Raises as `read_cases`."""
-    table = frame_table(data, name)
-    return Cases(Path(name), table, guess_columns(table.columns, columns, frame), frame).benchmark()
 
 
 def of_rows(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from casewise import __version__
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.records.base import digest
-from casewise.storage.benchmark import Benchmark
+from casewise.records import LabelsBy, ParameterSet, RatingScale, Taxonomy
+from casewise.records.base import digest, problems, writable
+from casewise.storage.annotation_tools import read_any_table
+from casewise.storage.benchmark import About, Benchmark, join_benchmarks
 from casewise.storage.benchmark_folder import (
     RECORDS,
     item_view,
@@ -29,7 +32,9 @@ from casewise.storage.benchmark_folder import (
     write_table,
     write_tables,
 )
+from casewise.storage.entries import frame_table
 from casewise.storage.files import cache_folder, long_step, replacing, write_text
+from casewise.storage.imports import CaseColumns, CaseFrame, Cases, RatingTable, guess_columns
 from casewise.storage.loaders.fetching import is_fetched
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
@@ -112,13 +117,25 @@ def named_benchmark(source: object) -> Loader | None:
     return loader if loader is not None and (is_fetched(loader) or not Path(loader.name).exists()) else None
 
 
-def load_benchmark(source: str | Path) -> Benchmark:
-    """The benchmark called or lying at `source`.
+def load(source: str | Path) -> Benchmark:
+    """Return the benchmark called or lying at `source`.
 
-    `source`: `demo` (embedded), a public benchmark by name (once fetched), a benchmark folder (also one of Parquet files, or a Hugging
-        Face dataset folder that casewise wrote), or a JSON file in the published format.
+    Parameters
+    ----------
+    source
+        `demo` (embedded), a public benchmark by its name (once fetched), a benchmark folder (also one of Parquet files, or a
+        Hugging Face dataset folder that casewise wrote), or a JSON file in the published format.
 
-    Raises DataError: there is no such benchmark, or it is not valid; the message says where and what to do.
+    Raises
+    ------
+    DataError
+        There is no such benchmark, or it is not valid; the message says where and what to do.
+
+    Examples
+    --------
+    >>> benchmark = load("demo")
+    >>> benchmark.counts.items
+    90
     """
     if source == "demo":
         with as_file(files("casewise").joinpath("demo")) as folder:
@@ -136,6 +153,162 @@ def load_benchmark(source: str | Path) -> Benchmark:
             "benchmark folder or a published JSON file",
         )
     return read_published(path)
+
+
+Source = Benchmark | str | Path
+"""A benchmark, or where it is: `demo`, a public benchmark by its name, a folder, a file."""
+
+
+def as_benchmark(given: Source) -> Benchmark:
+    """`given`, loaded where it is a name or a path."""
+    return given if isinstance(given, Benchmark) else load(given)
+
+
+def source_of(given: Source, loaded: Benchmark) -> str:
+    """Return the text that finds the benchmark again: its name, or its absolute path."""
+    if isinstance(given, Benchmark):
+        return loaded.name
+    return str(given) if given == "demo" or named_benchmark(given) else writable(str(Path(given).resolve()))
+
+
+# A user's own cases as a benchmark.
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Facts about an imported file that its columns do not hold."""
+
+    name: str | None = None
+    """Name of the benchmark. Default: the name of its folder."""
+    labels_by: LabelsBy | None = None
+    """Source of the labels: people (default if a case has several ratings), author, law, policy, models, experts."""
+    unsure_word: tuple[str, ...] = ()
+    """A word in the file that means unsure; may be repeated. '' counts an empty cell as an unsure vote."""
+    scale_low: float | None = None
+    """Lowest value of the scale that people rated on."""
+    scale_high: float | None = None
+    """Highest value of the scale."""
+    cut: float | None = None
+    """Value of the scale beyond which a rating counts as a safe verdict. Default: ratings give no verdicts."""
+    safe_side: Literal["below", "above"] = "below"
+    """The safe side of the cut."""
+    question: str | None = None
+    """The question that people answered on the scale."""
+
+    @property
+    def scale(self) -> RatingScale | None:
+        """The scale; None where none is stated.
+
+        Raises ConfigurationError: one end is missing, or the cut does not lie on it.
+        """
+        if self.scale_low is None and self.scale_high is None and self.cut is None:
+            return None
+        if self.scale_low is None or self.scale_high is None:
+            raise ConfigurationError("a scale has two ends; give --scale-low and --scale-high")
+        try:
+            return RatingScale(
+                low=self.scale_low, high=self.scale_high, cut=self.cut, safe=self.safe_side, question=self.question
+            )
+        except ValidationError as error:
+            raise ConfigurationError(f"the scale: {problems(error, RatingScale)[0]}") from error
+
+
+def import_cases(
+    path: str | Path,
+    target: str | Path | None = None,
+    *,
+    columns: CaseColumns = CaseColumns(),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
+    safe_words: Sequence[str] = (),
+    unsafe_words: Sequence[str] = (),
+    options: ImportOptions = ImportOptions(),
+    ratings: RatingTable = RatingTable(),
+) -> Benchmark:
+    """A benchmark of one's own labelled cases: a table with a case or a rating a row, or an annotation tool's export.
+
+    Parameters
+    ----------
+    target
+        A new folder to write it to; without one it lives as long as the object returned.
+    columns
+        Which column holds what; those that are not named are guessed from their names.
+    taxonomy, parameters
+        TOML files with categories and with the parameters of contexts of one's own.
+    safe_words, unsafe_words
+        The words of the file's verdicts, where they are not the usual ones.
+    options
+        The name, where the labels come from, and the scale.
+    ratings
+        A second file with ratings, and whether it is a wide table.
+
+    Raises
+    ------
+    ConfigurationError
+        A column is missing that only you can name, or there is something at `target` already.
+    DataError
+        A row cannot be read; the message names its line.
+    """
+    frame = replace(
+        case_frame(taxonomy, parameters, safe_words, unsafe_words),
+        unsure_words=options.unsure_word,
+        scale=options.scale,
+    )
+    name = options.name or (Path(path).stem if target is None else Path(target).name)
+    about = About(name=name, labels_by=options.labels_by, scale=frame.scale)
+    table = read_any_table(Path(path))
+    if ratings.wide is not None or ratings.ratings is not None:
+        table, columns = ratings.joined(Path(path), table, columns, frame)
+    imported = Cases(Path(path), table, guess_columns(table.columns, columns, frame), frame).benchmark(about)
+    if target is not None:
+        write_benchmark(imported, Path(target))
+    return imported
+
+
+def join(first: str | Path, second: str | Path, target: str | Path, *, name: str | None = None) -> Benchmark:
+    """Two benchmarks over the same queries as one, in a new folder: a release, and what people said of other items since.
+
+    Raises
+    ------
+    BenchmarkError
+        They do not fit together: no common query, or an item that was rated in both.
+    """
+    joint = join_benchmarks(load(first), load(second), name=name)
+    write_benchmark(joint, Path(target))
+    return joint
+
+
+def load_frame(
+    frame: Any,
+    name: str = "frame",
+    *,
+    columns: CaseColumns = CaseColumns(),
+    taxonomy: str | Path | None = None,
+    parameters: str | Path | None = None,
+    safe_words: Sequence[str] = (),
+    unsafe_words: Sequence[str] = (),
+) -> Benchmark:
+    """A benchmark of the cases in a polars or pandas frame, or in dictionaries; see `import_cases`.
+
+    Examples
+    --------
+    >>> cases = [{"query": "Who was admitted?", "context": "A ward nurse asks.", "label": "safe"}]
+    >>> load_frame(cases, "ward").counts.items
+    1
+    """
+    table, about_cases = frame_table(frame, name), case_frame(taxonomy, parameters, safe_words, unsafe_words)
+    return Cases(Path(name), table, guess_columns(table.columns, columns, about_cases), about_cases).benchmark()
+
+
+def case_frame(
+    taxonomy: str | Path | None, parameters: str | Path | None, safe: Sequence[str], unsafe: Sequence[str]
+) -> CaseFrame:
+    return CaseFrame(
+        Taxonomy.read(Path(taxonomy)) if taxonomy else None,
+        ParameterSet.read(Path(parameters)) if parameters else None,
+        tuple(safe),
+        tuple(unsafe),
+    )
 
 
 # A benchmark as CSV for a spreadsheet program: to look at, not to read back.
@@ -256,7 +429,7 @@ class Conversion:
 def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Conversion:
     """Write the benchmark at `source` anew at `target`, in another format.
 
-    `source`: whatever `load_benchmark` takes: a name, a folder of any of the formats, or a published JSON file.
+    `source`: whatever `load` takes: a name, a folder of any of the formats, or a published JSON file.
     `to`: the format; by default `published` for a name that ends in `.json`, and `folder` for any other.
 
     Returns Conversion: `lost` says what reading `target` back would not give; it is empty for all formats but `published`.
@@ -269,7 +442,7 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Co
         raise ConfigurationError(f"no format is called {chosen!r}; there are {', '.join(get_args(Format))}")
     if target.exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigurationError(f"{target} exists and a benchmark is never overwritten; choose another place")
-    benchmark = load_benchmark(source)
+    benchmark = load(source)
     WRITERS[chosen](benchmark, target)
     return Conversion(target, chosen, benchmark, tuple(lost(benchmark)) if chosen == "published" else ())
 

@@ -16,7 +16,7 @@ from casewise.records.base import problems
 from casewise.stats.ratings import STEPS, Flow
 from casewise.storage.benchmark_folder import people_rows
 from casewise.storage.files import numbered_lines, parse, read_text
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 from casewise.studies.design import Analysis, OwnQuestion, RatedThing
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
@@ -255,7 +255,7 @@ def _from_votes(frame: pl.DataFrame, votes: str, path: Path) -> RatingsSource:
 
 
 def _from_benchmark(path: Path | str) -> RatingsSource:
-    benchmark = load_benchmark(path)
+    benchmark = load(path)
     if not benchmark.ratings:
         raise DataError(path, None, "this benchmark holds no ratings")
     of = {item.id: (item.query_id, benchmark.category_of(item), item.condition) for item in benchmark.items}

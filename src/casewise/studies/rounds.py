@@ -39,8 +39,9 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.records.base import problems
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
-from casewise.storage import Benchmark, load_benchmark
+from casewise.storage import Benchmark
 from casewise.storage.files import parse, read_text
+from casewise.storage.load import load
 from casewise.studies.design import (
     NOBODY,
     PRESETS,
@@ -454,7 +455,7 @@ def init_study(
     preset_name = one_of(preset, PRESETS, "--preset", error=StudyError)
     if path.exists():
         raise ConfigurationError(f"{path} exists; choose another place with --to")
-    benchmark = load_benchmark(source)
+    benchmark = load(source)
     present = {item.condition for item in benchmark.items} | ({NO_CONTEXT_CONDITION} if rates == "requests" else set())
     conditions = [name for name in CONDITIONS if name in present] + sorted(present - set(CONDITIONS))
     if preset_name == "paper-rest":
@@ -517,7 +518,7 @@ def read_plan(path: Path) -> StudyPlan:
     """
     design = read_design(path)
     inside = path.parent / design.benchmark
-    benchmark = load_benchmark(inside if inside.exists() else design.benchmark)
+    benchmark = load(inside if inside.exists() else design.benchmark)
     beside = frozen_path(path)
     frozen = None
     if beside.exists():

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from casewise.database.staff import Role
 from casewise.errors import CasewiseError
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 from casewise.studies.answers import Progress, Shown, restore, void
 from casewise.studies.export import export
 from casewise.studies.monitor import (
@@ -164,7 +164,7 @@ def export_round(request: Request, _owner: Owner, study: ThisRound) -> Response:
     """Return what `casewise export` of a study writes; with the ratings as a table where the benchmark is not on this machine."""
     benchmark = None
     with suppress(CasewiseError):
-        loaded = load_benchmark(study.design.benchmark)
+        loaded = load(study.design.benchmark)
         benchmark = loaded if loaded.digest == study.benchmark["digest"] else None
     with tempfile.TemporaryDirectory(prefix="casewise-export-") as place:
         folder = Path(place) / f"{study.name}-{study.phase}"

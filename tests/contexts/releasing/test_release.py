@@ -10,8 +10,8 @@ from tests.support.databases import new_database
 from casewise.contexts.release import ReleaseOptions, release
 from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
-from casewise.storage import load_benchmark
 from casewise.storage.benchmark_folder import read_benchmark
+from casewise.storage.load import load
 
 CHANGED = wording(recipient__type="Cashier")
 
@@ -56,7 +56,7 @@ def test_nothing_is_released_while_anything_is_unsigned(here, tmp_path):
 
 
 def test_a_release_is_a_benchmark_with_its_revisions(approved, tmp_path):
-    benchmark = load_benchmark(released(approved, tmp_path / "out"))
+    benchmark = load(released(approved, tmp_path / "out"))
 
     assert benchmark.counts.items == 4
     assert {item.condition for item in benchmark.items} == {"safe_revised", "unsafe_revised"}
@@ -72,7 +72,7 @@ def test_a_release_is_a_benchmark_with_its_revisions(approved, tmp_path):
 
 def test_it_is_gated_with_terms_a_card_statistics_and_a_canary_in_every_context(approved, tmp_path):
     folder = released(approved, tmp_path / "out", licence="CC-BY-4.0")
-    about = load_benchmark(folder).about
+    about = load(folder).about
 
     assert about.gated
     assert about.canary is not None
@@ -114,7 +114,7 @@ def test_a_release_is_never_overwritten(approved, tmp_path):
 
 
 def test_all_five_conditions_where_they_are_wanted(approved, tmp_path):
-    benchmark = load_benchmark(released(approved, tmp_path / "out", with_no_context=True, with_generated=True))
+    benchmark = load(released(approved, tmp_path / "out", with_no_context=True, with_generated=True))
 
     conditions = [item.condition for item in benchmark.items]
     assert conditions.count("no_context") == 2
@@ -133,7 +133,7 @@ def test_no_name_and_no_address_is_in_a_release(approved, tmp_path):
 
 def test_contexts_that_nobody_reviewed_are_released_as_such_in_the_generated_conditions(here, tmp_path):
     folder = released(here, tmp_path / "out", unreviewed=True, with_no_context=True)
-    found = load_benchmark(folder)
+    found = load(folder)
 
     assert {item.condition for item in found.items} == {"no_context", "safe_generated", "unsafe_generated"}
     assert {context.origin for context in found.contexts} == {"generated"}

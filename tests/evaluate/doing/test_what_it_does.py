@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import casewise
-from casewise.api.benchmarks import import_cases
 from casewise.api.evaluating import report_options
 from casewise.errors import DataError
 from casewise.evaluate.behaviour import rates_of
@@ -16,6 +15,7 @@ from casewise.replies.collect import CollectOptions
 from casewise.reports.document import Prose, Table
 from casewise.reports.formats import latex
 from casewise.runs.limits import Limits
+from casewise.storage.load import import_cases
 
 DEMO: Any = casewise.load("demo")
 

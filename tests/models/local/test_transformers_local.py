@@ -17,7 +17,7 @@ from casewise.models.local import LocalOptions
 from casewise.models.local_models import TransformersModel
 from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.records import Scored
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")
 pytest.importorskip("transformers", reason="needs the extra [local]: torch and transformers")
@@ -149,7 +149,7 @@ def test_of_one_token_to_draw_from_it_is_drawn(model):
 
 
 def judged(folder, out, elicitation, limit, options=LiveOptions()):
-    benchmark = load_benchmark("demo")
+    benchmark = load("demo")
     judge = live_judge(f"hf:{folder}", options)
     plan = Plan.of(benchmark, judge, elicitations=(elicitation,), selection=Selection(limit=limit))
     return judge, asyncio.run(api.PlannedRun(out, benchmark, judge, plan).perform()).summary

@@ -8,14 +8,14 @@ from tests.audits.builders import benchmark_of, crowd
 from casewise.audits import AuditOptions, audit
 from casewise.reports.audit import audit_page
 from casewise.reports.formats import html
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
 QUICK = AuditOptions(splits=10, folds=5)
 
 
 @pytest.fixture(scope="module")
 def found():
-    return audit(load_benchmark("demo"), options=QUICK)
+    return audit(load("demo"), options=QUICK)
 
 
 def test_every_finding_is_on_the_page_with_its_code_and_what_to_do(found):

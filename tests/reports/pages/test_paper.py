@@ -8,7 +8,7 @@ from casewise.evaluate.published import paper_numbers
 from casewise.reports.document import Prose
 from casewise.reports.formats import html
 from casewise.reports.published import NOT_POSSIBLE, paper_document
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
 
 def paper_page(benchmark, *, outputs=()):
@@ -62,7 +62,7 @@ def test_a_run_stands_in_the_papers_tables_with_the_numbers_of_its_output(shared
     """A run that repeats a published output has that output's row."""
     folder = next((shared / "data" / "published_outputs").glob("*gpt-4o-mini*"))
     whole, less = folder / "output_score.json", folder / "output_score_recipient.json"
-    benchmark = load_benchmark(shared / "data" / "casebench_shapes.json")
+    benchmark = load(shared / "data" / "casebench_shapes.json")
     for file in (whole, less):
         casewise.judge(benchmark, f"recorded:{file}", out=tmp_path / file.stem)
     found = casewise.paper(
@@ -96,14 +96,14 @@ def test_an_output_that_cannot_be_read_is_named_and_the_others_are_scored(tmp_pa
     good = write(tmp_path / "safety_good" / "output_score.json", output_rows([3, 8, 9, 2], judge="good"))
     bad = write(tmp_path / "safety_bad" / "output_score.json", [{"query": 3}])
 
-    page = paper_page(load_benchmark("demo"), outputs=[bad, good])
+    page = paper_page(load("demo"), outputs=[bad, good])
 
     assert any(str(bad) in notice and "no judge's value" in notice for notice in page.notices)
     assert [row[0] for row in table(page, "judges-table").rows] == ["good"]
 
 
 def test_an_output_that_was_completed_at_random_is_said_with_its_numbers(tmp_path):
-    page = paper_page(load_benchmark("demo"), outputs=[completed_at_random(tmp_path)])
+    page = paper_page(load("demo"), outputs=[completed_at_random(tmp_path)])
 
     assert any("some-model, output_score.json: 25 of its 90 values" in notice for notice in page.notices)
 

@@ -16,7 +16,7 @@ from casewise.reports.study_parts import RESULT, mixed_model_script, mixed_model
 from casewise.stats import clustered_contrast
 from casewise.stats.ratings import code_ratings
 from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.load import load_benchmark
+from casewise.storage.load import load
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_what_r_found_stands_in_the_next_report_of_the_same_ratings_alone(tmp_pa
 
 def test_an_export_has_the_model_and_its_report_says_what_r_found_there(tmp_path):
     folder = tmp_path / "rated"
-    write_benchmark(load_benchmark("demo"), folder)
+    write_benchmark(load("demo"), folder)
 
     assert write_exported_model(folder)
     report = study_report(folder)

@@ -4,9 +4,9 @@ import pytest
 
 from casewise.errors import BenchmarkError
 from casewise.records import Item, Query, Rating
-from casewise.storage import load_benchmark
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 FIRST = DEMO.items[0]
 
 

@@ -10,8 +10,7 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.imports import read_cases
-from casewise.storage.load import convert
+from casewise.storage.load import convert, import_cases
 
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
 CASES = [
@@ -44,7 +43,7 @@ def file(tmp_path):
 
 
 def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
-    found = read_cases(file(csv_of(CASES)))
+    found = import_cases(file(csv_of(CASES)))
 
     assert (found.counts.queries, found.counts.contexts, found.counts.ratings) == (3, 6, 15)
     assert [found.intent_of(item) for item in found.items] == [True, False] * 3
@@ -58,17 +57,17 @@ def test_a_file_of_cases_becomes_a_benchmark_with_what_it_states(file):
 
 
 def test_a_context_may_be_a_whole_document(file):
-    found = read_cases(file(csv_of([{**CASES[0], "context": "x" * 200_000}])))
+    found = import_cases(file(csv_of([{**CASES[0], "context": "x" * 200_000}])))
 
     assert len(found.contexts[0].shown()["situation"]["description"]) == 200_000
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_the_dialects_of_spreadsheet_programs_read_the_same(file, delimiter):
-    plain = read_cases(file(csv_of(CASES)))
+    plain = import_cases(file(csv_of(CASES)))
     text = csv_of(CASES, delimiter).replace("\n", "\r\n").replace("A colleague", 'A "colleague"')
-    excel = read_cases(file(codecs.BOM_UTF8 + text.replace('A "colleague"', "A colleague").encode()))
-    announced = read_cases(file(f"sep={delimiter}\r\n{text}".replace('A "colleague"', "A colleague"), "b.csv"))
+    excel = import_cases(file(codecs.BOM_UTF8 + text.replace('A "colleague"', "A colleague").encode()))
+    announced = import_cases(file(f"sep={delimiter}\r\n{text}".replace('A "colleague"', "A colleague"), "b.csv"))
 
     assert excel.digest == plain.digest == announced.digest
 
@@ -77,7 +76,7 @@ def test_json_lines_and_frames_give_the_same_benchmark(file):
     lines = file("\n".join(json.dumps(row) for row in CASES), "cases.jsonl")
     polars = pytest.importorskip("polars")
 
-    digests = {read_cases(file(csv_of(CASES))).digest, read_cases(lines).digest}
+    digests = {import_cases(file(csv_of(CASES))).digest, import_cases(lines).digest}
     digests |= {casewise.load_frame(frame, "cases").digest for frame in (CASES, polars.DataFrame(CASES))}
     assert len(digests) == 1
 

@@ -10,11 +10,12 @@ from tests.storage.benchmarks.test_folder import change_manifest, line_of, rewri
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
-from casewise.storage import load_benchmark, read_benchmark, write_benchmark
+from casewise.storage import read_benchmark, write_benchmark
 from casewise.storage.benchmark_folder import FILES, MOST_HELD, sha256
 from casewise.storage.columns import ContextFile
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from casewise.records import Context, Item, Query
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import MANIFEST, record_of, write_benchmark, write_parquet
 from casewise.storage.columns import record_table
-from casewise.storage.load import convert, load_benchmark
+from casewise.storage.load import convert, load
 
 FOLDERS = ("folder", "parquet", "huggingface")
 
@@ -25,8 +25,8 @@ def test_from_any_folder_to_any_other_and_back_is_equal(tmp_path, first, second)
     convert(tmp_path / "start", tmp_path / "one", to=first)
     done = convert(tmp_path / "one", tmp_path / "two", to=second)
 
-    assert load_benchmark(tmp_path / "two") == original
-    assert load_benchmark(tmp_path / "two").digest == original.digest
+    assert load(tmp_path / "two") == original
+    assert load(tmp_path / "two").digest == original.digest
     assert done.lost == ()
 
 
@@ -36,14 +36,14 @@ def test_the_published_json_comes_back_equal_through_every_folder(tmp_path, shar
     convert(source, tmp_path / "between", to=through)
     convert(tmp_path / "between", tmp_path / source.name)
 
-    assert load_benchmark(tmp_path / source.name) == load_benchmark(source)
+    assert load(tmp_path / source.name) == load(source)
     assert json.loads((tmp_path / source.name).read_text()) == json.loads(source.read_text())
 
 
 def test_the_demo_survives_every_folder(tmp_path):
     for form in FOLDERS:
         convert("demo", tmp_path / form, to=form)  # type: ignore[arg-type]  # from FOLDERS
-        assert load_benchmark(tmp_path / form) == load_benchmark("demo")
+        assert load(tmp_path / form) == load("demo")
 
 
 def test_what_the_published_format_cannot_say_is_listed(tmp_path):
@@ -82,7 +82,7 @@ def test_a_changed_table_is_noticed(tmp_path):
     pl.read_parquet(tmp_path / "p" / "ratings.parquet").head(5).write_parquet(tmp_path / "p" / "ratings.parquet")
 
     with pytest.raises(ChecksumMismatch, match=r"ratings\.parquet"):
-        load_benchmark(tmp_path / "p")
+        load(tmp_path / "p")
 
 
 def test_a_missing_table_is_noticed(tmp_path):
@@ -90,7 +90,7 @@ def test_a_missing_table_is_noticed(tmp_path):
     (tmp_path / "p" / "items.parquet").unlink()
 
     with pytest.raises(DataError, match=r"items\.parquet: is missing"):
-        load_benchmark(tmp_path / "p")
+        load(tmp_path / "p")
 
 
 def test_a_newer_format_is_refused(tmp_path):
@@ -99,7 +99,7 @@ def test_a_newer_format_is_refused(tmp_path):
     (tmp_path / "p" / MANIFEST).write_text(json.dumps(manifest | {"format_version": 99}))
 
     with pytest.raises(DataError, match="newer"):
-        load_benchmark(tmp_path / "p")
+        load(tmp_path / "p")
 
 
 def test_a_row_that_is_no_record_is_named(tmp_path):
@@ -130,5 +130,5 @@ def test_whatever_a_context_states_comes_back_from_parquet(tmp_path_factory, tex
     original = Benchmark(About(name="any"), (query,), (context,), (Item.of(context),))
     folder: Path = tmp_path_factory.mktemp("any") / "p"
 
-    assert load_benchmark(write_parquet(original, folder)) == original
+    assert load(write_parquet(original, folder)) == original
     assert record_table([context], Context).height == 1

@@ -4,10 +4,11 @@ import shutil
 import pytest
 
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
-from casewise.storage import load_benchmark, read_benchmark, read_published, write_benchmark
+from casewise.storage import read_benchmark, read_published, write_benchmark
 from casewise.storage.benchmark_folder import FILES, MANIFEST, sha256
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_a_manifest_that_is_no_object_is_an_error(folder, text):
 
 def test_a_folder_without_a_manifest_is_none(tmp_path):
     with pytest.raises(DataError, match=f"is no benchmark folder: it has no {MANIFEST}"):
-        load_benchmark(tmp_path)
+        load(tmp_path)
 
 
 def test_every_file_has_its_checksum_in_the_manifest(folder):

@@ -4,7 +4,7 @@ from tests.support.benchmarks import rich_benchmark
 from casewise.records import Context, Rating
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import record_of, write_benchmark
-from casewise.storage.load import card, convert, load_benchmark, write_hugging_face
+from casewise.storage.load import card, convert, load, write_hugging_face
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_the_real_library_opens_a_row_an_item(tmp_path, opened):
     convert("demo", tmp_path / "demo", to="huggingface")
     found = opened(tmp_path / "demo")
 
-    benchmark = load_benchmark("demo")
+    benchmark = load("demo")
     assert found["item_id"][:] == [item.id for item in benchmark.items]
     first = benchmark.items[0]
     assert found[0]["query"] == benchmark.query[first.query_id].text
@@ -55,7 +55,7 @@ def test_the_card_says_what_a_reader_must_know(tmp_path):
 
 
 def test_a_synthetic_benchmark_says_so_on_its_card():
-    assert "> SYNTHETIC DATA" in card(load_benchmark("demo"))
+    assert "> SYNTHETIC DATA" in card(load("demo"))
 
 
 def test_empty_tables_are_no_configuration():

@@ -11,10 +11,11 @@ from casewise.records import Item
 from casewise.storage import benchmark_folder as folders
 from casewise.storage import benchmark_folder as kept
 from casewise.storage import columns as record_columns
-from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage import write_benchmark
 from casewise.storage.benchmark_folder import MANIFEST, RECORDS, read_benchmark, read_manifest, sha256
 from casewise.storage.columns import RecordColumns, RecordsById, record_table, schema
 from casewise.storage.files import cache_folder
+from casewise.storage.load import load
 from casewise.storage.published import read_published, write_published
 
 
@@ -25,7 +26,7 @@ def everything_is_large(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    demo = load_benchmark("demo")
+    demo = load("demo")
     return write_benchmark(demo.keeping(demo.items[:9]), tmp_path / "nine")
 
 
@@ -121,7 +122,7 @@ def test_where_nothing_can_be_kept_the_folder_is_read_all_the_same(folder):
 
 def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "MOST_BENCHMARKS", 2)
-    demo = load_benchmark("demo")
+    demo = load("demo")
     for n in (2, 3, 4):
         read(write_benchmark(demo.keeping(demo.items[:n]), tmp_path / f"some-{n}"))
 
@@ -164,7 +165,7 @@ def test_places_by_id_tell_ids_apart_whose_last_digits_are_alike():
 @pytest.mark.parametrize("most_held", [0, 100])
 def test_what_is_in_columns_is_chosen_and_written_as_the_records_are(folder, tmp_path, monkeypatch, most_held):
     monkeypatch.setattr(record_columns, "MOST_HELD", most_held)
-    demo, _ = load_benchmark("demo"), read(folder)
+    demo, _ = load("demo"), read(folder)
     records, columns = demo.keeping(demo.items[:9]), read(folder)
     assert isinstance(columns.items, RecordColumns)
 

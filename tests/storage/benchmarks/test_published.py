@@ -8,9 +8,10 @@ from tests.support.published import INTENT, demo_rows, output_rows, released_row
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.records import Item, Rating
-from casewise.storage import About, Benchmark, load_benchmark, read_published, write_published
+from casewise.storage import About, Benchmark, read_published, write_published
+from casewise.storage.load import load
 
-DEMO = load_benchmark("demo")
+DEMO = load("demo")
 
 
 def read_back(path):

@@ -14,7 +14,7 @@ from casewise.records import Context, Query, RatingScale, Turn
 from casewise.storage.benchmark import About
 from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.imports import of_rows
-from casewise.storage.load import convert, load_benchmark
+from casewise.storage.load import convert, load
 
 HARM = RatingScale(low=0, high=100, cut=50, question="How harmful is it?")
 
@@ -115,7 +115,7 @@ def test_the_digest_knows_clusters_and_means_and_no_benchmark_without_them_chang
 
     assert len({plain.digest, clustered.digest, mean.digest}) == 3
     assert other.digest == plain.digest
-    assert load_benchmark("demo").digest == "cc0f099a1748283217fa93d625eb60d3"
+    assert load("demo").digest == "cc0f099a1748283217fa93d625eb60d3"
 
 
 def test_what_is_judged_and_what_was_before_it_make_the_query():
@@ -204,7 +204,7 @@ def test_a_wide_table_beside_the_cases_is_melted(files):
     assert [(one.id, one.traits) for one in found.annotators] == [("ann", {"age": "31"}), ("ben", {"age": "40"})]
     assert [item.columns for item in found.items] == [{"colour": "red"}, {"colour": "blue"}]
     assert found.name == "mine"
-    assert load_benchmark(files / "mine") == found
+    assert load(files / "mine") == found
     unsure = imported(files, target="unsure", words=("",))
     assert [one.verdict for one in unsure.ratings] == ["safe", "unsure", "unsure", "unsafe"]
 
@@ -278,7 +278,7 @@ def test_the_command_says_a_remark_once_and_the_name_that_was_given(files):
     assert "1 items, 1 label\n" in by_author.stdout
     assert done.stderr.count("states no contexts") == 1
     assert "states no contexts" not in invoke("show", str(files / "there")).stdout
-    about = load_benchmark(files / "there").about
+    about = load(files / "there").about
     assert (about.name, about.labels_by) == ("Our cases", "experts")
     for options in (["--scale-low", "1"], ["--scale-low", "5", "--scale-high", "1"]):
         refused = invoke(*command, str(files / "no"), *options)
@@ -297,7 +297,7 @@ def test_everything_a_row_may_say_goes_through_every_format(tmp_path, to):
     )
     write_benchmark(found, tmp_path / "start")
     convert(tmp_path / "start", tmp_path / "there", to=to)
-    again = load_benchmark(tmp_path / "there")
+    again = load(tmp_path / "there")
 
     assert again == found
     assert again.digest == found.digest
@@ -305,7 +305,7 @@ def test_everything_a_row_may_say_goes_through_every_format(tmp_path, to):
 
 
 def test_the_published_format_says_what_it_has_no_room_for(tmp_path):
-    shown = load_benchmark("demo").contexts[0].shown()
+    shown = load("demo").contexts[0].shown()
     rows = [
         row(
             annotator=who,

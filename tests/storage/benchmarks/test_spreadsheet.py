@@ -4,7 +4,7 @@ import pytest
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
-from casewise.storage.load import harmless, load_benchmark, write_spreadsheet
+from casewise.storage.load import harmless, load, write_spreadsheet
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_casewise_does_not_read_it_back(tmp_path):
     path = write_spreadsheet(rich_benchmark(), tmp_path / "rich.csv")
 
     with pytest.raises(DataError):
-        load_benchmark(path)
+        load(path)

@@ -12,7 +12,8 @@ from tests.support.public_benchmarks import FILES, FLUENCY, SAFETY, dices_rows, 
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
 from casewise.stats.agreement import alpha_by_level
-from casewise.storage import load_benchmark, read_benchmark, write_benchmark
+from casewise.storage import read_benchmark, write_benchmark
+from casewise.storage.load import load
 from casewise.storage.loaders.registry import loader_named, loader_names
 
 
@@ -267,15 +268,15 @@ def test_names_are_listed_once_and_one_that_is_nearly_right_is_suggested():
     ):
         loader_named("plurihams")
     with pytest.raises(DataError, match="did you mean 'pluriharms'"):
-        load_benchmark("plurihams")
+        load("plurihams")
     with pytest.raises(DataError, match=r"xstest is not here yet; run: casewise data fetch xstest"):
-        load_benchmark("xstest")
+        load("xstest")
 
 
 def test_a_folder_of_the_users_own_is_found_where_the_benchmark_of_its_name_was_not_fetched(tmp_path):
     write_benchmark(loaded("opensafeintent", tmp_path / "files"), Path("xstest"))
 
-    assert load_benchmark("xstest").name == "opensafeintent"
+    assert load("xstest").name == "opensafeintent"
 
 
 PUBLISHED_ALPHA = 0.16086021565770392

@@ -140,9 +140,10 @@ def test_an_exported_study_brings_its_plan_and_its_people(tmp_path):
 
 
 def test_the_folder_of_an_exported_study_is_read_whole(tmp_path):
-    from casewise.storage import load_benchmark, write_benchmark
+    from casewise.storage import write_benchmark
+    from casewise.storage.load import load
 
-    demo, folder = load_benchmark("demo"), tmp_path / "study"
+    demo, folder = load("demo"), tmp_path / "study"
     write_benchmark(demo, folder)
     conditions = {rating.annotator_id: demo.item[rating.item_id].condition for rating in demo.ratings}
     people = [

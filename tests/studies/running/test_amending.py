@@ -9,7 +9,8 @@ from tests.support.study import START, design
 
 from casewise.errors import StudyError
 from casewise.reports.study import study_report
-from casewise.storage import load_benchmark, write_benchmark
+from casewise.storage import write_benchmark
+from casewise.storage.load import load
 from casewise.studies.export import export
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import amend, amendment_of
@@ -122,7 +123,7 @@ def test_whatever_else_is_changed_is_another_study(store, study, path, before, a
 def test_other_items_and_other_texts_are_another_study(store, study, path, tmp_path):
     with study.write(store, START) as live:
         set_state(live, "paused", by="owner")
-    demo = load_benchmark("demo")
+    demo = load("demo")
     some = {query.id for query in demo.queries[:6]}
     write_benchmark(demo.keeping(item for item in demo.items if item.query_id in some), tmp_path / "few")
     changed(path, r"per_item = 2 ", "per_item = 3 ")

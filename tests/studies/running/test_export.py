@@ -9,7 +9,8 @@ from tests.support.study import START, design
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
-from casewise.storage import load_benchmark, read_benchmark
+from casewise.storage import read_benchmark
+from casewise.storage.load import load
 from casewise.studies.answers import void
 from casewise.studies.export import export
 from casewise.studies.owner import forget
@@ -179,7 +180,7 @@ def test_a_pilot_is_small_and_in_all_conditions(store, path):
 
 
 def test_child_related_items_are_left_out_unless_turned_on(path):
-    demo = load_benchmark("demo")
+    demo = load("demo")
     ours = {query.id for query in demo.queries if query.category == "child-related crimes"}
     without = read_plan(path).material
     path.write_text(

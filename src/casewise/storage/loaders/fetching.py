@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -78,14 +78,12 @@ def fetch(
     accept_terms: bool,
     copies: Sequence[Path] = (),
     extra: bool = False,
-    check_extra: Callable[[Path], object] = lambda _: None,
     progress: bool = True,
 ) -> Fetched:
     """Download the files of a benchmark into the cache, or take copies of them, once they are checked and read.
 
     `copies`: the user's own copies, of every file: found by their names, else in the order of `loader.files`.
     `extra`: fetch the extra files as well; with `copies`, these are copies of the extra files.
-    `check_extra`: reads an extra file, and raises DataError where it is in another shape.
 
     Raises ConfigurationError: the terms are not accepted, a copy is missing, or a download failed. DataError: a file cannot be
     read, or is in another shape. ChecksumMismatch: it is not the pinned file. Nothing is kept then.
@@ -108,8 +106,6 @@ def fetch(
         benchmark = None
         if set(loader.files) <= set(paths):
             benchmark = loader.load({file.name: path for file, path in paths.items()})
-        for file in set(paths) & set(loader.extra):
-            check_extra(paths[file])
         cached = {file: keep(loader, file, path) for file, path in paths.items()}
     return Fetched(
         {title_of(loader, file): path for file, path in cached.items()},
