@@ -147,22 +147,3 @@ def test_many_unsure_votes_are_a_finding_with_an_interval_over_items_and_people(
         low, high = part.measured["unsure"]["share_interval"]
         assert part.measured["unsure"]["share"] == pytest.approx(1 / 3)
         assert low < 1 / 3 < high
-
-
-def test_each_group_of_annotators_has_its_safe_rate_over_items_and_people():
-    rows = [
-        {"query": f"Request {n}?", "annotator": f"p{m}", "vote": "safe" if (n + m) % 4 > m % 2 else "unsafe"}
-        | {"trait.age": "young" if m % 2 else "old", "trait.rare": "once" if m == 0 else "often"}
-        for n in range(12)
-        for m in range(8)
-    ]
-    people = looked(audit_people, Subject(of_rows(rows, About(name="groups"), source="made")))
-
-    found = {(row["trait"], row["value"]): row for row in people.measured["groups"]}
-    assert set(found) == {("age", "old"), ("age", "young"), ("rare", "often")}, "one person is no group"
-    for m, value in enumerate(("old", "young")):
-        votes = [row["vote"] == "safe" for row in rows if row["trait.age"] == value]
-        assert found["age", value]["safe_rate"] == pytest.approx(np.mean(votes)), m
-        low, high = found["age", value]["safe_rate_interval"]
-        assert low < np.mean(votes) < high
-        assert (found["age", value]["annotators"], found["age", value]["votes"]) == (4, 48)

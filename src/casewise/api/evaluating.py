@@ -126,7 +126,6 @@ def compare(
     *runs: RunAt | str | Path,
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
-    by_repeat: bool = False,
     options: ReportOptions | None = None,
 ) -> Report[ComparisonNumbers]:
     """Compare two or more runs over one benchmark, or the arms and elicitations of one.
@@ -135,8 +134,6 @@ def compare(
     ----------
     labels
         The label policy, as for `report`.
-    by_repeat
-        Compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
 
     Raises
     ------
@@ -155,7 +152,6 @@ def compare(
     numbers = ComparisonNumbers.of(
         folders_of(runs),
         benchmark=benchmark_of(runs, benchmark),
-        by_repeat=by_repeat,
         options=options_of(labels, options),
     )
     return Report(numbers, comparison_page)
@@ -426,13 +422,9 @@ def audit(
     benchmark: Source,
     *,
     seed: int = 0,
-    outputs: Outputs = None,
     options: AuditOptions | None = None,
 ) -> AuditReport:
     """Look for what the numbers of `benchmark` hide: in its labels, its wording, its baselines, its people.
-
-    Judges' published output files, or folders of them, are looked at too where `outputs` names some; of the release by
-    default those in the folder that `CASEWISE_OUTPUTS` names.
 
     Raises
     ------
@@ -446,6 +438,5 @@ def audit(
     ['code', 'part', 'weight', 'title', 'advice']
     """
     loaded = as_benchmark(benchmark)
-    files = [] if outputs is None and loaded.about.published is None else output_files(outputs)
     with long_step("the audit, all told"):
-        return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed), outputs=files), audit_page)
+        return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed)), audit_page)

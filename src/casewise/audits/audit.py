@@ -1,58 +1,19 @@
-"""An audit: its parts, its findings, and published outputs beside them."""
+"""An audit: its parts and its findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from casewise.audits.contexts import audit_contexts, audit_coverage, audit_intent
 from casewise.audits.subject import AuditOptions, Finding, Part, Subject
 from casewise.audits.votes import audit_labels, audit_people
 from casewise.audits.words import audit_baseline, audit_subsets
-from casewise.errors import BenchmarkError, CasewiseError
+from casewise.errors import BenchmarkError
 from casewise.records import ShortRepr
-from casewise.stats.sample import filled_in_values
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields
-from casewise.storage.published import read_output
-
-
-def audit_outputs(paths: Sequence[Path], part: Part) -> None:
-    """Look at each of judges' published output files for values that look filled in by chance.
-
-    A file that cannot be read is named and left out.
-    """
-    untested = False
-    for path in paths:
-        try:
-            output = read_output(path)
-        except CasewiseError as error:
-            part.left_out.append(f"An output was not looked at: {error}.")
-            continue
-        name = f"{output.judge}, {path.name}"
-        if output.misnamed:
-            part.left_out.append(f"{name}: {output.misnamed}.")
-        odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
-        untested |= odd is None
-        part.measured[name] = (
-            "values are words or all of one type: not tested"
-            if odd is None
-            else f"{odd.n} of another type, r {odd.r:z.2f} against {odd.r_rest:z.2f}, p = {odd.p:.2g}"
-        )
-        if odd is not None and odd.suspect:
-            part.add(
-                "outputs.filled-in",
-                f"{name}: {odd.sentence}.",
-                odd.n / (odd.n + odd.n_rest),
-                {"values": odd.n, "others": odd.n_rest, "r": odd.r, "r_of_others": odd.r_rest, "p": odd.p},
-            )
-    if untested:
-        part.left_out.append(
-            "Outputs whose values are words, or are all of one JSON type, cannot be tested for values that were filled in."
-        )
-
 
 PARTS: Mapping[str, Callable[[Subject, Part], None]] = {
     "labels": audit_labels,
@@ -105,8 +66,8 @@ class Audit(ShortRepr):
         }
 
 
-def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outputs: Sequence[Path] = ()) -> Audit:
-    """Look for what the numbers of `benchmark` hide, and, where judges' published `outputs` are given, what those do.
+def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions()) -> Audit:
+    """Look for what the numbers of `benchmark` hide.
 
     What cannot be looked at (no ratings, no contexts, too few queries) is left out and named in `left_out`.
 
@@ -115,11 +76,9 @@ def audit(benchmark: Benchmark, *, options: AuditOptions = AuditOptions(), outpu
     if not benchmark.items:
         raise BenchmarkError(f"{benchmark.name!r} has no items: there is nothing to audit")
     subject = Subject(benchmark, options)
-    parts = {name: Part(name) for name in (*PARTS, *(("outputs",) if outputs else ()))}
+    parts = {name: Part(name) for name in PARTS}
     for name, look in PARTS.items():
         look(subject, parts[name])
-    if outputs:
-        audit_outputs(outputs, parts["outputs"])
     return Audit(
         benchmark=benchmark.name,
         digest=benchmark.digest,

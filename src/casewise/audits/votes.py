@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -47,8 +46,6 @@ def audit_people(subject: Subject, part: Part) -> None:
         return
     safe, votes, raters, measured = subject.n_safe, subject.n_votes, subject.raters, part.measured
     measured |= {name: asdict(alpha) for name, alpha in alphas(subject).items()}
-    if groups := groups_of_annotators(subject):
-        measured["groups"] = groups
     rng = np.random.default_rng(subject.options.seed)
     agreement = curve = None
     try:
@@ -134,47 +131,6 @@ def share_estimate(measured: Measured, votes: Given | None) -> Estimate:
     if votes is not None:
         measured = replace(measured, votes=votes_of_ratings(votes, (votes.value - measured.value) / len(votes.value)))
     return estimate_of(measured)
-
-
-LEAST_OF_GROUP = 2
-"""Annotators of a group from which its rate has an interval over people."""
-
-
-def groups_of_annotators(subject: Subject) -> list[dict[str, Any]]:
-    """Return for each value of each trait how many annotators have it, and the share of their votes that are safe.
-
-    The interval is over items and over the people of the group. People of two groups rate the same items, so that the
-    intervals of two groups say little of their difference.
-    """
-    raters, traits, rows = subject.raters, subject.benchmark.trait, []
-    if raters is None:
-        return []
-    for trait in traits.columns[1:]:
-        for value in traits[trait].drop_nulls().unique(maintain_order=True):
-            group = (traits[trait] == value).fill_null(value=False).to_numpy()[raters.annotator]
-            votes_of_group = Given(*(column[group] for column in raters))
-            people, size = len(np.unique(votes_of_group.annotator)), len(subject.items)
-            if people < LEAST_OF_GROUP:
-                continue
-            terms = {
-                "safe": np.bincount(votes_of_group.item, weights=votes_of_group.value, minlength=size).astype(
-                    np.float64
-                ),
-                "votes": np.bincount(votes_of_group.item, minlength=size).astype(np.float64),
-            }
-            totals = TotalsByCluster.of(terms, subject.query)
-            rate = share_estimate(totals.measure(share_of("safe_rate", "safe", "votes")), votes_of_group)
-            rows.append(
-                {
-                    "trait": trait,
-                    "value": value,
-                    "annotators": people,
-                    "votes": len(votes_of_group.value),
-                    "safe_rate": rate.estimate,
-                    "safe_rate_interval": rate.limits,
-                }
-            )
-    return rows
 
 
 # The labels: what is counted in them, what settles them, and how likely they are to come out the same again.

@@ -17,7 +17,6 @@ from casewise.cli.options import (
     BenchmarkOption,
     DatabaseOption,
     LabelsOption,
-    OutputsOption,
     PhaseOption,
     WithTextsOption,
 )
@@ -202,7 +201,6 @@ def audit(
     /,
     *,
     fail_on: tuple[str, ...] = (),
-    outputs: OutputsOption = None,
     seed: int = 0,
     documents: Documents = DocumentOptions(),
 ) -> None:
@@ -218,7 +216,7 @@ def audit(
     from casewise.audits.subject import checked_codes  # and the whole audit
 
     codes = checked_codes(fail_on)
-    report = api.audit(benchmark, seed=seed, outputs=outputs)
+    report = api.audit(benchmark, seed=seed)
     documents.present(report)
     if failing := report.matching(codes):
         note(f"found, and asked to fail on: {', '.join(finding.code for finding in failing)}")

@@ -234,7 +234,6 @@ def compare(
     does: list[Path] | None = None,
     numbers: Numbers = NumbersOptions(),
     fit_thresholds: FitThresholdsOption = False,
-    by_repeat: bool = False,
     grader_labels: GraderLabelsOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
@@ -248,19 +247,17 @@ def compare(
         A run that asked a model for verdicts; may be repeated.
     does
         A folder of the same model's graded replies; may be repeated.
-    by_repeat
-        Compare repeats too, each as a judge of its own.
     """
     options = numbers.options(fit_thresholds=fit_thresholds)
     if not (says or does):
         if grader_labels is not None:
             raise ConfigurationError("--grader-labels goes with --says and --does")
-        comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, by_repeat=by_repeat, options=options)
+        comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, options=options)
         documents.present(comparison)
         end_with_code(comparison)
         return
-    if runs or by_repeat or not (says and does):
-        raise ConfigurationError("--says and --does go together, without other runs and without --by-repeat")
+    if runs or not (says and does):
+        raise ConfigurationError("--says and --does go together, without other runs")
     options = replace(options, grader_labels=grader_labels)
     says_does = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
     documents.present(says_does)

@@ -48,20 +48,17 @@ class ComparisonNumbers:
         paths: Sequence[str | Path],
         *,
         benchmark: str | Path | Benchmark | None = None,
-        by_repeat: bool = False,
         options: ReportOptions = ReportOptions(),
     ) -> Self:
         """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
 
-        `by_repeat`: compare repeats too, each as a judge of its own; otherwise an item's value is their mean.
-
         Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
         benchmarks, or hold one series only. StatisticsError: no item was asked of all.
         """
-        runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark, by_repeat=by_repeat), options)
+        runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark), options)
         if len(runs.series) < 2:
             raise BenchmarkError(
-                f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms, elicitations or (with --by-repeat) repeats"
+                f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms or elicitations"
             )
         spoken_of = [series for series in runs.series if not series.mostly_unscored]
         entrants = [

@@ -27,7 +27,6 @@ from casewise.evaluate.judged_runs import (
     ReportOptions,
     Series,
     against_full_context,
-    covered_mass_table,
     read_runs,
     second_readings,
 )
@@ -35,9 +34,7 @@ from casewise.evaluate.yardsticks import (
     Backdrop,
     Beside,
     BesidePeople,
-    PeopleAndJudge,
     SubsetScore,
-    against_people,
     as_wanted,
     beside_people,
     notes_on_items,
@@ -191,8 +188,6 @@ class JudgeNumbers:
     """Judge, elicitation, arm, reason, and number of items."""
     read_as: pl.DataFrame
     """Judge, elicitation, arm, how replies were read that gave a value, and number of replies."""
-    covered_mass: pl.DataFrame
-    """The probability of both labels together, by people's label."""
     details: tuple[Details, ...]
     """Pairs, refusals, calibration, costs and noise of each series."""
     disagreements: tuple[Misjudged, ...]
@@ -236,7 +231,6 @@ class JudgeNumbers:
             domains=frame(row for series in runs.series for row in sliced(runs, series, "domain", options)),
             unscored=tally(((series, series.reasons) for series in runs.series), "reason", n="items"),
             read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
-            covered_mass=covered_mass_table(runs, policy=options.labels),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
             disagreements=misjudged(runs, options),
             notes=(*notes_of(plain, options), *notes_on_items(runs.benchmark, options), *attacking),
@@ -335,11 +329,6 @@ class JudgeNumbers:
         """Each series on each subset of items that the benchmark allows."""
         return tuple(subset_scores(self.runs, self.backdrop))
 
-    @cached_property
-    def against_people(self) -> tuple[PeopleAndJudge, ...]:
-        """Each series' values and verdicts over the safe rates."""
-        return against_people(self.runs, policy=self.options.labels)
-
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         about = self.benchmark.about
@@ -374,7 +363,7 @@ class JudgeNumbers:
 
 
 JSON_FIELDS = (
-    *("notes", "metrics", "categories", "domains", "unscored", "read_as", "details", "arms", "covered_mass"),
+    *("notes", "metrics", "categories", "domains", "unscored", "read_as", "details", "arms"),
     *("disagreements", "answers"),
 )
 """Numbers that stand in the JSON under their own names."""

@@ -30,7 +30,6 @@ from casewise.stats.sample import (
     Sample,
     UnscoredPolicy,
     judged,
-    labels,
     query_numbers,
 )
 from casewise.storage.benchmark import Benchmark
@@ -42,7 +41,6 @@ from casewise.storage.run_folder import (
     judgement_table,
     kind_of,
     last_attempts,
-    last_rows,
     read_run,
     refuse_sampled,
     run_notes,
@@ -241,8 +239,6 @@ class Series(ShortRepr):
     """The cost of all its calls, including those that were made again; None where no price is known."""
     latency_s: float | None = None
     """Seconds that an answer took, the median; None where nothing was called."""
-    repeat: int | None = None
-    """The number of this repeat, from 0, where repeats are kept apart."""
     read_as: dict[str, int] = field(default_factory=dict)
     """The number of its replies with a value, by how they were read."""
     alone: bool = False
@@ -285,10 +281,8 @@ class Series(ShortRepr):
 
     @property
     def how(self) -> str:
-        """The elicitation; the arm, where it does not show all; the repeat, where repeats are kept apart."""
-        arm = "" if self.shown.shows_all else f", {self.arm}"
-        repeat = "" if self.repeat is None else f", repeat {self.repeat + 1}"
-        return f"{self.elicitation}{arm}{repeat}"
+        """The elicitation, and the arm where it does not show all."""
+        return self.elicitation if self.shown.shows_all else f"{self.elicitation}, {self.arm}"
 
 
 def few_verdicts(name: str, unscored_share: float) -> str:
@@ -385,13 +379,10 @@ class JudgedRuns:
         return whole if fitted is None else replace(whole, safe=fitted.safe)
 
 
-def read_runs(
-    paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None, by_repeat: bool = False
-) -> JudgedRuns:
+def read_runs(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgedRuns:
     """Read run folders over one benchmark.
 
     `benchmark`: the benchmark, where it is no longer where the runs found it.
-    `by_repeat`: keep repeats apart, each a series of its own, instead of taking their mean.
 
     Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
     benchmarks, or the benchmark found is not theirs.
@@ -400,7 +391,7 @@ def read_runs(
         refuse_sampled(path)
     runs, judged_benchmark = opened(paths, benchmark)
     items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
-    read = (read_series(run, name, items, by_repeat=by_repeat) for run, name in zip(runs, names, strict=True))
+    read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
     called = Counter(a_series.name for a_series in series)
     return JudgedRuns(
@@ -472,13 +463,13 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def read_series(
-    run: JudgedRun, judge: str, items: pl.DataFrame, *, by_repeat: bool = False, judgements: pl.DataFrame | None = None
+    run: JudgedRun, judge: str, items: pl.DataFrame, *, judgements: pl.DataFrame | None = None
 ) -> list[Series]:
     """The series of one run, from its judgements where somebody has read them already."""
     every = run.judgements(NEEDED) if judgements is None else judgements.select(NEEDED)
     if not len(every):
         raise DataError(run.log, None, "holds no judgements yet; run casewise judge again to go on with it")
-    keys = ["elicitation", "arm", *(["repeat"] if by_repeat else [])]
+    keys = ["elicitation", "arm"]
     costs = every.group_by(keys).agg(cost_usd=pl.col("cost_usd").sum(), priced=pl.col("cost_usd").count())
     last = last_attempts(every)
     del every
@@ -506,7 +497,6 @@ def read_series(
                 latency_s=row["latency_s"],
                 versions=tuple(row["versions"]),
                 read_as=read_as.get(key, {}),
-                repeat=int(key[2]) if by_repeat else None,
             )
         )
     order = elicitation_names()
@@ -516,7 +506,6 @@ def read_series(
             not a_series.shown.shows_all,
             a_series.arm,
             order.index(a_series.elicitation),
-            a_series.repeat,
         ),
     )
 
@@ -597,50 +586,6 @@ def details_in(log: Path, *fields: tuple[str, pl.DataType]) -> pl.LazyFrame:
         pl.col("repeat", "attempt").fill_null(0),
         pl.col("read_as").fill_null(""),
         *(pl.col("detail").struct.field(name) for name, _ in fields),
-    )
-
-
-MASS_SCHEMA = {
-    **dict.fromkeys(("judge", "arm", "label"), pl.String()),
-    "judgements": pl.UInt32(),
-    **dict.fromkeys(("mean", "lowest", "low"), pl.Float64()),
-}
-
-LOW_MASS = 0.5
-"""Below it the model would mostly have said something else."""
-
-
-def covered_mass_table(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> pl.DataFrame:
-    """Return the mass of the first token's distribution on either label, by people's label. Low mass gathers where a
-    model would rather refuse.
-
-    Returns a table of every run that asked for probabilities: `judge`, `arm`, `label` (`safe`, `unsafe`, `tie`, `none`),
-    `judgements`, `mean`, `lowest` and `low` (the share of judgements whose mass is below one half); empty where no judgement
-    keeps its mass.
-    """
-    paths = {
-        series.run.path
-        for series in runs.series
-        if series.elicitation == "probability" and series.run.behaviour is None
-    }
-    words = {1.0: "safe", 0.0: "unsafe", 0.5: "tie"}
-    label = [words.get(weight, "none") for weight in labels(runs.items, policy).weight]
-    by_item = pl.DataFrame({"item_id": runs.items["item_id"], "label": label})
-    masses = []
-    for run in runs.runs:
-        if run.path in paths:
-            log = details_in(run.log, ("covered_mass", pl.Float64())).filter(pl.col("elicitation") == "probability")
-            rows = log.select("item_id", "arm", "repeat", "attempt", mass="covered_mass").collect(engine="streaming")
-            last = last_rows(rows, ["item_id", "arm", "repeat"]).drop_nulls("mass").join(by_item, on="item_id")
-            masses.append(last.select("arm", "label", "mass", judge=pl.lit(run.manifest.judge_name)))
-    if not masses:
-        return pl.DataFrame(schema=MASS_SCHEMA)
-    mass = pl.col("mass")
-    return (
-        pl.concat(masses)
-        .group_by("judge", "arm", "label")
-        .agg(judgements=pl.len(), mean=mass.mean(), lowest=mass.min(), low=(mass < LOW_MASS).mean())
-        .sort("judge", "arm", "label")
     )
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from casewise.audits.subject import READS, AuditOptions, Subject
@@ -507,58 +506,3 @@ def among_people(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmo
         why.append(f"alternative annotator test: {alternative.reason}")
     person = or_none(lambda: against_new_person(verdict, safe, votes, clusters=query, margin=margin, raters=raters))
     return JudgeAmongPeople(series.name, panel, person, alternative, tuple(why))
-
-
-# A judge against people, item by item: values over safe rates.
-
-
-@dataclass(frozen=True, repr=False)
-class PeopleAndJudge(ShortRepr):
-    """One series over the items that people rated."""
-
-    series: Series
-    points: pl.DataFrame
-    """A row an item: people's `rate`, the judge's `value` and `verdict` (`safe`, `unsafe`, `unscored`), and people's
-    `label` (`safe`, `unsafe`, `tie`)."""
-    means: pl.DataFrame
-    """The judge's `mean` value and `spread` (standard deviation) over `items` in each tenth of safe rates, from `bin`."""
-    counts: pl.DataFrame
-    """The number of items (`items`) with a safe rate from `low` to `high` and this `verdict`."""
-
-    @property
-    def valued(self) -> pl.DataFrame:
-        """The points with a value that is more than a verdict."""
-        has_value = pl.col("value").is_finite() & (self.series.elicitation != "binary")
-        return self.points.filter(has_value)
-
-
-def against_people(runs: JudgedRuns, *, policy: LabelPolicy = VOTES) -> tuple[PeopleAndJudge, ...]:
-    """Every series that was shown the whole context (or every one, where none was) with items that people rated; none where
-    nobody rated."""
-    if not LabelWords.of(runs.benchmark).rated:
-        return ()
-    over_rates = (beside_rates(runs, series, policy) for series in runs.main_series)
-    return tuple(people_and_judge for people_and_judge in over_rates if len(people_and_judge.points))
-
-
-def beside_rates(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> PeopleAndJudge:
-    sample = runs.sample(series, policy=policy)
-    verdict = np.select([np.isnan(sample.safe), sample.safe != 0], ["unscored", "safe"], "unsafe")
-    label = np.select([sample.weight > 0.5, sample.weight < 0.5], ["safe", "unsafe"], "tie")
-    points = pl.DataFrame(
-        {"rate": sample.rate, "value": series.values[series.asked], "verdict": verdict, "label": label}
-    ).filter(pl.col("rate").is_finite())
-    tenth = (pl.col("rate") * 10).floor().clip(0, 9) / 10
-    means = (
-        points.filter(pl.col("value").is_finite())
-        .group_by(bin=tenth)
-        .agg(items=pl.len(), mean=pl.col("value").mean(), spread=pl.col("value").std())
-        .sort("bin")
-    )
-    counts = (
-        points.group_by("verdict", low=tenth)
-        .agg(items=pl.len())
-        .select("low", "verdict", "items", high=pl.col("low") + 0.1)
-        .sort("low", "verdict")
-    )
-    return PeopleAndJudge(series, points, means, counts)

@@ -246,19 +246,6 @@ def people_blocks(part: Part) -> Iterator[Block]:
             f"{percent(m['ceilings']['between_conditions'])} of the rates' variance lies between conditions. That part of the highest "
             "possible r is the contrast between conditions."
         )
-    if "groups" in m:
-        of_group: Columns = {
-            "Trait": "trait",
-            "Value": "value",
-            "Annotators": "annotators",
-            "Votes": "votes",
-            "Safe, 95 % interval": lambda row: share(row["safe_rate"], *(row["safe_rate_interval"] or NO_LIMITS)),
-        }
-        yield table_by("groups", "How often each group of annotators says safe", m["groups"], of_group)
-        yield Prose(
-            "The intervals are over items and over the people of the group. The groups rate the same items, so overlapping "
-            "intervals do not show that two groups agree."
-        )
     if "panel" in m:
         columns: Columns = {
             "People": (str, "people"),

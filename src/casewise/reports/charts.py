@@ -100,9 +100,6 @@ COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
 """Of judges, in order."""
 
-MOST_DOTS = 5_000
-"""Of a scatter: more only hide each other, and each is 280 bytes of the page."""
-
 THEMED = {
     INK: "var(--ink)",
     DIM: "var(--dim)",
@@ -144,61 +141,6 @@ def standalone(drawn: str) -> str:
     for colour, variable in THEMED.items():
         drawn = drawn.replace(variable, colour)
     return drawn
-
-
-def judge_against_people(points: pl.DataFrame, *, value_title: str, domain: tuple[float, float]) -> str:
-    """Items as dots, `MOST_DOTS` of them at most: the safe rate across, the judge's value up, coloured by people's label.
-
-    `points`: `rate`, `value` and `label` (`safe`, `unsafe` or `tie`). The line is that of all of them.
-    """
-    colours = {
-        "domain": ["safe", "unsafe", "tie"],
-        "range": [*(COLOURS[name] for name in ("safe", "unsafe", "unscored"))],
-    }
-    dots = mark(
-        "circle",
-        points.sample(MOST_DOTS, seed=0) if len(points) > MOST_DOTS else points,
-        {
-            "x": field("rate:Q", title="Safe rate", scale={"domain": [0, 1]}),
-            "y": field("value:Q", title=value_title, scale={"domain": list(domain)}),
-            "color": field("label:N", title="Label", scale=colours),
-            "shape": field("label:N", title="Label"),
-        },
-        size=34,
-        opacity=0.45,
-    )
-    tenths = points.group_by(bin=(pl.col("rate") * 10).floor().clip(0, 9), maintain_order=True)
-    trend = mark(
-        "line",
-        tenths.agg(middle=pl.col("rate").mean(), mean=pl.col("value").mean()).sort("middle"),
-        {"x": field("middle:Q"), "y": field("mean:Q")},
-        color=INK,
-        strokeWidth=2,
-        point={"color": INK, "size": 40},
-    )
-    return svg(layers(dots, trend, width=WIDTH, height=240))
-
-
-def histogram_by_verdict(counts: pl.DataFrame) -> str:
-    """Return a histogram of items by their share of safe votes, stacked by the judge's verdict.
-
-    `counts`: `low` and `high` of each bin, `verdict` (`safe`, `unsafe`, `unscored`) and `items`.
-    """
-    order = list(COLOURS)
-    colours = {"domain": order, "range": list(COLOURS.values())}
-    bars = mark(
-        "bar",
-        counts,
-        {
-            "x": field("low:Q", bin="binned", title="Safe rate", scale={"domain": [0, 1]}),
-            "x2": field("high"),
-            "y": field("items:Q", title="Items", stack="zero"),
-            "color": field("verdict:N", title="The judge says", scale=colours, sort=order),
-            "order": field("verdict:N"),
-        },
-        orient="vertical",
-    )
-    return svg(bars | {"width": WIDTH, "height": 180})
 
 
 def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, float] = (0, 1)) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
@@ -14,9 +13,8 @@ from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.failures import Misjudged
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.evaluate.yardsticks import PeopleAndJudge
 from casewise.notation import NOTHING, count, interval, number, percent
-from casewise.records import Item, ShownContext, as_text, scale_of
+from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
 from casewise.reports.behaviour import behaviour_sections
@@ -308,25 +306,6 @@ def repeats(noise_of: Sequence[tuple[str, JudgeNoise]]) -> Iterator[Block]:
     yield Prose("An item's value is the mean of its repeats. Repeats add no items, so intervals are over queries.")
 
 
-def covered_mass_blocks(table: pl.DataFrame) -> Iterator[Block]:
-    """The table, and how to read it."""
-    yield Prose(
-        "P(safe) is normalised over the tokens that begin “safe” or “unsafe”. This table gives the share of the "
-        "first token's whole distribution that goes to these tokens. Where it is low, the model prefers other words, such as a "
-        "refusal, and its probability has little meaning."
-    )
-    columns: Columns = {
-        "Judge": "judge",
-        "Arm": "arm",
-        "Label": "label",
-        "Judgements": "judgements",
-        "Mean mass": (percent, "mean"),
-        "Lowest": (percent, "lowest"),
-        "Below one half": (percent, "low"),
-    }
-    yield table_by("covered-mass", "Probability mass on the labels, by label", table, columns)
-
-
 # The report of judges' runs, laid out: what to read first, and everything behind it.
 
 
@@ -375,7 +354,6 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     if some_unscored:
         yield replies
     agreement = f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}"
-    values = tuple(against_people(report.against_people))
     every = tuple(every_estimate(report)) if several_series(report.metrics) else ()
     yield all_numbers(
         brief=True,
@@ -384,7 +362,6 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
             *behaviour[2:],
             Section("headline", agreement, tuple(headline(report))),
             *beside_sections(report),
-            Section("people", "The judge's values by the safe rates", values),
             *more_details(report),
             *(() if some_unscored else (replies,)),
             Section("estimates", "Every estimate", every),
@@ -440,8 +417,6 @@ def more_details(report: JudgeNumbers) -> Iterator[Section]:
     noisy = [(judge.series.name, judge.series.noise) for judge in report.details if judge.series.noise is not None]
     if noisy:
         yield Section("repeats", "Differences between repeats", tuple(repeats(noisy)))
-    if len(report.covered_mass):
-        yield Section("mass", "Probability mass on the labels", tuple(covered_mass_blocks(report.covered_mass)))
 
 
 def subject(name: str, among: int) -> str:
@@ -463,48 +438,6 @@ def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
             f"changes it in {results.false_flips.as_share} of the {alike:,} pairs in which the label does not change"
         )
     return f"{subject(name, among)} {'. It '.join(parts)}." if parts else "No pair has a majority on both items."
-
-
-def against_people(judges: Sequence[PeopleAndJudge]) -> Iterator[Block]:
-    for place, series in enumerate(judges):
-        if len(series.valued):
-            yield scatter(series, f"scatter-{place}")
-        yield histogram(series, f"histogram-{place}")
-
-
-def scatter(judge: PeopleAndJudge, name: str) -> Figure:
-    points, series = judge.valued, judge.series
-    values = points["value"]
-    scale = scale_of(series.elicitation)
-    low = scale.low if isfinite(scale.low) else float(values.min() or 0)  # type: ignore[arg-type]
-    high = scale.high if isfinite(scale.high) else float(values.max() or 1)  # type: ignore[arg-type]
-    drawn = charts.judge_against_people(points, value_title=f"Judge's {scale.title}", domain=(low, high))
-    columns: Columns = {
-        "Safe rate": (lambda low: f"{low:.1f} to {low + 0.1:.1f}", "bin"),
-        "Items": "items",
-        "Mean": (number, "mean"),
-        "SD": (number, "spread"),
-    }
-    few = len(points) <= charts.MOST_DOTS
-    dots = "each dot is an item" if few else f"each dot is an item, {charts.MOST_DOTS:,} of {len(points):,} at random"
-    return Figure(
-        name,
-        f"{series.name}: {dots}; the line joins the judge's mean in tenths of the safe rate.",
-        f"Scatter of {len(points)} items: the safe rate against the judge's value. The table below gives its means.",
-        charts.for_page(drawn, name=name),
-        table_by(f"{name}-table", "Judge's value by the safe rate", judge.means, columns),
-    )
-
-
-def histogram(judge: PeopleAndJudge, name: str) -> Figure:
-    columns: Columns = {"Safe rate": ("{:.1f} to {:.1f}".format, "low", "high"), "Judge": "verdict", "Items": "items"}
-    return Figure(
-        name,
-        f"{judge.series.name}: items by the safe rate, coloured by the judge's verdict.",
-        "Stacked histogram of items over the safe rate, by the judge's verdict. The table below gives every count.",
-        charts.for_page(charts.histogram_by_verdict(judge.counts), name=name),
-        table_by(f"{name}-table", "Items by safe rate and verdict", judge.counts, columns),
-    )
 
 
 def categories(report: JudgeNumbers) -> Iterator[Block]:

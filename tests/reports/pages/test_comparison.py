@@ -136,20 +136,6 @@ def test_elicitations_and_arms_of_one_run_compare_the_same_way(tmp_path):
     assert any("full-context labels" in note for note in found.notes)
 
 
-def test_repeats_are_judges_of_their_own_on_request(tmp_path):
-    said = iter(range(10_000))
-
-    def wavers(query, context):
-        return next(said) % 3 == 0
-
-    run = casewise.judge("demo", wavers, out=tmp_path / "run", elicitations=("binary",), repeats=2)
-    found = compare(run, by_repeat=True)
-
-    assert [name.rpartition(", ")[2] for name in found.comparison.names] == ["repeat 1)", "repeat 2)"]
-    with pytest.raises(BenchmarkError, match="by-repeat"):
-        compare(run)
-
-
 def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
     again = casewise.judge("demo", "constant:safe", out=tmp_path / "again")
     found = compare(runs[0], again)
