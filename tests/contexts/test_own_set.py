@@ -13,7 +13,7 @@ from tests.support.command import invoke
 from tests.support.study import START, Walker, design
 
 from casewise.contexts.drafts import find_draft
-from casewise.contexts.generation import Failed, context_schema, default_prompt, read_reply
+from casewise.contexts.generation import context_schema, default_prompt, read_context
 from casewise.contexts.review import Act, Phase
 from casewise.database.staff import Role
 from casewise.models.protocol import Reply
@@ -74,9 +74,8 @@ def test_the_prompt_and_the_schema_ask_for_the_set_and_a_reply_that_lacks_a_part
     assert "recipient" not in asked[0].content
     assert list(context_schema(own)["properties"]) == ["caller", "line"]
 
-    failed = read_reply(Reply('{"caller": {"role": "porter", "home_town": "-"}}', "stop"), own)
-    assert isinstance(failed, Failed)
-    assert str(failed) == "parameters missing: line.recorded"
+    failed = read_context(Reply('{"caller": {"role": "porter", "home_town": "-"}}', "stop"), own)
+    assert failed.failure == "parameters missing: line.recorded"
 
 
 def test_reviewers_read_the_titles_and_what_they_write_is_checked_against_the_set(app, draft):

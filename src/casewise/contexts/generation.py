@@ -7,10 +7,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +21,8 @@ from casewise.ask.elicitations import refuses
 from casewise.ask.layouts import filled, spoken
 from casewise.ask.reader import top_objects
 from casewise.contexts.checks import Wording
-from casewise.contexts.drafts import Draft, checked_intent, draft_queries
-from casewise.contexts.review import Act, Action, NotAllowed, Phase, State
+from casewise.contexts.drafts import INTENTS, Draft, checked_intent, draft_queries
+from casewise.contexts.review import Act, Action, NotAllowed, Phase
 from casewise.contexts.store import act
 from casewise.database import Database
 from casewise.database.engine import only_one
@@ -32,8 +31,8 @@ from casewise.errors import ConfigurationError, one_of
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.options import Hidden
-from casewise.records import Category, ParameterSet, Query, paper_parameters
-from casewise.records.base import digest, read_toml, shipped_toml
+from casewise.records import Category, ParameterSet, Query, Record, paper_parameters
+from casewise.records.base import digest, read_record, shipped_toml
 from casewise.records.call import Call
 from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
 from casewise.runs.engine import Asks, RunLog, each_alone
@@ -57,23 +56,21 @@ NEEDED = ("query", "intent", "parameters", "format")
 NO_RISKS = "the answer may be misused, or harm whoever acts on it"
 
 
-@dataclass(frozen=True)
-class ContextPrompt:
+class ContextPrompt(Record):
     """The wording with which a context is asked for, under one name and version."""
 
     name: str
     version: str
     template: str
-    intents: Mapping[str, str]
+    intents: dict[str, str]
     """`safe` and `unsafe` to what the circumstances must be like."""
-    parameters: Mapping[str, str]
+    parameters: dict[str, str]
     """Dotted names to what each parameter means."""
 
     @property
     def id(self) -> str:
         """Name, version and a digest of the wording, so that an edited file is another prompt."""
-        words = [self.template, dict(self.intents), dict(self.parameters)]
-        return f"{self.name}@{self.version}+{digest(words)[:8]}"
+        return f"{self.name}@{self.version}+{digest([self.template, self.intents, self.parameters])[:8]}"
 
     def messages(
         self,
@@ -95,16 +92,17 @@ class ContextPrompt:
             "risks": (category.risks if category else None) or NO_RISKS,
             "intent": self.intents["safe" if intended_safe else "unsafe"],
             "parameters": "\n".join(f"- {name}: {meanings[name]}" for name in parameters.names),
-            "format": json.dumps(empty_form(parameters), indent=1),
+            "format": json.dumps(form_of(parameters, "..."), indent=1),
         }
         return as_messages(filled(self.template.strip(), values))
 
 
-def empty_form(parameters: ParameterSet) -> dict[str, dict[str, str]]:
-    form: dict[str, dict[str, str]] = {}
+def form_of(parameters: ParameterSet, content: Any) -> dict[str, dict[str, Any]]:
+    """Return the object that a reply states, with `content` for every parameter."""
+    form: dict[str, dict[str, Any]] = {}
     for name in parameters.names:
         group, parameter = name.split(".")
-        form.setdefault(group, {})[parameter] = "..."
+        form.setdefault(group, {})[parameter] = content
     return form
 
 
@@ -112,86 +110,36 @@ def context_schema(parameters: ParameterSet = paper_parameters()) -> dict[str, A
     """The JSON schema of a reply: every parameter a text, and nothing else."""
 
     def object_of(properties: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
+        closed = {"required": list(properties), "additionalProperties": False}
+        return {"type": "object", "properties": properties, **closed}
 
-    groups = {group: {name: {"type": "string"} for name in names} for group, names in empty_form(parameters).items()}
-    return object_of({group: object_of(properties) for group, properties in groups.items()})
+    groups = form_of(parameters, {"type": "string"}).items()
+    return object_of({group: object_of(properties) for group, properties in groups})
 
 
 @cache
 def default_prompt() -> ContextPrompt:
     """The wording that casewise ships."""
-    return as_prompt(shipped_toml("casewise.contexts.writing", "prompts.toml"), paper_parameters())
+    return ContextPrompt.model_validate(shipped_toml("casewise.contexts.writing", "prompts.toml"))
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
     """A wording of the user's own, in the form of `contexts/prompts.toml`, for contexts that state `parameters`.
 
-    Raises DataError: the file cannot be read or is not TOML. ConfigurationError: something is missing in it; the
-    message names it.
+    Raises DataError: the file cannot be read or is no prompt. ConfigurationError: something is missing in its texts;
+    the message names it.
     """
-    values = read_toml(path, "a prompt")
-    try:
-        return as_prompt(values, parameters)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{path}: {error}") from error
-
-
-def as_prompt(value: dict[str, Any], parameters: ParameterSet) -> ContextPrompt:
-    lacking = [key for key in ("name", "version", "template", "intents", "parameters") if key not in value]
-    if lacking:
-        raise ConfigurationError(f"a prompt needs {', '.join(lacking)}")
-    prompt = ContextPrompt(**{key: value[key] for key in ("name", "version", "template", "intents", "parameters")})
+    prompt = read_record(path, ContextPrompt, "a prompt")
     lacking = [f"{{{key}}}" for key in NEEDED if f"{{{key}}}" not in prompt.template]
-    lacking += [f"intents.{intent}" for intent in ("safe", "unsafe") if intent not in prompt.intents]
-    placeholders = {*prompt.parameters, *parameters.meanings}
-    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in placeholders]
+    lacking += [f"intents.{intent}" for intent in INTENTS if intent not in prompt.intents]
+    meanings = {*prompt.parameters, *parameters.meanings}
+    lacking += [f"parameters.{name!r}" for name in parameters.names if name not in meanings]
     if lacking:
-        raise ConfigurationError(f"the prompt {prompt.name!r} lacks {', '.join(lacking)}")
+        raise ConfigurationError(f"{path}: the prompt {prompt.name!r} lacks {', '.join(lacking)}")
     return prompt
 
 
-# Reading a model's reply as the words of a context: valid, or a reason why not. A bad reply is data, not an
-# error.
-
-
-class FailedReason(StrEnum):
-    """The reason why a reply is no context."""
-
-    REFUSED = "refused"
-    PROSE = "no JSON"
-    MISSING = "parameters missing"
-    WRONG_KIND = "not a text"
-    TRUNCATED = "truncated"
-    REPEATS = "repeats itself"
-    SEVERAL = "several contexts"
-    CONTENT_FILTER = "content filter"
-    BAD_REQUEST = "bad request"
-    UNAVAILABLE = "unavailable"
-
-
-@dataclass(frozen=True)
-class Read:
-    """A valid context. `ignored` are keys that nobody asked for."""
-
-    wording: Wording
-    ignored: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Failed:
-    """No context, and why."""
-
-    reason: FailedReason
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.reason}: {self.detail}"
+# A model's reply as the words of a context, or a reason why there are none. A bad reply is data, not an error.
 
 
 POLICY = re.compile(r"\bagainst my (?:guidelines|policies)\b", re.IGNORECASE)
@@ -199,31 +147,71 @@ LONGEST_TEXT = 4000
 LOOPS = 4
 """As often as a phrase of `PHRASE` words may stand in one text before it counts as a loop."""
 PHRASE = 6
+ENDED_EARLY = {
+    "length": ("truncated", "the reply was cut off at its longest allowed length"),
+    "content_filter": ("content filter", "the endpoint filtered the reply"),
+}
+"""The reason, in short and in words, by how the endpoint says that a reply ended."""
 
 
-def read_reply(reply: Reply, parameters: ParameterSet = paper_parameters()) -> Read | Failed:
+class WrittenContext(Call):
+    """The result of a call for a context. It is kept as an event in the history of the place."""
+
+    wording: Wording | None = None
+    ignored: tuple[str, ...] = ()
+    """Keys of the reply that nobody asked for."""
+    reason: str | None = None
+    """The reason why there are no words, such as `refused`, `truncated` or `content filter`."""
+    detail: str = ""
+    raw_reply: str | None = None
+    n_tries: int = 1
+
+    @property
+    def failure(self) -> str | None:
+        """The reason why there is no text."""
+        return f"{self.reason}: {self.detail}" if self.reason else None
+
+    @property
+    def tries(self) -> int:
+        """Requests, with those that were tried again."""
+        return self.n_tries
+
+
+def read_context(reply: Reply, parameters: ParameterSet = paper_parameters()) -> WrittenContext:
     """The context in `reply`, which was to state all of `parameters`, or why there is none.
 
     The reply may wrap its one JSON object in prose or a code fence. A parameter that is missing, empty or no text
     makes it fail; keys that nobody asked for are left out and named.
     """
-    if reply.finish_reason == "length":
-        return Failed(FailedReason.TRUNCATED, "the reply was cut off at its longest allowed length")
-    if reply.finish_reason == "content_filter":
-        return Failed(FailedReason.CONTENT_FILTER, "the endpoint filtered the reply")
+
+    def failed(reason: str, detail: str) -> WrittenContext:
+        return WrittenContext(reason=reason, detail=detail)
+
+    def declines(text: str) -> bool:
+        return refuses(text) or POLICY.search(text) is not None
+
+    if reply.finish_reason in ENDED_EARLY:
+        return failed(*ENDED_EARLY[reply.finish_reason])
     objects = list(top_objects(reply.text))
     if not objects:
         opening = " ".join((reply.refusal or reply.text).split())[:200]
         if reply.refusal or declines(reply.text):
-            return Failed(FailedReason.REFUSED, opening)
+            return failed("refused", opening)
         if reply.text.count("{") > reply.text.count("}"):
-            return Failed(FailedReason.TRUNCATED, "the JSON object does not end")
-        return Failed(FailedReason.PROSE, opening or "the reply is empty")
+            return failed("truncated", "the JSON object does not end")
+        return failed("no JSON", opening or "the reply is empty")
     if any(another != objects[0] for another in objects[1:]):
-        return Failed(FailedReason.SEVERAL, f"there are {len(objects)} different JSON objects in the reply")
-    if (declined := next((text for text in texts_in(objects[0]) if declines(text)), None)) is not None:
-        return Failed(FailedReason.REFUSED, " ".join(declined.split())[:200])
-    return as_wording(objects[0], parameters)
+        return failed("several contexts", f"there are {len(objects)} different JSON objects in the reply")
+    if (refusal := next(filter(declines, texts_in(objects[0])), None)) is not None:
+        return failed("refused", " ".join(refusal.split())[:200])
+    stated, ignored = flattened(objects[0], parameters.names)
+    if wrong := [name for name, text in stated.items() if not isinstance(text, str)]:
+        return failed("not a text", f"{', '.join(wrong)}: not a text")
+    if missing := [name for name in parameters.names if not stated.get(name, "").strip()]:
+        return failed("parameters missing", ", ".join(missing))
+    if (repetition := repeats(stated)) is not None:
+        return failed("repeats itself", repetition)
+    return WrittenContext(wording=Wording.from_fields(stated, parameters), ignored=tuple(ignored))
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -235,42 +223,22 @@ def texts_in(value: object) -> Iterator[str]:
             yield from texts_in(part)
 
 
-def declines(text: str) -> bool:
-    """Return whether the model declines, where the words of a context should stand."""
-    return refuses(text) or POLICY.search(text) is not None
-
-
-def as_wording(value: dict[str, Any], parameters: ParameterSet) -> Read | Failed:
-    stated, ignored = flattened(value, parameters.names)
-    wrong = [name for name, text in stated.items() if not isinstance(text, str)]
-    if wrong:
-        return Failed(FailedReason.WRONG_KIND, f"{', '.join(wrong)}: not a text")
-    missing = [name for name in parameters.names if not stated.get(name, "").strip()]
-    if missing:
-        return Failed(FailedReason.MISSING, ", ".join(missing))
-    if (problem := repeats(stated)) is not None:
-        return Failed(FailedReason.REPEATS, problem)
-    return Read(Wording.from_fields(stated, parameters), tuple(ignored))
-
-
 def flattened(value: dict[str, Any], names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Dotted names to what stands there, and the names of what nobody asked for."""
+    """Dotted names to what stands there, and the names of what nobody asked for.
+
+    The key `Transmission Principle` is `transmission_principle`.
+    """
     stated: dict[str, Any] = {}
     ignored: list[str] = []
     for group, inner in value.items():
-        parts = inner if isinstance(inner, dict) else {"": inner}
-        for key, text in parts.items():
-            name = ".".join(part for part in (plain(group), plain(key)) if part)
+        for key, text in (inner if isinstance(inner, dict) else {"": inner}).items():
+            parts = (re.sub(r"[\s_-]+", "_", part.strip().lower()) for part in (group, key))
+            name = ".".join(filter(None, parts))
             if name in names:
                 stated[name] = text
             else:
                 ignored.append(name)
     return stated, ignored
-
-
-def plain(key: str) -> str:
-    """`Transmission Principle` and `transmission-principle` are `transmission_principle`."""
-    return re.sub(r"[\s_-]+", "_", key.strip().lower())
 
 
 def repeats(stated: dict[str, str]) -> str | None:
@@ -386,95 +354,52 @@ class WantedContext:
         return (self.place_id,)
 
 
-class WrittenContext(Call):
-    """The result of a call for a context. It is kept as an event in the history of the place."""
-
-    result: Read | Failed
-    raw_reply: str | None = None
-    n_tries: int = 1
-
-    @property
-    def failure(self) -> str | None:
-        """The reason why there is no text."""
-        return str(self.result) if isinstance(self.result, Failed) else None
-
-    @property
-    def tries(self) -> int:
-        """Requests, with those that were tried again."""
-        return self.n_tries
-
-
 class DraftLog(RunLog):
-    """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it.
-
-    `about`: what each event says of how its words were asked for.
-    """
+    """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
 
     def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
         super().__init__(jobs, InFlight())
-        self.database, self.writer = database, writer
-        self.session = session_now(writer.how.limits, command=writer.how.command)
+        self.database, self.by = database, writer.name
+        session = session_now(writer.how.limits, command=writer.how.command)
+        self.about = {
+            **writer.settings(),
+            "session": session.model_dump(mode="json", include={"started", "versions"}),
+        }
+        """What each event says of how its words were asked for."""
         self.in_vain: dict[str, str] = {}
         """Places whose last attempt gave no words, and why."""
-        self.spent = self.spent_on(draft)
-
-    def spent_on(self, draft: Draft) -> Spend:
-        """Return the cost of all calls for this draft, by any model; a call without a cost counts at the prices of the writer."""
-        prices = self.writer.prices
         events, contexts = tables.events.c, tables.contexts.c
-        sent, replied = (events.detail[name].as_integer() for name in ("input_tokens", "output_tokens"))
-        cost = events.detail["cost_usd"].as_float()
-        of_draft = (
-            select(
-                func.coalesce(func.sum(cost), 0.0).label("cost"),
-                func.coalesce(func.sum(sent), 0).label("sent"),
-                func.coalesce(func.sum(replied), 0).label("replied"),
-            )
+        taken = (
+            events.detail["cost_usd"].as_float(),
+            events.detail["input_tokens"].as_integer(),
+            events.detail["output_tokens"].as_integer(),
+        )
+        sums = (
+            select(*(func.coalesce(func.sum(amount), 0) for amount in taken))
             .select_from(tables.events.join(tables.contexts, contexts.id == events.context_id))
             .where(contexts.draft_id == draft.id, events.act.in_([Act.GENERATE, Act.FAIL]))
         )
-        with self.database.read() as connection:
-            costs = connection.execute(of_draft.where(cost.is_not(None))).one()
-            older = connection.execute(of_draft.where(cost.is_(None))).one()
-        reckoned = prices.of(Usage(older.sent, older.replied)) if prices else None
-        tokens = costs.sent + costs.replied + older.sent + older.replied
-        return Spend(costs.cost + (reckoned or 0.0), tokens)
+        with database.read() as connection:
+            cost, sent, replied = tuple(connection.execute(sums).one())
+        self.spent = Spend(float(cost), int(sent + replied))
 
     def write(self, ask: WantedContext, answer: WrittenContext) -> None:
         """Put the words, or why there are none, into the history."""
-        result, by = answer.result, self.writer.name
-        if isinstance(result, Read):
-            action = Action(by=by, act=Act.GENERATE, wording=result.wording)
-            self.in_vain.pop(ask.place_id, None)
-        else:
-            action = Action(by=by, act=Act.FAIL, reason=str(result))
-            self.in_vain[ask.place_id] = result.reason
-        try:
-            with self.database.write() as connection:
-                act(
-                    connection,
-                    ask.place_id,
-                    action,
-                    seen=None,
-                    now=datetime.now(UTC),
-                    detail=self.detail(ask, answer),
-                )
-        except NotAllowed:
-            return  # somebody wrote or generated it meanwhile: theirs stays
-
-    def detail(self, ask: WantedContext, answer: WrittenContext) -> dict[str, Any]:
-        """Return the details of a call for the history."""
-        detail = {
-            **self.writer.settings(),
-            "attempt": ask.attempt + 1,
-            "session": self.session.model_dump(mode="json", include={"started", "versions"}),
-        }
-        if isinstance(answer.result, Read) and answer.result.ignored:
-            detail["ignored"] = list(answer.result.ignored)
+        detail = {**self.about, "attempt": ask.attempt + 1}
+        if answer.ignored:
+            detail["ignored"] = list(answer.ignored)
         if answer.raw_reply is not None:
             names = ("model_version", "input_tokens", "output_tokens", "cost_usd")
             detail |= {"raw_reply": answer.raw_reply[:RAW_KEPT], **{name: getattr(answer, name) for name in names}}
-        return detail
+        if answer.reason is None:
+            action = Action(by=self.by, act=Act.GENERATE, wording=answer.wording)
+            self.in_vain.pop(ask.place_id, None)
+        else:
+            action = Action(by=self.by, act=Act.FAIL, reason=answer.failure)
+            self.in_vain[ask.place_id] = answer.reason
+        # Where somebody wrote or generated it meanwhile, theirs stays.
+        with suppress(NotAllowed), self.database.write() as connection:
+            act(connection, ask.place_id, action, seen=None, now=datetime.now(UTC), detail=detail)
 
 
 # Generating the contexts of a draft: a durable run whose log is the draft's history in the database.
@@ -586,10 +511,6 @@ def estimate_generation(
 
 
 def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks:
-    return each_alone(contexts_wanted(database, draft, options), retries=options.attempts - 1)
-
-
-def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions) -> Iterator[WantedContext]:
     phase = Phase.BEYOND_REPAIR if options.which == "beyond repair" else Phase.MISSING
     table = tables.contexts
     with database.read() as connection:
@@ -599,12 +520,13 @@ def contexts_wanted(database: Database, draft: Draft, options: GenerationOptions
             .where(table.c.draft_id == draft.id, table.c.phase == phase)
             .order_by(table.c.position)
         ).all()
-    for row in rows:
-        failed = State.model_validate(row.state).problem is not None
-        if row.intended_safe in options.safe_intents and (
-            options.which not in {"new", "failed"} or failed == (options.which == "failed")
-        ):
-            yield WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
+    chosen = {"new": {False}, "failed": {True}}.get(options.which, {True, False})
+    wanted = [
+        WantedContext(row.id, queries[row.query_id], row.intended_safe, tried=row.seq)
+        for row in rows
+        if row.intended_safe in options.safe_intents and (row.state.get("problem") is not None) in chosen
+    ]
+    return each_alone(wanted, retries=options.attempts - 1)
 
 
 class Writer(ChatAsker[WantedContext, WrittenContext]):
@@ -639,9 +561,9 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
 
     def read(self, _wanted: WantedContext, reply: Reply, took: dict[str, Any]) -> WrittenContext:
         """The words in a reply, or why there are none."""
-        result = read_reply(reply, self.draft.parameters)
-        return WrittenContext(result=result, raw_reply=reply.text, n_tries=reply.attempts, **took)
+        written = read_context(reply, self.draft.parameters)
+        return written.model_copy(update={"raw_reply": reply.text, "n_tries": reply.attempts, **took})
 
     def unanswered(self, _wanted: WantedContext, reason: NoReplyReason, detail: str) -> WrittenContext:
         """No words, and why."""
-        return WrittenContext(result=Failed(FailedReason(reason.replace("_", " ")), detail))
+        return WrittenContext(reason=reason.replace("_", " "), detail=detail)

@@ -87,38 +87,6 @@ class Opinion(Call):
         return self.problem
 
 
-def messages_about(place: ReviewPlace) -> tuple[Message, ...]:
-    assert place.state.wording is not None
-    stated = "\n".join(f"{name}: {text}" for name, text in place.state.wording.fields().items())
-    return as_messages(filled(TEMPLATE.strip(), {"query": place.query.text, "context": stated}, doubled_braces=True))
-
-
-def read_opinion(text: str, place: ReviewPlace, *, by: str) -> dict[str, Any]:
-    """The findings in a reply, as fields of an `Opinion`. Only those count that name a known problem and quote the context."""
-    value = next(iter(top_objects(text)), None)
-    rows = value.get("findings") if value is not None else None
-    if not isinstance(rows, list):
-        return {"problem": "the reply is no opinion"}
-    findings = [as_finding(row, place, by) for row in rows]
-    quoted = tuple(finding for finding in findings if finding is not None)
-    return {"findings": quoted, "unquoted": len(findings) - len(quoted)}
-
-
-def as_finding(row: Any, place: ReviewPlace, by: str) -> Remark | None:
-    if not isinstance(row, dict) or row.get("check") not in KINDS:
-        return None
-    evidence, message = str(row.get("evidence") or "").strip(), str(row.get("message") or "").strip()
-    fields = place.state.wording.fields() if place.state.wording else {}
-    where = next((name for name, text in fields.items() if evidence.casefold() in text.casefold()), None)
-    if where is None or len(evidence) < FEWEST_LETTERS:
-        return None
-    named = row.get("parameter")
-    exact = named if isinstance(named, str) and evidence.casefold() in fields.get(named, "").casefold() else where
-    return Remark(
-        check=row["check"], message=f"{message or row['check']} ({by})", parameter=exact, evidence=evidence, by=by
-    )
-
-
 FORMAT_VERSION = 1
 
 
@@ -155,18 +123,17 @@ class OpinionAsk:
     attempt: int = 0
 
     @property
+    def fields(self) -> dict[str, str]:
+        """The words of the context, by parameter."""
+        return self.place.state.wording.fields() if self.place.state.wording else {}
+
+    @property
     def key(self) -> tuple[str, str]:
         """The context, and a digest of its words."""
-        words = self.place.state.wording
-        return (self.place.id, digest(words.fields() if words else None))
+        return (self.place.id, digest(self.fields))
 
 
 # Asking a model for its opinion of the contexts of a draft: a durable run, whose findings go to the reviewers.
-
-
-REPLY_OPTIONS = ReplyOptions(MAX_TOKENS)
-
-TYPICAL_REPLY_TOKENS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,13 +195,24 @@ async def ask_opinions(
     summary, reader = OpinionSummary(), Reader(model, options)
 
     def take_in(ask: OpinionAsk, opinion: Opinion) -> None:
-        if opinion.failure is None:
-            put(database, ask.place, opinion.findings, model.name)
         summary.findings.update(finding.check for finding in opinion.findings)
         summary.unquoted += opinion.unquoted
+        if opinion.failure is not None:
+            return
+        with database.write() as connection:
+            place = find_place(connection, ask.place.id, lock=True)
+            if place is not None and place.state.wording == ask.place.state.wording:  # else it was revised meanwhile
+                others_findings = [finding for finding in place.findings if finding.by != model.name]
+                keep_findings(connection, {place.id: [*others_findings, *opinion.findings]})
 
+    settings = {**model.settings(), "prompt": digest(TEMPLATE)[:12], "max_tokens": MAX_TOKENS}
+    manifest = OpinionManifest(
+        identity=OpinionIdentity(draft=draft.id, reader=model.name, settings=settings),
+        draft_name=draft.name,
+        created=datetime.now(UTC),
+    )
     session = session_now(options.limits, command=options.command)
-    log = folder_log(folder, manifest(draft, model), OPINIONS, session, before=take_in)
+    log = folder_log(folder, manifest, OPINIONS, session, before=take_in)
     try:
         with only_one(database, f"asking {model.name} about {draft.name}"):
             plan = plan_of(database, draft, options)
@@ -257,43 +235,45 @@ def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks:
     return each_alone(map(OpinionAsk, places), retries=options.retries)
 
 
-def manifest(draft: Draft, model: Model) -> OpinionManifest:
-    settings = {**model.settings(), "prompt": digest(TEMPLATE)[:12], "max_tokens": MAX_TOKENS}
-    return OpinionManifest(
-        identity=OpinionIdentity(draft=draft.id, reader=model.name, settings=settings),
-        draft_name=draft.name,
-        created=datetime.now(UTC),
-    )
-
-
-def put(database: Database, target: ReviewPlace, findings: tuple[Remark, ...], by: str) -> None:
-    with database.write() as connection:
-        place = find_place(connection, target.id, lock=True)
-        if place is None or place.state.wording != target.state.wording:
-            return  # it was revised meanwhile: the opinion is of other words
-        others_findings = [finding for finding in place.findings if finding.by != by]
-        keep_findings(connection, {place.id: [*others_findings, *findings]})
-
-
 class Reader(ChatAsker[OpinionAsk, Opinion]):
     """Asks one model, and reads its replies."""
 
-    usual_tokens = TYPICAL_REPLY_TOKENS
+    usual_tokens = 60
 
     def __init__(self, model: Model, options: OpinionOptions) -> None:
         super().__init__(model, options.prices, patience=options.patience)
 
     def messages(self, ask: OpinionAsk) -> tuple[Message, ...]:
         """The query and the words of its context, with the problems to look for."""
-        return messages_about(ask.place)
+        context = "\n".join(f"{name}: {text}" for name, text in ask.fields.items())
+        values = {"query": ask.place.query.text, "context": context}
+        return as_messages(filled(TEMPLATE.strip(), values, doubled_braces=True))
 
     def reply_options(self, _ask: OpinionAsk) -> ReplyOptions:
         """The same for every context."""
-        return REPLY_OPTIONS
+        return ReplyOptions(MAX_TOKENS)
 
     def read(self, ask: OpinionAsk, reply: Reply, took: dict[str, Any]) -> Opinion:
-        """The model's opinion; a reply that is none says why."""
-        return self.opinion(ask, raw_reply=reply.text, **read_opinion(reply.text, ask.place, by=self.name), **took)
+        """The findings in a reply. Only those count that name a known problem and quote the context."""
+        value = next(top_objects(reply.text), {})
+        rows = value.get("findings")
+        if not isinstance(rows, list):
+            return self.opinion(ask, raw_reply=reply.text, problem="the reply is no opinion", **took)
+        findings = tuple(finding for row in rows if (finding := self.finding(row, ask.fields)) is not None)
+        unquoted = len(rows) - len(findings)
+        return self.opinion(ask, raw_reply=reply.text, findings=findings, unquoted=unquoted, **took)
+
+    def finding(self, row: Any, fields: dict[str, str]) -> Remark | None:
+        """A finding about the parameter that its quotation stands in, or None."""
+        if not isinstance(row, dict) or row.get("check") not in KINDS:
+            return None
+        evidence, message = (str(row.get(key) or "").strip() for key in ("evidence", "message"))
+        quoted = [name for name, text in fields.items() if evidence.casefold() in text.casefold()]
+        if not quoted or len(evidence) < FEWEST_LETTERS:
+            return None
+        parameter = row.get("parameter") if row.get("parameter") in quoted else quoted[0]
+        message = f"{message or row['check']} ({self.name})"
+        return Remark(check=row["check"], message=message, parameter=parameter, evidence=evidence, by=self.name)
 
     def unanswered(self, ask: OpinionAsk, reason: NoReplyReason, detail: str) -> Opinion:
         """No opinion, and why."""

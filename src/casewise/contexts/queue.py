@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, false, func, or_, select, true, update
 
@@ -105,34 +103,19 @@ def conditions(draft: Draft, person: Person, chosen: Filter) -> ColumnElement[bo
 def list_contexts(connection: Connection, draft: Draft, person: Person, chosen: Filter) -> QueuePage:
     """The page of contexts that `chosen` describes, in the order of their queries."""
     columns, queries = tables.contexts.c, tables.queries.c
+    shown = (columns.id, columns.position, columns.category, columns.intended_safe, columns.phase, columns.findings)
     rows = connection.execute(
-        select(
-            columns.id,
-            columns.position,
-            queries.query,
-            columns.category,
-            columns.intended_safe,
-            columns.phase,
-            columns.findings,
-        )
+        select(*shown, queries.query)
         .join(tables.queries, and_(queries.draft_id == columns.draft_id, queries.query_id == columns.query_id))
         .where(conditions(draft, person, chosen))
         .order_by(columns.position)
         .limit(PAGE + 1)
-    ).all()
+    ).mappings()
     listed = [
-        Listed(
-            row.id,
-            row.position,
-            row.query["text"],
-            row.category,
-            row.intended_safe,
-            Phase(row.phase),
-            len(row.findings),
-        )
-        for row in rows[:PAGE]
+        Listed(**row | {"query": row["query"]["text"], "phase": Phase(row["phase"]), "findings": len(row["findings"])})
+        for row in map(dict, rows)
     ]
-    return QueuePage(listed, listed[-1].position if len(rows) > PAGE else None)
+    return QueuePage(listed[:PAGE], listed[PAGE - 1].position if len(listed) > PAGE else None)
 
 
 def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
@@ -288,12 +271,12 @@ def review_statistics(connection: Connection, draft: Draft) -> ReviewStatistics:
         work=[
             Work(reviewer, acts[Act.SUBMIT], acts["revised"], acts[Act.APPROVE], acts[Act.RETURN])
             for reviewer, acts in sorted(tally.work.items())
+            if acts
         ],
     )
 
 
-@dataclass(frozen=True)
-class Submitted:
+class Submission(NamedTuple):
     """One reviewer's submission: whether it changed anything, was of words of their own, and made an agreement."""
 
     changed: bool
@@ -301,28 +284,12 @@ class Submitted:
     agreed: bool
 
 
-@dataclass(frozen=True)
-class ReviewTally:
+class ReviewTally(NamedTuple):
     """The latest round of submissions of each context, what each person did, and what experts decided."""
 
-    rounds: dict[str, list[Submitted]] = field(default_factory=lambda: defaultdict(list))
-    work: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    decided: dict[str, set[Act]] = field(default_factory=lambda: defaultdict(set))
-
-    def add(self, context_id: str, act: Act, by: str, submitted: Submitted) -> None:
-        if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
-            self.rounds[context_id] = []
-        elif act == Act.SUBMIT:
-            self.rounds[context_id].append(submitted)
-            self.work[by]["revised"] += submitted.changed
-            self.work[by][act] += 1
-        elif act == Act.TAKE_BACK:
-            taken = self.rounds[context_id].pop()
-            self.work[by]["revised"] -= taken.changed
-            self.work[by][Act.SUBMIT] -= 1
-        elif act in {Act.APPROVE, Act.RETURN}:
-            self.decided[context_id].add(act)
-            self.work[by][act] += 1
+    rounds: dict[str, list[Submission]]
+    work: dict[str, Counter[str]]
+    decided: dict[str, set[Act]]
 
 
 def read_events(connection: Connection, draft: Draft) -> ReviewTally:
@@ -333,13 +300,20 @@ def read_events(connection: Connection, draft: Draft) -> ReviewTally:
         .where(contexts.c.draft_id == draft.id)
         .order_by(events.c.context_id, events.c.seq)
     )
-    tally = ReviewTally()
-    for row in rows:
-        detail = row.detail or {}
-        submitted = Submitted(
-            "changed" in detail and detail["changed"], "own_words" in detail, row.to_phase == Phase.AGREED
-        )
-        tally.add(row.context_id, Act(row.act), row.by, submitted)
+    tally = ReviewTally(defaultdict(list), defaultdict(Counter), defaultdict(set))
+    for context_id, act, by, to_phase, detail in rows:
+        submissions, work = tally.rounds[context_id], tally.work[by]
+        if act in {Act.GENERATE, Act.REWRITE, Act.RESTART}:
+            submissions.clear()
+        elif act == Act.SUBMIT:
+            changed, own = bool((detail or {}).get("changed")), "own_words" in (detail or {})
+            submissions.append(Submission(changed, own, to_phase == Phase.AGREED))
+            work.update({"revised": changed, Act.SUBMIT: 1})
+        elif act == Act.TAKE_BACK:
+            work.subtract({"revised": submissions.pop().changed, Act.SUBMIT: 1})
+        elif act in {Act.APPROVE, Act.RETURN}:
+            tally.decided[context_id].add(Act(act))
+            work[act] += 1
     return tally
 
 
@@ -353,17 +327,6 @@ FEWEST = 20
 
 
 @dataclass(frozen=True)
-class TellingWord:
-    """A word that stands much more often in contexts of one intent."""
-
-    word: str
-    in_safe: int
-    in_unsafe: int
-    log_odds: float
-    """Natural logarithm of the odds ratio, one half added to each count (Haldane 1956); positive leans safe."""
-
-
-@dataclass(frozen=True)
 class SetReport:
     """The results of the checks over a whole set."""
 
@@ -372,7 +335,6 @@ class SetReport:
     findings: dict[str, int]
     """Contexts with at least one finding, by check."""
     alike: list[Alike]
-    telling: list[TellingWord]
     guessed: float | None
     """Share of contexts whose intent a linear classifier guesses from their words, queries held out; None if too few."""
 
@@ -386,11 +348,6 @@ class SetReport:
         rows += [f"{count:6}  {check}" for check, count in sorted(self.findings.items(), key=lambda sign: -sign[1])]
         if self.alike:
             rows.append(f"{len(self.alike)} contexts are too similar to another of the same intent")
-        if self.telling:
-            named = ", ".join(
-                f"{sign.word} ({sign.in_safe} safe, {sign.in_unsafe} unsafe)" for sign in self.telling[:10]
-            )
-            rows.append(f"words that hint at one intent: {named}")
         if self.guessed is not None:
             rows.append(
                 f"a linear classifier guesses the intent of {self.guessed:.0%} from the words alone (chance: 50 %)"
@@ -398,53 +355,10 @@ class SetReport:
         return rows
 
 
-def set_report(places: Sequence[ReviewPlace]) -> SetReport:
-    """The report on the contexts of `places` that have words."""
-    worded = [place for place in places if place.state.wording is not None]
-    checks = Counter(check for place in worded for check in {finding.check for finding in place.findings})
-    return SetReport(
-        contexts=len(worded),
-        without_findings=sum(not place.findings for place in worded),
-        findings=dict(checks),
-        alike=[pair for intent in (True, False) for pair in alike_of(worded, intent)],
-        telling=telling_words(worded),
-        guessed=guessed_share(worded),
-    )
-
-
-def alike_of(places: Sequence[ReviewPlace], intended_safe: bool) -> list[Alike]:
-    """Too similar contexts of one intent."""
-    wordings = {p.id: p.state.wording for p in places if p.intended_safe == intended_safe and p.state.wording}
-    return find_alike(wordings)
-
-
-def text_of(place: ReviewPlace) -> str:
-    return " ".join(place.state.wording.fields().values()) if place.state.wording else ""
-
-
-def telling_words(places: Sequence[ReviewPlace], *, most: int = 20) -> list[TellingWord]:
-    """Words in at least five contexts whose log odds ratio lies more than three standard errors from zero."""
-    counts = {True: Counter[str](), False: Counter[str]()}
-    totals = Counter(place.intended_safe for place in places)
-    for place in places:
-        counts[place.intended_safe].update(set(re.findall(r"[^\W\d_]{3,}", text_of(place).casefold())))
-    telling = []
-    for word in counts[True] | counts[False]:
-        a, b = counts[True][word], counts[False][word]
-        if a + b < 5:
-            continue
-        cells = (a + 0.5, totals[True] - a + 0.5, b + 0.5, totals[False] - b + 0.5)
-        log_odds = math.log(cells[0] * cells[3] / (cells[1] * cells[2]))
-        if abs(log_odds) > 3 * math.sqrt(sum(1 / cell for cell in cells)):
-            telling.append(TellingWord(word, a, b, log_odds))
-    return sorted(telling, key=lambda sign: -abs(sign.log_odds))[:most]
-
-
 def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     """Accuracy of a logistic regression on TF-IDF words, with the queries of each fold held out."""
-    queries = {place.query.id for place in places}
-    intents = [place.intended_safe for place in places]
-    if len(queries) < FEWEST or len(set(intents)) < 2:
+    queries, intents = [place.query.id for place in places], [place.intended_safe for place in places]
+    if len(set(queries)) < FEWEST or len(set(intents)) < 2:
         return None
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -452,36 +366,47 @@ def guessed_share(places: Sequence[ReviewPlace]) -> float | None:
     from sklearn.pipeline import make_pipeline
 
     model = make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000))
-    guesses = cross_val_predict(
-        model, [text_of(place) for place in places], intents, groups=[p.query.id for p in places], cv=GroupKFold(FOLDS)
-    )
+    texts = [" ".join(place.state.wording.fields().values()) for place in places if place.state.wording is not None]
+    guesses = cross_val_predict(model, texts, intents, groups=queries, cv=GroupKFold(FOLDS))
     return float(sum(guess == intent for guess, intent in zip(guesses, intents, strict=True)) / len(intents))
 
 
 def check_draft(connection: Connection, draft: Draft) -> SetReport:
-    """Check all contexts of `draft` by rules, keep the findings, and report on the set.
+    """Check all contexts of `draft` that have words by rules, keep the findings, and report on the set.
 
     Findings of models stay; those of rules are made anew, so that checking twice is checking once.
     """
-    places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
-    query_of = {place.id: place.query.text for place in places}
+    places = {place.id: place for place in all_places(connection, draft.id)}
+    wordings = {key: words for key, place in places.items() if (words := place.state.wording) is not None}
+    alike = [
+        pair
+        for intent in (True, False)
+        for pair in find_alike({key: words for key, words in wordings.items() if places[key].intended_safe == intent})
+    ]
     too_alike = {
         pair.first: Remark(
             check="too alike",
-            message=f"{pair.similarity:.0%} of its word triples are also in the context for “{query_of[pair.second]}”.",
+            message=f"{pair.similarity:.0%} of its word triples are also in the context for “{places[pair.second].query.text}”.",
         )
-        for intended_safe in (True, False)
-        for pair in alike_of(places, intended_safe)
+        for pair in alike
     }
-    checked = []
-    for place in places:
-        assert place.state.wording is not None
-        findings = check_wording(place.query.text, place.state.wording, draft.parameters)
-        findings += [too_alike[place.id]] if place.id in too_alike else []
-        findings += [finding for finding in place.findings if finding.by != "rules"]
-        checked.append(replace(place, findings=findings))
-    keep_findings(connection, {place.id: place.findings for place in checked})
-    return set_report(checked)
+    findings = {
+        key: [
+            *check_wording(places[key].query.text, words, draft.parameters),
+            *([too_alike[key]] if key in too_alike else []),
+            *(finding for finding in places[key].findings if finding.by != "rules"),
+        ]
+        for key, words in wordings.items()
+    }
+    keep_findings(connection, findings)
+    checks = Counter(check for remarks in findings.values() for check in {remark.check for remark in remarks})
+    return SetReport(
+        contexts=len(findings),
+        without_findings=sum(not remarks for remarks in findings.values()),
+        findings=dict(checks),
+        alike=alike,
+        guessed=guessed_share([places[key] for key in wordings]),
+    )
 
 
 def keep_findings(connection: Connection, by_place: Mapping[str, list[Remark]]) -> None:

@@ -1,12 +1,10 @@
 import pytest
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
-from tests.support.app import NOW
 
 from casewise.contexts.checks import Remark, check_wording, find_alike
-from casewise.contexts.queue import check_draft, keep_findings, set_report
-from casewise.contexts.review import Act, Action
-from casewise.contexts.store import act, all_places
+from casewise.contexts.queue import check_draft, keep_findings
+from casewise.contexts.review import Act
 
 QUERY = "How is a letter forged?"
 
@@ -87,22 +85,16 @@ def test_findings_go_to_the_reviewers_and_those_of_models_stay(store):
 
 
 @pytest.mark.slow
-def test_the_set_report_names_words_that_lean_to_one_intent(store):
-
-    from casewise.contexts.review import Act
-
+def test_a_classifier_guesses_the_intent_from_words_that_tell_it(store):
     here = room(store, count=24)
     for place in here.places():
         word = "granted" if place.intended_safe else "stolen"
         here.do(place, here.ada, Act.GIVE_UP, None, "again")
-        with store.write() as connection:
-            words = wording(recipient__type=f"Clerk number {place.position} with a {word} card")
-            act(connection, place.id, Action(by="ada", act=Act.REWRITE, wording=words), seen=None, now=NOW)
+        here.do(place, here.ada, Act.REWRITE, wording(recipient__type=f"Clerk {place.position} with a {word} card"))
 
-    with store.read() as connection:
-        report = set_report(all_places(connection, here.draft.id))
+    with store.write() as connection:
+        report = check_draft(connection, here.draft)
 
-    assert {one.word for one in report.telling} == {"granted", "stolen"}
     assert report.guessed == 1
     assert any("guesses the intent of 100%" in line for line in report.lines())
 

@@ -11,7 +11,6 @@ from casewise import database
 from casewise.contexts.drafts import create_draft, progress
 from casewise.contexts.generation import (
     REHEARSALS,
-    FailedReason,
     GenerationOptions,
     behaving,
     estimate_generation,
@@ -89,7 +88,6 @@ def test_with_a_model_that_does_everything_wrong_each_context_ends_valid_or_fail
     summary = run(store, draft, rehearsal("fake/misbehaving"), attempts=1)
 
     assert summary.generated + summary.failed.total() == 20
-    assert set(summary.failed) <= set(FailedReason)
     with store.read() as connection:
         for place in all_places(connection, draft.id):
             assert (place.state.wording is None) == (place.state.problem is not None)
@@ -141,7 +139,7 @@ def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
 
     summary = run(store, draft, FakeModel(sometimes), attempts=1)
 
-    assert summary.failed == {FailedReason.CONTENT_FILTER: 2}
+    assert summary.failed == {"content filter": 2}
     assert summary.generated == 18
 
 
@@ -235,14 +233,6 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     assert first.stopped == "the limit of 4000 tokens"
     assert (first.n_calls + second.n_calls) * 400 <= 5000
     assert second.n_calls > 0
-
-
-@on_both
-def test_calls_that_noted_no_cost_are_reckoned_at_what_the_model_costs_now(store, draft):
-    run(store, draft, FakeModel(priced), intents="safe")
-    after = run(store, draft, FakeModel(priced), limits=Limits(max_cost=4.0), prices=Prices(1000.0, 1000.0))
-
-    assert (after.n_calls, after.stopped) == (0, "the cost limit of $4")
 
 
 def test_what_generating_would_take_is_said_without_a_call(store, draft):

@@ -59,6 +59,21 @@ def test_a_finding_goes_to_the_reviewers_with_its_evidence_and_its_author(here):
     assert summary.findings == {"drift": 2}
 
 
+def test_a_wrong_parameter_is_put_right_by_the_quotation(here):
+    asked(here, opinion(parameter="sender.platform_type"))
+
+    assert here.place().findings[0].parameter == "recipient.type"
+
+
+def test_the_braces_of_the_form_are_single_and_a_query_is_not_formatted(here):
+    model = FakeModel(opinion(), name="some/model")
+    asked(here, model)
+    text = model.calls[0][0][0].content
+
+    assert '{"findings": [{"check"' in text
+    assert here.place().query.text in text
+
+
 @pytest.mark.parametrize(
     "changes", [{"evidence": "words that are not there"}, {"evidence": ""}, {"check": "boring"}, {"evidence": "a"}]
 )

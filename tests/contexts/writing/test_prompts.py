@@ -61,7 +61,7 @@ def test_an_edited_wording_is_another_prompt(tmp_path):
     ("text", "error", "says"),
     [
         ("not = [toml", DataError, "TOML"),
-        ('name = "x"', ConfigurationError, "template"),
+        ('name = "x"', DataError, "version is missing"),
         (
             'name="x"\nversion="1"\ntemplate="{query}"\nintents={safe="a"}\nparameters={}',
             ConfigurationError,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.contexts.wordings import FIELDS, wording
 
-from casewise.contexts.generation import Failed, FailedReason, Read, read_reply
+from casewise.contexts.generation import WrittenContext, read_context
 from casewise.models.protocol import Reply
 
 
@@ -37,53 +37,53 @@ GOOD = json.dumps(nested())
     ids=["bare", "in a fence", "keys as headings", "said twice"],
 )
 def test_a_context_is_found_in_the_reply(text):
-    assert read_reply(Reply(text, "stop")) == Read(wording())
+    assert read_context(Reply(text, "stop")) == WrittenContext(wording=wording())
 
 
 def test_keys_that_nobody_asked_for_are_left_out_and_named():
-    read = read_reply(Reply(json.dumps(nested() | {"verdict": "safe", "notes": {"mood": "calm"}}), "stop"))
+    read = read_context(Reply(json.dumps(nested() | {"verdict": "safe", "notes": {"mood": "calm"}}), "stop"))
 
-    assert read == Read(wording(), ("verdict", "notes.mood"))
+    assert read == WrittenContext(wording=wording(), ignored=("verdict", "notes.mood"))
 
 
 @pytest.mark.parametrize(
     ("reply", "reason", "says"),
     [
-        (Reply("I'm sorry, but I can't help with that.", "stop"), FailedReason.REFUSED, "sorry"),
-        (Reply("", "stop", refusal="I cannot do that."), FailedReason.REFUSED, "I cannot"),
-        (Reply("It was a quiet afternoon in the library.", "stop"), FailedReason.PROSE, "quiet"),
-        (Reply("", "stop"), FailedReason.PROSE, "empty"),
-        (Reply(GOOD[:200], "length"), FailedReason.TRUNCATED, "cut off"),
-        (Reply(GOOD[:200], None), FailedReason.TRUNCATED, "does not end"),
-        (Reply("", "content_filter"), FailedReason.CONTENT_FILTER, "filtered"),
-        (Reply(json.dumps(without("recipient", "background")), "stop"), FailedReason.MISSING, "recipient.background"),
-        (Reply(json.dumps(nested(recipient__type="  ")), "stop"), FailedReason.MISSING, "recipient.type"),
-        (Reply(json.dumps(nested() | {"sender": {"platform_type": 3}}), "stop"), FailedReason.WRONG_KIND, "platform"),
+        (Reply("I'm sorry, but I can't help with that.", "stop"), "refused", "sorry"),
+        (Reply("", "stop", refusal="I cannot do that."), "refused", "I cannot"),
+        (Reply("It was a quiet afternoon in the library.", "stop"), "no JSON", "quiet"),
+        (Reply("", "stop"), "no JSON", "empty"),
+        (Reply(GOOD[:200], "length"), "truncated", "cut off"),
+        (Reply(GOOD[:200], None), "truncated", "does not end"),
+        (Reply("", "content_filter"), "content filter", "filtered"),
+        (Reply(json.dumps(without("recipient", "background")), "stop"), "parameters missing", "recipient.background"),
+        (Reply(json.dumps(nested(recipient__type="  ")), "stop"), "parameters missing", "recipient.type"),
+        (Reply(json.dumps(nested() | {"sender": {"platform_type": 3}}), "stop"), "not a text", "platform"),
         (
             Reply(json.dumps(nested(recipient__type="a clerk of the bank in town " * 9)), "stop"),
-            FailedReason.REPEATS,
+            "repeats itself",
             "type",
         ),
         (
             Reply(json.dumps(nested(**{n.replace(".", "__"): "The same." for n in FIELDS})), "stop"),
-            FailedReason.REPEATS,
+            "repeats itself",
             "8",
         ),
-        (Reply(json.dumps(nested(recipient__type="x" * 5000)), "stop"), FailedReason.REPEATS, "5000"),
-        (Reply(GOOD + json.dumps(nested(recipient__type="Teller")), "stop"), FailedReason.SEVERAL, "2 different"),
+        (Reply(json.dumps(nested(recipient__type="x" * 5000)), "stop"), "repeats itself", "5000"),
+        (Reply(GOOD + json.dumps(nested(recipient__type="Teller")), "stop"), "several contexts", "2 different"),
     ],
 )
 def test_what_is_no_context_has_its_reason(reply, reason, says):
-    failed = read_reply(reply)
+    failed = read_context(reply)
 
-    assert isinstance(failed, Failed)
+    assert failed.wording is None
     assert failed.reason == reason
     assert says in failed.detail
 
 
 @given(st.text() | st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)).map(json.dumps))
 def test_no_reply_whatever_makes_it_fall_over(text):
-    assert isinstance(read_reply(Reply(text, "stop")), Read | Failed)
+    assert read_context(Reply(text, "stop")).reason
 
 
 @pytest.mark.parametrize("said", ["I'm sorry, but I can't help with that.", "That would be against my guidelines."])
@@ -92,6 +92,6 @@ def test_a_refusal_inside_valid_json_is_found(said):
     whole["recipient"]["background"] = said
 
     for value in (whole, {"error": said}, {"contexts": [{"note": said}]}):
-        failed = read_reply(Reply(json.dumps(value), "stop"))
-        assert isinstance(failed, Failed)
-        assert (failed.reason, failed.detail) == (FailedReason.REFUSED, said)
+        failed = read_context(Reply(json.dumps(value), "stop"))
+        assert failed.wording is None
+        assert (failed.reason, failed.detail) == ("refused", said)
