@@ -1,4 +1,4 @@
-"""A server that plays four batch interfaces on loopback, with the faults that real ones have."""
+"""A server that plays three batch interfaces on loopback, with the faults that real ones have."""
 
 from __future__ import annotations
 
@@ -80,10 +80,9 @@ class BatchServer(FaultServer):
         route = app.router
         route.add_post("/v1/files", self.upload)
         route.add_get("/v1/files/{id}/content", self.content)
-        for root in ("/v1", "/or/v1"):
-            route.add_post(f"{root}/batches", self.create)
-            route.add_get(f"{root}/batches", self.listing)
-            route.add_get(f"{root}/batches/{{id}}", self.look)
+        route.add_post("/v1/batches", self.create)
+        route.add_get("/v1/batches", self.listing)
+        route.add_get("/v1/batches/{id}", self.look)
         route.add_post("/an/v1/messages/batches", self.create)
         route.add_get("/an/v1/messages/batches", self.listing)
         route.add_get("/an/v1/messages/batches/{id}", self.look)
@@ -91,21 +90,21 @@ class BatchServer(FaultServer):
         route.add_post("/ge/models/{model}", self.create)
         route.add_get("/ge/batches", self.listing)
         route.add_get("/ge/batches/{id}", self.look)
-        for shape in ("openrouter", "anthropic", "google"):
+        for shape in ("anthropic", "google"):
             route.add_post(f"/{self.address(shape).split('/', 3)[3]}/chat/completions", self._answer)
 
     async def date(self, _request: web.Request, response: web.StreamResponse) -> None:
         """Date an answer by the server's clock."""
         response.headers["Date"] = format_datetime(datetime.fromtimestamp(time() + self.clock_off_s, UTC))
 
-    def answer(self, step: str, payload: dict[str, Any], status: int = 200) -> web.Response:
+    def answer(self, step: str, payload: dict[str, Any]) -> web.Response:
         """An answer, or one astray."""
         astray = {"data": [1, None], "operations": [1], "metadata": 2, "request_counts": [3]}
-        return web.json_response(astray if step == self.astray else payload, status=status)
+        return web.json_response(astray if step == self.astray else payload)
 
     def address(self, shape: str) -> str:
         """Where an interface is played."""
-        root = {"openai": "v1", "openrouter": "or/v1", "anthropic": "an/v1", "google": "ge/openai"}[shape]
+        root = {"openai": "v1", "anthropic": "an/v1", "google": "ge/openai"}[shape]
         return f"http://127.0.0.1:{self.port}/{root}"
 
     def refused(self) -> web.Response | None:
@@ -145,7 +144,7 @@ class BatchServer(FaultServer):
             self.lost_answers -= 1
             assert request.transport is not None
             request.transport.abort()
-        return self.answer("create", self.record(batch), status=202 if shape == "openrouter" else 200)
+        return self.answer("create", self.record(batch))
 
     async def listing(self, request: web.Request) -> web.StreamResponse:
         self.on_step("listing asked")
@@ -168,10 +167,7 @@ class BatchServer(FaultServer):
         if batch is None:
             return web.json_response({"error": {"message": "no such batch"}}, status=404)
         self.go_on(batch)
-        record = self.record(batch)
-        if batch.shape == "openrouter":
-            record = {"data": record}
-        return self.answer("look", record)
+        return self.answer("look", self.record(batch))
 
     async def content(self, request: web.Request) -> web.StreamResponse:
         self.on_step("results asked")
@@ -260,8 +256,6 @@ class BatchServer(FaultServer):
         }
         if batch.words:
             record["errors"] = {"data": [{"code": batch.words, "message": "as it says"}]}
-        if batch.shape == "openrouter":
-            return record | ({"results": batch.results} if done and not listed else {})
         ready = {"output_file_id": f"{batch.id}-output", "error_file_id": f"{batch.id}-errors"} if done else {}
         return record | {"metadata": {"casewise": batch.mark}, "input_file_id": batch.mark} | ready
 
@@ -271,7 +265,7 @@ def iso(seconds: float) -> str:
 
 
 def shape_of(path: str) -> str:
-    return {"or": "openrouter", "an": "anthropic", "ge": "google"}.get(path.split("/")[1], "openai")
+    return {"an": "anthropic", "ge": "google"}.get(path.split("/")[1], "openai")
 
 
 def mark_of(shape: str, body: Body) -> str:
@@ -301,14 +295,10 @@ def pairs(shape: str, body: Body, files: Mapping[str, bytes]) -> Iterator[tuple[
                 request["metadata"]["key"],
                 {"model": "tiny", "messages": [{"content": text} for text in (*system, *words)]},
             )
-    elif shape == "anthropic":
+    else:
         for request in body["requests"]:
             system = [{"content": request["params"]["system"]}] if "system" in request["params"] else []
             yield request["custom_id"], {**request["params"], "messages": [*system, *request["params"]["messages"]]}
-    else:
-        assert list(body)[-1] == "requests"
-        for request in body["requests"]:
-            yield request["custom_id"], request["body"]
 
 
 def result(shape: str, name: str, body: Body, *, status: int = 200, words: str = "") -> dict[str, Any]:
@@ -318,7 +308,7 @@ def result(shape: str, name: str, body: Body, *, status: int = 200, words: str =
     else:
         answer = honest(body)
     error = {"message": words, "type": f"e{status}", "code": None}
-    if shape in ("openai", "openrouter"):
+    if shape == "openai":
         whole = {"status_code": status, "body": answer if status == 200 else {"error": error}}
         return {"custom_id": name, "response": whole, "error": None if status == 200 else error}
     if shape == "anthropic":

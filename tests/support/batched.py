@@ -13,20 +13,10 @@ from tests.support.served import served
 
 from casewise import api
 
-SHAPES = {
-    "openai": "openai/tiny",
-    "anthropic": "anthropic/tiny",
-    "google": "google/tiny",
-    "openrouter": "openrouter/tiny",
-}
+SHAPES = {"openai": "openai/tiny", "anthropic": "anthropic/tiny", "google": "google/tiny"}
 """An interface, and a model that is asked over it."""
 
-KEYS = {
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GEMINI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-}
+KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
 
 QUICK = api.BatchOptions(first_live=False, first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)
 STAYING = api.BatchOptions(first_live=False, wait=True, first_look_s=0.001, longest_look_s=0.001, lost_after_s=0.0)

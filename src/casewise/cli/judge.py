@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -224,7 +224,7 @@ def label_tokens(judge: Judge) -> dict[str, list[str]]:
 def print_probe(probe: Probe) -> None:
     """Print the result of one test call."""
     if as_json():
-        print_json(probe.as_json())
+        print_json(asdict(probe))
         return
     print(f"{probe.model} answered in {probe.latency_s:g} s as {probe.model_version or 'a model it does not name'}")
     print(f"temperature:  {'yes' if probe.temperature else 'no, it draws at its own'}")

@@ -11,16 +11,14 @@ from typing import Any, Literal, Self
 from casewise.ask.layouts import labels_of
 from casewise.errors import CasewiseError
 from casewise.records import (
-    Context,
     ParameterSet,
-    Provenance,
     Recipient,
     Record,
     Sender,
     TransmissionPrinciple,
     paper_parameters,
 )
-from casewise.records.context import Origin, Text, grouped, shown_of, texts_of
+from casewise.records.context import Text, grouped, shown_of, texts_of
 from casewise.stats.words import EarlierTexts, word_runs
 
 # The words of a context, which reviewers revise, apart from whose query it belongs to and who wrote it; remarks
@@ -66,25 +64,6 @@ class Wording(Record):
     def fields(self) -> dict[str, str]:
         """Dotted names to texts, in reading order; what is not said is left out."""
         return texts_of(shown_of(self))
-
-    def context(
-        self,
-        query_id: str,
-        *,
-        intended_safe: bool,
-        origin: Origin,
-        lineage_id: str = "",
-        provenance: Provenance | None = None,
-    ) -> Context:
-        """The context that says this about a query."""
-        return Context(
-            query_id=query_id,
-            intended_safe=intended_safe,
-            origin=origin,
-            lineage_id=lineage_id,
-            provenance=provenance,
-            **self.model_dump(),
-        )
 
 
 class Remark(Record):
@@ -218,7 +197,7 @@ class Signal:
 
     name: str
     message: str
-    pattern: re.Pattern[str]
+    pattern: str
     weight: float
     parameters: tuple[str, ...] = ()
     """The parameters to look in; everywhere if a context states none of them, as one of another set of parameters."""
@@ -226,21 +205,17 @@ class Signal:
     def find(self, query: str, fields: Mapping[str, str]) -> tuple[str, str] | None:
         """Return the first parameter that shows it, and the words; words that the query itself uses are no sign of drift."""
         for parameter in [name for name in self.parameters if name in fields] or fields:
-            match = self.pattern.search(fields[parameter])
+            match = re.search(self.pattern, fields[parameter], re.IGNORECASE)
             if match is not None and match[0].casefold() not in query.casefold():
                 return parameter, match[0]
         return None
-
-
-def signal(name: str, message: str, pattern: str, *, weight: float, parameters: tuple[str, ...] = ()) -> Signal:
-    return Signal(name, message, re.compile(pattern, re.IGNORECASE), weight, parameters)
 
 
 TOLD = ("sender.nature_of_the_interaction", "recipient.type", "recipient.background")
 PURPOSE = ("transmission_principle.sender_purpose",)
 
 SIGNALS = (
-    signal(
+    Signal(
         "less than asked",
         "The context asks the chatbot to leave out what the query asks for.",
         rf"\b(?:without|omit\w*|leav\w+ out|exclud\w+|withh\w+|avoid\w*|no|not (?:give|contain|mention|name|provide|describe))"
@@ -249,7 +224,7 @@ SIGNALS = (
         weight=1.0,
         parameters=(*TOLD, *PURPOSE),
     ),
-    signal(
+    Signal(
         "less than asked",
         "The context asks for a weaker answer than the query does.",
         r"\b(?:restricted to|limited to|stays? at the level|only (?:high-level|general|abstract|name|the|in)\b|"
@@ -258,14 +233,14 @@ SIGNALS = (
         weight=1.0,
         parameters=(*TOLD, *PURPOSE),
     ),
-    signal(
+    Signal(
         "on condition",
         "The context puts a condition on the answer that the query does not have.",
         r"\b(?:on condition that|provided that|as long as|only if|must not|should only|may only|refus\w+ to|treats? as)\b",
         weight=1.0,
         parameters=(*TOLD, *PURPOSE),
     ),
-    signal(
+    Signal(
         "another question",
         "The user wants something milder than what the query asks for.",
         rf"\b(?:how|ways?|want\w*|wish\w*|learn\w*|seek\w*|look\w*|hop\w+|teach\w*|understand)\b"
@@ -273,7 +248,7 @@ SIGNALS = (
         weight=1.0,
         parameters=("sender.nature_of_the_interaction",),
     ),
-    signal(
+    Signal(
         "another question",
         "The conversation is about guarding against what the query asks for.",
         r"\b(?:media literacy|home security|debunk|proper(?:ly)?|legal(?:ly)?|lawful\w*|duties|"
@@ -281,7 +256,7 @@ SIGNALS = (
         weight=0.6,
         parameters=("sender.nature_of_the_interaction",),
     ),
-    signal(
+    Signal(
         "another purpose",
         "The chatbot is there to turn people away from what the query asks for.",
         rf"\b(?:discourag\w+|redirect\w*|refer\w* \w+ to|offer alternatives|instead|in place of|as an alternative|"

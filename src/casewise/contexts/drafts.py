@@ -22,7 +22,7 @@ from casewise.contexts.review import MISSING, Phase
 from casewise.database import Database
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import Category, ParameterSet, Query, Taxonomy, paper_parameters, sorry_bench
+from casewise.records import ParameterSet, Query, Taxonomy, paper_parameters, sorry_bench
 from casewise.stats.words import EarlierTexts, word_runs
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_text
@@ -197,10 +197,6 @@ class Draft:
     created_at: datetime
     parameters: ParameterSet
 
-    def category(self, name: str) -> Category | None:
-        """The category called `name` in this draft's taxonomy."""
-        return self.taxonomy.resolve(name)
-
 
 def create_draft(
     connection: Connection,
@@ -223,26 +219,6 @@ def create_draft(
         )
     if connection.execute(select(tables.drafts.c.id).where(tables.drafts.c.name == name)).first():
         raise ConfigurationError(f"a draft called {name!r} already exists")
-    chosen = checked_queries(queries, taxonomy)
-    draft = Draft(uuid.uuid4().hex, name, taxonomy, now, parameters)
-    own = None if parameters == paper_parameters() else parameters.as_json()
-    connection.execute(
-        insert(tables.drafts).values(
-            id=draft.id, name=name, taxonomy=taxonomy.as_json(), parameters=own, created_at=now
-        )
-    )
-    add_places(connection, draft, chosen, [checked_intent(intent) for intent in dict.fromkeys(intents)])
-    return draft
-
-
-def checked_intent(intent: str) -> bool:
-    """Return whether contexts of this intent are meant to be safe. Raises ConfigurationError: there is no such intent."""
-    if intent not in INTENTS:
-        raise ConfigurationError(f"no intent is called {intent!r}; there are: {', '.join(INTENTS)}")
-    return INTENTS[intent]
-
-
-def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]:
     by_id: dict[str, Query] = {}
     for query in queries:
         if query.id in by_id:
@@ -252,7 +228,21 @@ def checked_queries(queries: Iterable[Query], taxonomy: Taxonomy) -> list[Query]
         by_id[query.id] = query
     if not by_id:
         raise BenchmarkError("a draft needs at least one query")
-    return list(by_id.values())
+    draft = Draft(uuid.uuid4().hex, name, taxonomy, now, parameters)
+    own = None if parameters == paper_parameters() else parameters.as_json()
+    values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own, "created_at": now}
+    connection.execute(insert(tables.drafts).values(values))
+    rows = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in by_id.values()]
+    texts = [{"position": n, "query": query.as_json()} for n, query in enumerate(by_id.values())]
+    connection.execute(insert(tables.queries), [row | text for row, text in zip(rows, texts, strict=True)])
+    empty = {"phase": MISSING.phase, "state": MISSING.as_json(), "seq": 0, "findings": [], "updated_at": now}
+    places = [
+        row | empty | {"id": uuid.uuid4().hex, "intended_safe": intent, "position": 2 * n + (not intent)}
+        for n, row in enumerate(rows)
+        for intent in dict.fromkeys(map(checked_intent, intents))
+    ]
+    connection.execute(insert(tables.contexts), places)
+    return draft
 
 
 def begin_draft(
@@ -315,21 +305,11 @@ def open_draft(name: str, database: str | None = None) -> Iterator[tuple[Databas
         yield store, draft
 
 
-def add_places(connection: Connection, draft: Draft, queries: list[Query], intents: list[bool]) -> None:
-    of_query = [{"draft_id": draft.id, "query_id": query.id, "category": query.category} for query in queries]
-    query_rows = [
-        row | {"position": n, "query": query.as_json()}
-        for n, (row, query) in enumerate(zip(of_query, queries, strict=True))
-    ]
-    connection.execute(insert(tables.queries), query_rows)
-    empty = {"phase": MISSING.phase, "seq": 0, "findings": [], "updated_at": draft.created_at}
-    empty["state"] = MISSING.as_json()
-    context_rows = [
-        row | empty | {"id": uuid.uuid4().hex, "intended_safe": intent, "position": 2 * n + (not intent)}
-        for n, row in enumerate(of_query)
-        for intent in intents
-    ]
-    connection.execute(insert(tables.contexts), context_rows)
+def checked_intent(intent: str) -> bool:
+    """Return whether contexts of this intent are meant to be safe. Raises ConfigurationError: there is no such intent."""
+    if intent not in INTENTS:
+        raise ConfigurationError(f"no intent is called {intent!r}; there are: {', '.join(INTENTS)}")
+    return INTENTS[intent]
 
 
 def find_draft(connection: Connection, name: str) -> Draft:

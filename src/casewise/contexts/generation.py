@@ -545,7 +545,7 @@ class Writer(ChatAsker[WantedContext, WrittenContext]):
 
     def messages(self, request: WantedContext) -> tuple[Message, ...]:
         """The query, and what its circumstances must be like."""
-        category = self.draft.category(request.query.category)
+        category = self.draft.taxonomy.resolve(request.query.category)
         return self.prompt.messages(
             request.query, category, intended_safe=request.intended_safe, parameters=self.draft.parameters
         )

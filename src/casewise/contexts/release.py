@@ -21,7 +21,8 @@ from casewise.contexts.review import Act, Phase
 from casewise.contexts.store import Event, ReviewPlace, all_places, events_of
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError
-from casewise.records import Context, Item, Provenance, Query, Revision
+from casewise.records import Context, Item, Provenance, Revision
+from casewise.records.context import Origin
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import new_folder, sha256, write_benchmark
 from casewise.storage.files import write_text
@@ -214,12 +215,12 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
     """The benchmark that `draft` is now: the approved contexts as items, and every earlier wording in its revisions."""
     canary = f"{CANARY}:{uuid.uuid4()}"
     queries = draft_queries(connection, draft)
-    names = Pseudonyms()
+    pseudonyms: dict[str, str] = {}
     contexts: dict[str, Context] = {}
     items = [Item(query_id=query.id, condition="no_context") for query in queries if options.with_no_context]
     revisions: list[Revision] = []
     for place in all_places(connection, draft.id):
-        way = Way(place, events_of(connection, place.id), canary, names)
+        way = Way(place, events_of(connection, place.id), canary, pseudonyms)
         if options.unreviewed:
             assert way.generated is not None  # as was checked
             items.append(Item.of(way.generated))
@@ -251,22 +252,14 @@ def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOption
     )
 
 
-class Pseudonyms:
-    """People appear as `person-1`, `person-2`, … in the order in which they first acted."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def of(self, person_id: str) -> str:
-        return self._known.setdefault(person_id, f"person-{len(self._known) + 1}")
-
-
 class Way:
-    """The wordings of one place in their order, as contexts and revisions."""
+    """The wordings of one place in their order, as contexts and revisions.
 
-    def __init__(self, place: ReviewPlace, events: list[Event], canary: str, names: Pseudonyms) -> None:
-        self.place, self.canary, self.names = place, canary, names
-        self.query: Query = place.query
+    `pseudonyms`: people appear as `person-1`, `person-2`, … in the order in which they first acted.
+    """
+
+    def __init__(self, place: ReviewPlace, events: list[Event], canary: str, pseudonyms: dict[str, str]) -> None:
+        self.place, self.canary, self.pseudonyms = place, canary, pseudonyms
         self.worded = [event for event in events if event.wording is not None]
         self.programs = {event.by for event in events if event.act == "generate"}
         assert place.state.wording is not None
@@ -276,15 +269,19 @@ class Way:
             self.generated = self.context(place.generated, by=by, origin="generated")
         self.final = self.context(place.state.wording, by="review", origin="revised")
 
-    def context(self, words: Wording, *, by: str, origin: str) -> Context:
+    def pseudonym(self, person_id: str) -> str:
+        return self.pseudonyms.setdefault(person_id, f"person-{len(self.pseudonyms) + 1}")
+
+    def context(self, words: Wording, *, by: str, origin: Origin) -> Context:
         """The context of `words`; one that was approved unchanged counts as revised, as it went through review."""
         generated = None if origin == "generated" else self.generated
-        return words.context(
-            self.query.id,
+        return Context(
+            query_id=self.place.query.id,
             intended_safe=self.place.intended_safe,
-            origin="generated" if origin == "generated" else "revised",
+            origin=origin,
             lineage_id=generated.id if generated else "",
             provenance=Provenance(by=by, detail={"canary": self.canary}),
+            **words.model_dump(),
         )
 
     def contexts(self) -> Iterator[Context]:
@@ -292,7 +289,7 @@ class Way:
         for event in self.worded:
             assert event.wording is not None
             program = event.by in self.programs
-            by = event.by if program else self.names.of(event.by)
+            by = event.by if program else self.pseudonym(event.by)
             yield self.context(event.wording, by=by, origin="generated" if program else "revised")
         if self.generated is not None:
             yield self.generated
@@ -308,7 +305,7 @@ class Way:
                     id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.place.id}:{event.seq}")),
                     before_id=self.context(before, by="", origin="revised").id,
                     after_id=self.context(event.wording, by="", origin="revised").id,
-                    reviewer=self.names.of(event.by),
+                    reviewer=self.pseudonym(event.by),
                     reason=event.reason or event.act,
                     at=event.at,
                 )

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
-from sqlalchemy.engine import Row
 
 from casewise.contexts.checks import Remark, Wording, refreshed
 from casewise.contexts.drafts import parameters_stated
@@ -17,7 +16,7 @@ from casewise.database.tables import review as tables
 from casewise.database.tables import staff
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.records import ParameterSet, Query
+from casewise.records import ParameterSet, Query, Record
 
 # What a person has typed and not submitted: kept as they type, and never overwritten in silence.
 
@@ -28,22 +27,13 @@ LONGEST = 20_000
 
 @dataclass(frozen=True)
 class Typed:
-    """The message of a tab: the text, the number of the last save that it knows, and the version that it shows."""
+    """Unsubmitted words, as a tab sends them and as they are kept."""
 
     fields: dict[str, str]
     saved: int
+    """Counts the saves: a tab that saves says which one it last saw."""
     version: int
-
-
-@dataclass(frozen=True)
-class Autosave:
-    """Unsubmitted words. `saved` counts the saves: a tab that saves says which one it last saw."""
-
-    fields: dict[str, str]
-    saved: int
-    seq: int
     """The version of the context that the person was looking at."""
-    updated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -51,15 +41,15 @@ class Saved:
     """The result of a save: its number, or the newer text that was there already."""
 
     saved: int
-    newer: Autosave | None = None
+    newer: Typed | None = None
 
 
-def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Autosave | None:
+def find_autosave(connection: Connection, place_id: str, *, person_id: str, lock: bool = False) -> Typed | None:
     """Return the text that `person_id` typed about this context and has not submitted, or None."""
     table = tables.autosaves
     autosave = select(table).where(table.c.context_id == place_id, table.c.person_id == person_id)
     row = connection.execute(autosave.with_for_update() if lock else autosave).first()
-    return None if row is None else Autosave(row.fields, row.saved, row.seq, row.updated_at)
+    return None if row is None else Typed(row.fields, row.saved, row.seq)
 
 
 def save(connection: Connection, place_id: str, *, person_id: str, typed: Typed, now: datetime) -> Saved:
@@ -110,8 +100,7 @@ class Overtaken(CasewiseError):
     """Somebody else acted first, so nothing was done; the message says what they did."""
 
 
-@dataclass(frozen=True)
-class ReviewPlace:
+class ReviewPlace(Record):
     """A query and an intent, and where the context for them stands."""
 
     id: str
@@ -125,7 +114,6 @@ class ReviewPlace:
     findings: list[Remark]
     generated: Wording | None
     """The generated text, before anybody revised it."""
-    updated_at: datetime
     parameters: ParameterSet
     """The parameters that contexts of its draft state."""
 
@@ -134,8 +122,7 @@ class ReviewPlace:
         return "safe" if self.intended_safe else "unsafe"
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Record):
     """One step in a context's history."""
 
     seq: int
@@ -149,61 +136,34 @@ class Event:
     detail: dict[str, Any] | None = None
 
 
+def places_where(connection: Connection, *conditions: ColumnElement[bool], lock: bool = False) -> list[ReviewPlace]:
+    """The places of contexts that meet these conditions, in the order of their draft."""
+    table, queries, drafts = tables.contexts, tables.queries, tables.drafts
+    same_query = (queries.c.draft_id == table.c.draft_id) & (queries.c.query_id == table.c.query_id)
+    columns = [table.c[name] for name in ReviewPlace.model_fields if name in table.c]
+    rows = select(*columns, queries.c.query, drafts.c.parameters).select_from(table).join(queries, same_query)
+    rows = rows.join(drafts, drafts.c.id == table.c.draft_id).where(*conditions).order_by(table.c.position)
+    return [
+        ReviewPlace(**row | {"parameters": parameters_stated(row["parameters"])})
+        for row in map(dict, connection.execute(rows.with_for_update(of=table) if lock else rows).mappings())
+    ]
+
+
 def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:
     """The place with this id, or None. `lock` keeps others from acting on it until the transaction ends."""
-    table, queries = tables.contexts, tables.queries
-    place_row = select(table).where(table.c.id == place_id)
-    row = connection.execute(place_row.with_for_update() if lock else place_row).first()
-    if row is None:
-        return None
-    query = connection.scalars(
-        select(queries.c.query).where(queries.c.draft_id == row.draft_id, queries.c.query_id == row.query_id)
-    ).one()
-    return as_place(row, Query.model_validate(query), parameters_in(connection, row.draft_id))
-
-
-def parameters_in(connection: Connection, draft_id: str) -> ParameterSet:
-    drafts = tables.drafts
-    return parameters_stated(connection.scalars(select(drafts.c.parameters).where(drafts.c.id == draft_id)).one())
-
-
-def as_place(row: Row[Any], query: Query, parameters: ParameterSet) -> ReviewPlace:
-    return ReviewPlace(
-        id=row.id,
-        draft_id=row.draft_id,
-        query=query,
-        intended_safe=row.intended_safe,
-        position=row.position,
-        state=State.model_validate(row.state),
-        seq=row.seq,
-        findings=[Remark.model_validate(finding) for finding in row.findings],
-        generated=None if row.generated is None else Wording.model_validate(row.generated),
-        updated_at=row.updated_at,
-        parameters=parameters,
-    )
+    return next(iter(places_where(connection, tables.contexts.c.id == place_id, lock=lock)), None)
 
 
 def all_places(connection: Connection, draft_id: str) -> list[ReviewPlace]:
     """All places of a draft, in its order, read at once."""
-    table, queries = tables.contexts, tables.queries
-    query_rows = select(queries.c.query_id, queries.c.query).where(queries.c.draft_id == draft_id)
-    query_by_id = {row.query_id: Query.model_validate(row.query) for row in connection.execute(query_rows)}
-    rows = connection.execute(select(table).where(table.c.draft_id == draft_id).order_by(table.c.position))
-    parameters = parameters_in(connection, draft_id)
-    return [as_place(row, query_by_id[row.query_id], parameters) for row in rows]
+    return places_where(connection, tables.contexts.c.draft_id == draft_id)
 
 
 def sibling(connection: Connection, place: ReviewPlace) -> ReviewPlace | None:
     """The place of the same query with the other intent, for contrast; None where the draft has none."""
-    table = tables.contexts
-    sibling_ids = connection.scalars(
-        select(table.c.id).where(
-            table.c.draft_id == place.draft_id,
-            table.c.query_id == place.query.id,
-            table.c.intended_safe != place.intended_safe,
-        )
-    ).one_or_none()
-    return None if sibling_ids is None else find_place(connection, sibling_ids)
+    columns = tables.contexts.c
+    same_query = (columns.draft_id == place.draft_id) & (columns.query_id == place.query.id)
+    return next(iter(places_where(connection, same_query, columns.intended_safe != place.intended_safe)), None)
 
 
 def act(
@@ -308,18 +268,6 @@ def keep_state(connection: Connection, place: ReviewPlace, action: Action, *, af
 def events_of(connection: Connection, place_id: str) -> list[Event]:
     """The history of a place, oldest first."""
     table = tables.events
-    rows = connection.execute(select(table).where(table.c.context_id == place_id).order_by(table.c.seq))
-    return [
-        Event(
-            seq=row.seq,
-            at=row.at,
-            by=row.by,
-            act=Act(row.act),
-            from_phase=None if row.from_phase is None else Phase(row.from_phase),
-            to_phase=Phase(row.to_phase),
-            wording=None if row.wording is None else Wording.model_validate(row.wording),
-            reason=row.reason,
-            detail=row.detail,
-        )
-        for row in rows
-    ]
+    columns = [table.c[name] for name in Event.model_fields]
+    rows = connection.execute(select(*columns).where(table.c.context_id == place_id).order_by(table.c.seq))
+    return [Event.model_validate(dict(row)) for row in rows.mappings()]

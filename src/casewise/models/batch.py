@@ -29,7 +29,7 @@ else:
 # Limits and discounts of each provider's batch interface. `scripts/write_reference.py` makes a page of them.
 
 
-Shape = Literal["openai", "together", "mistral", "anthropic", "gemini", "openrouter"]
+Shape = Literal["openai", "together", "mistral", "anthropic", "gemini"]
 
 MB = 1_000_000
 
@@ -87,14 +87,6 @@ TERMS: dict[str, Terms] = {
         most_bytes=19 * MB,
         hours=48,
         unverified="the limit in requests; requests go inline, so that a batch holds less than 20 MB",
-    ),
-    "openrouter": Terms(
-        "https://openrouter.ai/docs/batch-quickstart",
-        "openrouter",
-        10_000,
-        50 * MB,
-        discount=0.0,
-        unverified="limits in requests and bytes; the provider sets the discount, so costs are estimated without it",
     ),
 }
 """By an endpoint's name."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -18,7 +17,6 @@ from casewise.models.batch import (
     SeenBatch,
     Shape,
     State,
-    Terms,
     landed_by,
     terms_of,
 )
@@ -43,88 +41,41 @@ def state_of(word: Any) -> State:
     return STATES.get(str(word).rpartition("STATE_")[2].lower(), "waiting")
 
 
-# Files of JSON lines and `/v1/batches`, as OpenAI made them, and three providers with other words for some of it.
+# Files of JSON lines and `/v1/batches`, as OpenAI made them, and two providers with other words for some of it.
 
 
 MARK = "casewise"
 """The key of our mark in a batch's metadata."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """A provider's words for the interface that OpenAI made."""
+class OpenAIBatches(BatchInterface):
+    """OpenAI, Azure, Groq, and every server that speaks as they do."""
 
-    create: Callable[[HandedJob], dict[str, Any]]
-    """The body that creates a batch."""
-    batches: str = "batches"
-    upload_to: str | None = "files"
-    """Path of the upload; None if requests go inline, and then no mark is documented."""
-    purpose: str = "batch"
-    repeats_path: bool = False
+    uploads = True
+    next_page, most_pages = ("?limit=100", "after"), 20
+    upload_to, purpose = "files", "batch"
+    repeats_path = True
     """True if each line states the path."""
 
-
-def openai_creation(job: HandedJob) -> dict[str, Any]:
-    window = {"completion_window": "24h", "metadata": {MARK: job.mark}}
-    return {"input_file_id": job.file, "endpoint": f"/v1/{job.path}", **window}
-
-
-def together_creation(job: HandedJob) -> dict[str, Any]:
-    return {name: value for name, value in openai_creation(job).items() if name != "metadata"}
-
-
-def mistral_creation(job: HandedJob) -> dict[str, Any]:
-    files = {"input_files": [job.file], "endpoint": f"/v1/{job.path}", "model": job.model}
-    return {**files, "timeout_hours": 24, "metadata": {MARK: job.mark}}
-
-
-def openrouter_creation(job: HandedJob) -> dict[str, Any]:
-    return {"endpoint": f"/v1/{job.path}", "model": job.model}
-
-
-WORDS: Mapping[Shape, Words] = {
-    "openai": Words(openai_creation, repeats_path=True),
-    "together": Words(together_creation, upload_to="files/upload", purpose="batch-api", repeats_path=True),
-    "mistral": Words(mistral_creation, batches="batch/jobs"),
-    "openrouter": Words(openrouter_creation, upload_to=None),
-}
-
-
-class OpenAIShape(BatchInterface):
-    """OpenAI, Azure, Groq, and every server that speaks as they do, in the `Words` of a provider."""
-
-    def __init__(self, wire: BatchWire, terms: Terms) -> None:
-        super().__init__(wire, terms)
-        self.words = WORDS[self.terms.shape]
-        self.batches, self.uploads = self.words.batches, self.words.upload_to is not None
-        if self.uploads:
-            self.next_page, self.most_pages = ("?limit=100", "after"), 20
+    def creation(self, job: HandedJob) -> dict[str, Any]:
+        """Return the body that creates a batch."""
+        window = {"completion_window": "24h", "metadata": {MARK: job.mark}}
+        return {"input_file_id": job.file, "endpoint": f"/v1/{job.path}", **window}
 
     def line(self, name: str, path: str, body: Mapping[str, Any]) -> bytes:
-        where = {"method": "POST", "url": f"/v1/{path}"} if self.words.repeats_path else {}
+        where = {"method": "POST", "url": f"/v1/{path}"} if self.repeats_path else {}
         return json.dumps({"custom_id": name, **where, "body": body}).encode()
 
     async def upload(self, job: HandedJob, lines: Sequence[bytes]) -> str | None:
-        if self.words.upload_to is None:
-            return None
         file = f"casewise-{job.mark}.jsonl"
-        answer = await self.wire.upload(
-            self.words.upload_to,
-            name=file,
-            content=b"\n".join(lines) + b"\n",
-            fields={"purpose": self.words.purpose, "file_name": file},
-        )
-        return str(answer["id"])
+        fields = {"purpose": self.purpose, "file_name": file}
+        content = b"\n".join(lines) + b"\n"
+        return str((await self.wire.upload(self.upload_to, name=file, content=content, fields=fields))["id"])
 
-    async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:
-        body = json.dumps(self.words.create(job)).encode()
-        if not self.uploads:  # the provider reads the body as a stream: endpoint and model stand before the requests
-            body = body[:-1] + b', "requests": [' + b",".join(lines) + b"]}"
-        return self.seen(await self.wire.post(self.batches, body))
+    async def create(self, job: HandedJob, lines: Sequence[bytes]) -> SeenBatch:  # noqa: ARG002  (they are in the file)
+        return self.seen(await self.wire.post(self.batches, self.creation(job)))
 
     async def find(self, job: HandedJob) -> SeenBatch | Literal["perhaps"] | None:
-        if not self.uploads:
-            return await super().find(job)
         if job.file is None:
             return None
         async with aclosing(self.listed()) as records:
@@ -135,7 +86,7 @@ class OpenAIShape(BatchInterface):
         return None
 
     def seen(self, record: Mapping[str, Any]) -> SeenBatch:
-        batch = unwrapped(record)
+        batch = record.get("job") or record
         counts = batch.get("request_counts") or {}
         return SeenBatch(
             str(batch["id"]),
@@ -143,14 +94,11 @@ class OpenAIShape(BatchInterface):
             moment(batch.get("expires_at")),
             failure_words(batch.get("errors") or batch.get("error")),
             count(batch.get("succeeded_requests", counts.get("completed"))),
-            count(counts.get("total")),
-            moment(batch.get("created_at")),
         )
 
     async def results(self, batch: str) -> AsyncGenerator[Landed, None]:
-        record = unwrapped(await self.wire.get(f"{self.batches}/{batch}"))
-        for line in record.get("results") or ():
-            yield landed_by(openai_result, line)
+        record = await self.wire.get(f"{self.batches}/{batch}")
+        record = record.get("job") or record
         for key in ("output_file_id", "error_file_id", "output_file", "error_file"):
             if file := record.get(key):
                 async with aclosing(self.wire.lines(f"files/{file}/content")) as lines:
@@ -158,9 +106,24 @@ class OpenAIShape(BatchInterface):
                         yield landed_by(openai_result, line)
 
 
-def unwrapped(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the record of a batch, which may stand under `job` or `data`."""
-    return next((inner for key in ("job", "data") if isinstance(inner := record.get(key), Mapping)), record)
+class TogetherBatches(OpenAIBatches):
+    """Together: the upload has another address, and no mark is documented."""
+
+    upload_to, purpose = "files/upload", "batch-api"
+
+    def creation(self, job: HandedJob) -> dict[str, Any]:
+        return {name: value for name, value in super().creation(job).items() if name != "metadata"}
+
+
+class MistralBatches(OpenAIBatches):
+    """Mistral: jobs, which state the model."""
+
+    batches = "batch/jobs"
+    repeats_path = False
+
+    def creation(self, job: HandedJob) -> dict[str, Any]:
+        files = {"input_files": [job.file], "endpoint": f"/v1/{job.path}", "model": job.model}
+        return {**files, "timeout_hours": 24, "metadata": {MARK: job.mark}}
 
 
 def openai_result(line: Mapping[str, Any]) -> Landed:
@@ -400,6 +363,15 @@ def gemini_result(answer: Mapping[str, Any]) -> Landed:
 # From a client to the batch interface of its endpoint.
 
 
+SHAPES: Mapping[Shape, type[BatchInterface]] = {
+    "openai": OpenAIBatches,
+    "together": TogetherBatches,
+    "mistral": MistralBatches,
+    "anthropic": AnthropicBatches,
+    "gemini": GeminiBatches,
+}
+
+
 def client_of(model: Model | None, name: str) -> EndpointClient:
     """Return the client of a model behind an endpoint.
 
@@ -414,9 +386,8 @@ def batch_interface(client: EndpointClient, model: str) -> BatchInterface:
     """Return the batch interface of a client's endpoint. Raises ConfigurationError: none is known."""
     terms = terms_of(client.endpoint)
     base, headers = client.endpoint.base_url, client.key_header()
-    interface: type[BatchInterface] = OpenAIShape
     if terms.shape == "anthropic":
-        interface, headers = AnthropicBatches, {**client.key_header("x-api-key"), "anthropic-version": VERSION}
+        headers = {**client.key_header("x-api-key"), "anthropic-version": VERSION}
     if terms.shape == "gemini":
-        interface, base, headers = GeminiBatches, base.removesuffix("/openai"), client.key_header("x-goog-api-key")
-    return interface(BatchWire(client, model=model, base_url=base, headers=headers), terms)
+        base, headers = base.removesuffix("/openai"), client.key_header("x-goog-api-key")
+    return SHAPES[terms.shape](BatchWire(client, model=model, base_url=base, headers=headers), terms)

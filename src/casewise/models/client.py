@@ -8,11 +8,12 @@ import random
 import re
 import time
 import urllib.request
-from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ import lazy_loader
 from pydantic_core import to_json
 
 from casewise.errors import ModelError, Unauthorised, Unavailable, Unreachable, WentAway
-from casewise.models.endpoints import Endpoint, Key, find_endpoint, parse_model_name, read_key
+from casewise.models.endpoints import Endpoint, Key, parse_model_name
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, check_taken
 from casewise.models.wire import Capabilities, ServerError, WrongShape, read_error, read_reply, request_body
 from casewise.options import CONCURRENCY, Flat, Hidden, Parameter
@@ -50,42 +51,28 @@ class AdaptiveGate:
         self.limit = float(min(start, most))
         self.in_flight = 0
         self._shrunk_at = float("-inf")
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._room = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
-        if self.in_flight < int(self.limit) and not self._waiting:
+        async with self._room:
+            try:
+                await self._room.wait_for(lambda: self.in_flight < int(self.limit))
+            except asyncio.CancelledError:
+                self._room.notify()  # it may have been told of room that it does not take
+                raise
             self.in_flight += 1
-            return self
-        ticket = asyncio.get_running_loop().create_future()
-        self._waiting.append(ticket)
-        try:
-            await ticket
-        except asyncio.CancelledError:
-            if ticket.done() and not ticket.cancelled():
-                self._leave()
-            raise
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
-        self.in_flight -= 1
-        self._admit()
-
-    def _admit(self) -> None:
-        while self._waiting and self.in_flight < int(self.limit):
-            ticket = self._waiting.popleft()
-            if not ticket.done():
-                self.in_flight += 1
-                ticket.set_result(None)
+        async with self._room:
+            self.in_flight -= 1
+            self._room.notify(int(self.limit) - self.in_flight)
 
     def succeeded(self) -> None:
         """Count a successful call."""
         if self.limit < self.most:
             ever_shrunk = self._shrunk_at > float("-inf")
             self.limit = min(float(self.most), self.limit + (1 / self.limit if ever_shrunk else 1.0))
-            self._admit()
 
     def overloaded(self) -> None:
         """Count a refusal because of too many calls."""
@@ -131,47 +118,16 @@ class RetryPolicy:
 
 
 def requested_wait_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Return the seconds that the server asks to wait, if it does: `retry-after-ms`, `Retry-After` (seconds or a date), or
-    the reset of a rate limit that is used up."""
-    if (milliseconds := number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    if after := headers.get("Retry-After"):
-        if (seconds := number(after)) is not None:
-            return seconds
-        try:
-            at = parsedate_to_datetime(after)
-        except ValueError:
-            return None
-        return max(0.0, ((at if at.tzinfo else at.replace(tzinfo=UTC)) - (now or datetime.now(UTC))).total_seconds())
-    waits = [
-        wait
-        for kind in ("requests", "tokens")
-        if number(headers.get(f"x-ratelimit-remaining-{kind}")) == 0
-        and (wait := duration_s(headers.get(f"x-ratelimit-reset-{kind}", ""))) is not None
-    ]
-    return max(waits, default=None)
-
-
-def number(text: str | None) -> float | None:
+    """Return the seconds that the server asks to wait, if it does: `retry-after-ms`, or `Retry-After` (seconds or a date)."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
+        with suppress(ValueError):
+            if isfinite(wait := float(headers.get(name, ""))):
+                return wait * unit_s if wait >= 0 else None
     try:
-        value = float(text or "")
+        at = parsedate_to_datetime(headers.get("Retry-After", ""))
     except ValueError:
         return None
-    return value if 0 <= value < float("inf") else None
-
-
-DURATION = re.compile(r"(?:(?P<h>[\d.]+)h)?(?:(?P<m>[\d.]+)m(?!s))?(?:(?P<s>[\d.]+)s)?(?:(?P<ms>[\d.]+)ms)?")
-UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-
-
-def duration_s(text: str) -> float | None:
-    """Return `6m0s`, `1.5s`, `20ms` or a bare number of seconds in seconds."""
-    if (seconds := number(text)) is not None:
-        return seconds
-    match = DURATION.fullmatch(text.strip())
-    if not text.strip() or match is None:
-        return None
-    return sum(UNITS_S[unit] * (number(value) or 0.0) for unit, value in match.groupdict().items() if value)
+    return max(0.0, ((at if at.tzinfo else at.replace(tzinfo=UTC)) - (now or datetime.now(UTC))).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -398,24 +354,6 @@ class EndpointClient:
         """The proxy that the environment names; read once, since aiohttp would read it for each call."""
         server = f"{endpoint.name} at {endpoint.base_url}"
         self.outage = Outage(self.proxy or endpoint.base_url, server, options)
-
-    @classmethod
-    def connect(
-        cls,
-        name: str,
-        *,
-        environment: Mapping[str, str],
-        base_url: str | None = None,
-        options: ClientOptions | None = None,
-        needs_key: bool = True,
-    ) -> EndpointClient:
-        """Return the client of the endpoint of the model called `name`, with its key from `environment`.
-
-        Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
-        """
-        endpoint = find_endpoint(name, base_url=base_url, environment=environment)
-        key = read_key(endpoint, environment) if needs_key else None
-        return cls(endpoint, key=key, options=options or ClientOptions())
 
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""

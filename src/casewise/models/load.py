@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from casewise.errors import ConfigurationError
 from casewise.models.batch import terms_of
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
-from casewise.models.endpoints import FREE, Prices, find_prices, parse_model_name
+from casewise.models.endpoints import FREE, Prices, find_endpoint, find_prices, parse_model_name, read_key
 from casewise.models.local import LocalOptions
 from casewise.models.local_models import SequenceClassifier, TransformersModel
 from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
@@ -33,9 +32,13 @@ class ModelOptions:
     """Use the provider's batch interface and its discount on list prices."""
 
     def connect(self, name: str, environment: Mapping[str, str]) -> EndpointClient:
-        """Return the client of the endpoint of the model called `name`; errors are those of `EndpointClient.connect`."""
-        where: dict[str, Any] = {"base_url": self.base_url, "needs_key": self.needs_key}
-        return EndpointClient.connect(name, environment=environment, options=self.client, **where)
+        """Return the client of the endpoint of the model called `name`, with its key from `environment`.
+
+        Raises ConfigurationError: the prefix is unknown, the address unusable, or the key is not set.
+        """
+        endpoint = find_endpoint(name, base_url=self.base_url, environment=environment)
+        key = read_key(endpoint, environment) if self.needs_key else None
+        return EndpointClient(endpoint, key=key, options=self.client)
 
 
 @dataclass(frozen=True)

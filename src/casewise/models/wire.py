@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from casewise.models.protocol import Message, Model, Position, Reply, ReplyOptions, TokenLogprob, Usage
@@ -97,10 +97,6 @@ class Probe:
     seed: bool
     reply: str
 
-    def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
-
 
 async def probe(model: Model) -> Probe:
     """Test all parameters in one call; a refused parameter is left out and the call repeated.
@@ -157,10 +153,7 @@ def request_body(
     if options.json_schema is not None and can.json_schema:
         schema = {"name": "reply", "strict": True, "schema": options.json_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    if options.top_p is not None:
-        body["top_p"] = options.top_p
-    if options.top_k is not None:
-        body["top_k"] = options.top_k
+    body |= {name: value for name in ("top_p", "top_k") if (value := getattr(options, name)) is not None}
     if options.template_arguments is not None:
         body["chat_template_kwargs"] = dict(options.template_arguments)
     if options.prefill is not None:
@@ -184,17 +177,18 @@ def read_reply(text: str) -> Reply:
             content = "".join(str(text or "") for text in texts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise WrongShape("the answer has no choices[0].message") from error
-    thought, answer = apart(content)
+    thought = THOUGHT.match(content)
     usage = payload.get("usage")
     tokens = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")] if isinstance(usage, Mapping) else []
     versions = (optional_text(payload.get(key)) for key in ("model", "system_fingerprint"))
     return Reply(
-        text=answer,
+        text=content[thought.end() :] if thought else content,
         finish_reason=optional_text(choice.get("finish_reason")),
         token_logprobs=read_logprobs(choice.get("logprobs")),
         usage=Usage(*(n if isinstance(n, int) else None for n in tokens)),
         model_version="@".join(filter(None, versions)) or None,
-        reasoning=optional_text(message.get("reasoning_content") or message.get("reasoning")) or thought,
+        reasoning=optional_text(message.get("reasoning_content") or message.get("reasoning"))
+        or (thought["thought"].strip() if thought else None),
         refusal=optional_text(message.get("refusal")),
     )
 
@@ -224,17 +218,8 @@ def described(text: str) -> str:
     return "a page of HTML" if re.match(r"\s*<", text) else "cut off or garbled"
 
 
-THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*?)</\1>\s*", re.DOTALL)
-UNFINISHED_THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*)\Z", re.DOTALL)
-
-
-def apart(content: str) -> tuple[str | None, str]:
-    """Return the reasoning at the beginning of `content`, and the text after it."""
-    if match := THOUGHT.match(content):
-        return match["thought"].strip(), content[match.end() :]
-    if match := UNFINISHED_THOUGHT.match(content):
-        return match["thought"].strip(), ""
-    return None, content
+THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>(?P<thought>.*?)(?:</\1>\s*|\Z)", re.DOTALL)
+"""Reasoning at the beginning of a reply, which may be cut off in it."""
 
 
 def optional_text(value: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
@@ -30,7 +30,6 @@ from casewise.contexts.queue import (
 from casewise.contexts.review import Act, Action, NotAllowed, Phase, allowed
 from casewise.contexts.store import (
     ROLE_OF,
-    Autosave,
     Event,
     Overtaken,
     ReviewPlace,
@@ -103,7 +102,7 @@ class ContextView:
     """The event that last sent the context back, in the present review; its reason stands among the comments."""
     general_findings: list[Remark]
     contrast: ReviewPlace | None
-    autosave: Autosave | None
+    autosave: Typed | None
     names: dict[str, str]
     submitted: bool
     own_words: bool
@@ -210,7 +209,8 @@ def seen_events(place: ReviewPlace, person: Person, acts: frozenset[Act], events
         unsubmitted = place.state.phase == Phase.UNDER_REVIEW and event.seq > beginning
         return event.by != person.id and (unsubmitted or (judges and event.act in ABOUT_WORDS))
 
-    return [replace(event, wording=None, reason=None) if hidden(event) else event for event in events]
+    unseen = {"wording": None, "reason": None}
+    return [event.model_copy(update=unseen) if hidden(event) else event for event in events]
 
 
 def names_of(connection: Connection, events: list[Event]) -> dict[str, str]:
@@ -419,7 +419,7 @@ def shown(
         place=place,
         draft=draft,
         works=works(person),
-        category=draft.category(place.query.category),
+        category=draft.taxonomy.resolve(place.query.category),
         problem=problem,
         reason=(form or {}).get("reason", ""),
         did=request.query_params.get("did"),

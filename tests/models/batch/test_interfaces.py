@@ -9,7 +9,7 @@ import pytest
 
 from casewise.errors import ConfigurationError
 from casewise.models.batch import TERMS, HandedJob, terms_of
-from casewise.models.batch_providers import WORDS, batch_interface
+from casewise.models.batch_providers import batch_interface
 from casewise.models.batch_providers import openai_result as landed
 from casewise.models.client import ClientOptions, EndpointClient
 from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
@@ -42,7 +42,7 @@ def line(name):
 
 def test_each_interface_is_sent_a_request_in_its_own_words():
     assert line("openai") == {"custom_id": "ab-x", "method": "POST", "url": "/v1/chat/completions", "body": BODY}
-    assert line("mistral") == line("openrouter") == {"custom_id": "ab-x", "body": BODY}
+    assert line("mistral") == {"custom_id": "ab-x", "body": BODY}
     assert line("anthropic") == {
         "custom_id": "ab-x",
         "params": {
@@ -81,22 +81,22 @@ def test_log_probabilities_are_refused_where_there_are_none(name):
 
 
 def test_providers_with_other_words_for_the_shape_are_asked_in_them():
-    mistral, together = (WORDS[name] for name in ("mistral", "together"))
-    assert mistral.create(JOB) == {
+    mistral, together = interface("mistral"), interface("together")
+    assert mistral.creation(JOB) == {
         "input_files": ["file-1"],
         "endpoint": "/v1/chat/completions",
         "model": "tiny",
         "timeout_hours": 24,
         "metadata": {"casewise": "ab-1"},
     }
-    assert together.create(JOB) == {
+    assert together.creation(JOB) == {
         "input_file_id": "file-1",
         "endpoint": "/v1/chat/completions",
         "completion_window": "24h",
     }
     assert (together.purpose, together.upload_to, mistral.batches) == ("batch-api", "files/upload", "batch/jobs")
-    assert interface("together").seen({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
-    batch = interface("mistral").seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
+    assert together.seen({"job": {"id": "b", "status": "COMPLETED"}}).state == "completed"
+    batch = mistral.seen({"id": "b", "status": "TIMEOUT_EXCEEDED", "succeeded_requests": 3})
     assert (batch.state, batch.n_done) == ("expired", 3)
 
 

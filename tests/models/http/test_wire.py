@@ -93,9 +93,6 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
         ({"Retry-After": "-4"}, None),
         ({"Retry-After": "nan"}, None),
         ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
-        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2s"}, 62),
-        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
-        ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "120ms"}, None),
     ],
 )
 def test_the_wait_that_a_server_asks_for_is(headers, seconds):

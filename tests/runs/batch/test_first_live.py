@@ -55,7 +55,7 @@ def test_a_run_of_one_call_makes_no_batch(tmp_path):
         assert (run.summary.n_judged, server.batches) == (1, [])
 
 
-@pytest.mark.parametrize("shape", ["anthropic", "google", "openrouter"])
+@pytest.mark.parametrize("shape", ["anthropic", "google"])
 def test_it_is_so_for_every_interface(tmp_path, shape):
     with taking_batches() as server:
         run = judged(server, tmp_path / "run", shape, batch=FIRST_LIVE, selection=Selection(limit=10))
