@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
-from casewise.records.base import Record, digest, problems
+from casewise.records.base import Record, digest, problems, shipped_toml
 from casewise.storage.files import read_text
 
 # A guard's profile: one TOML file with its messages, the place of its verdict, and the sources of both.
@@ -151,11 +151,8 @@ class GuardProfile(Record):
 def all_profiles() -> Mapping[str, GuardProfile]:
     """Return the profiles of casewise, by name."""
     folder = files("casewise.judges").joinpath("profiles")
-    profiles = [
-        profile_in(entry.name, entry.read_text(encoding="utf-8"))
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    ]
+    toml = [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+    profiles = [profile_in(entry.name, entry.read_text(encoding="utf-8")) for entry in toml]
     return {profile.name: profile for profile in sorted(profiles, key=lambda profile: profile.name)}
 
 
@@ -290,8 +287,7 @@ def policy_id(policy: str | None) -> str:
 
 @cache
 def wording() -> dict[str, str]:
-    text = files("casewise.judges").joinpath("policy.toml").read_text(encoding="utf-8")
-    return {name: value.strip("\n") for name, value in tomllib.loads(text).items()}
+    return {name: value.strip("\n") for name, value in shipped_toml("casewise.judges", "policy.toml").items()}
 
 
 # The reading of a guard's reply: its label word, or the probability of the tokens that begin one; its categories.
@@ -331,7 +327,10 @@ def read_guard(profile: GuardProfile, elicitation: Elicitation, reply: Reply) ->
     marker = profile.read.refusal_after
     if marker and (match := re.search(rf"{re.escape(marker)}\s*(\w+)", text, re.IGNORECASE)):
         detail["refusal_said"] = match[1]
-    categories = categories_in(profile.read, text)
+    categories, listed = None, profile.read.categories_after
+    if listed and (match := re.search(rf"{re.escape(listed)}[ \t]*([^\n]*)", text, re.IGNORECASE)):
+        names = (name.strip(" .[]\"'") for name in match[1].split(","))
+        categories = tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
     if elicitation == "probability":
         if not reply.token_logprobs and kinds:
             return GuardRead(by_word(kinds, "scalar", text, reply), categories, detail, by_class=True)
@@ -368,17 +367,6 @@ def labels_at(place: LabelPlace, words: Mapping[str, str], text: str) -> Iterato
         if values:
             return
     yield from (words[match[1].lower()] for match in pattern(place, words).finditer(text))
-
-
-def categories_in(read: HowRead, text: str) -> tuple[str, ...] | None:
-    """Return the categories that a reply lists; None if it has no list."""
-    if read.categories_after is None:
-        return None
-    match = re.search(rf"{re.escape(read.categories_after)}[ \t]*([^\n]*)", text, re.IGNORECASE)
-    if match is None:
-        return None
-    names = (name.strip(" .[]\"'") for name in match[1].split(","))
-    return tuple(name for name in names if name and name.lower() not in ("none", "n/a"))
 
 
 def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass | None]:
@@ -422,7 +410,6 @@ def kind_of(token: str, words: Mapping[str, str]) -> str | None:
     bare = token.strip(MARKS).casefold()
     if bare in words:
         return words[bare]
-    begun = (
-        {kind for word, kind in words.items() if word.startswith(bare)} if len(bare) >= SHORTEST_BEGINNING else set()
-    )
+    short = len(bare) < SHORTEST_BEGINNING
+    begun = set() if short else {kind for word, kind in words.items() if word.startswith(bare)}
     return begun.pop() if len(begun) == 1 else None

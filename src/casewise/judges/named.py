@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,14 +62,9 @@ KINDS: dict[str, tuple[str, Callable[[Wish], Judge]]] = {
 """Forms of names and constructors, by kind."""
 
 
-def all_forms() -> list[str]:
-    """Return the forms of judges' and models' names."""
-    return [form for form, _ in KINDS.values()] + [form for backend in BACKENDS.values() for form in backend.forms]
-
-
-def literal_names(name: str) -> set[str]:
-    """Return names that `name` may be meant for: those without a variable part, and its own rest with each kind and prefix."""
-    words = {word.partition(" ")[0] for form in all_forms() for word in form.split(", ")}
+def literal_names(name: str, forms: Sequence[str]) -> set[str]:
+    """Return names that `name` may be meant for: forms without a variable part, and its own rest with each kind and prefix."""
+    words = {word.partition(" ")[0] for form in forms for word in form.split(", ")}
     separator = ":" if ":" in name else "/"
     rest = name.partition(separator)[2]
     starts = {word.partition(separator)[0] for word in words if separator in word}
@@ -93,6 +88,7 @@ def judge_named(
     if names_model(name, live.model):
         return live_judge(name, live)
     likely = with_prefix(name)
-    hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name))
-    forms = [*all_forms(), *(f"{judge.name} (of {judge.package})" for judge in plugins("judges"))]
+    forms = [form for form, _ in KINDS.values()] + [form for backend in BACKENDS.values() for form in backend.forms]
+    hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name, forms))
+    forms += [f"{judge.name} (of {judge.package})" for judge in plugins("judges")]
     raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n" + "\n".join(f"  {form}" for form in forms))

@@ -20,30 +20,14 @@ from casewise.ask.layouts import Kind
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask, Judge
 from casewise.options import Hidden, Parameter
-from casewise.records import (
-    FULL,
-    NO_CONTEXT,
-    Arm,
-    Elicitation,
-    Item,
-    Judgement,
-    ParameterSet,
-    paper_parameters,
-)
+from casewise.records import FULL, NO_CONTEXT, Arm, Elicitation, Item, Judgement, ParameterSet, paper_parameters
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
-from casewise.runs.run import (
-    CallEstimate,
-    estimate_calls,
-)
+from casewise.runs.run import CallEstimate, estimate_calls
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.files import read_jsonl
-from casewise.storage.run_folder import (
-    RunIdentity,
-    RunManifest,
-    asked_so,
-)
+from casewise.storage.run_folder import RunIdentity, RunManifest, asked_so
 from casewise.transforms.catalogue import adds_turns, check_arms, needs_twin
 from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estimate_before
 
@@ -126,18 +110,15 @@ class Plan:
 
     def keys(self) -> pl.LazyFrame:
         """Return the keys, a row an ask in the order of the plan, with the number of its bundle. No ask is made."""
-        queries = ByQuery(self.items)
-        items = pl.DataFrame(
-            {
-                "item_id": column_of_records(self.items, "id").gather(queries.order),
-                "query": np.repeat(np.arange(len(queries)), queries.sizes),
-            }
-        )
+        query = numbered(column_of_records(self.items, "query_id"))
+        order = np.argsort(query, kind="stable")
+        ids = column_of_records(self.items, "id").gather(order)
+        items = pl.DataFrame({"item_id": ids, "query": query[order]})
         arms = pl.DataFrame({"arm": [arm.name for arm in self.arms]}).with_row_index("place")
         times = pl.DataFrame(self.ways, schema=["repeat", "elicitation"], orient="row").with_row_index("time")
         shown = items.join(arms, how="cross").sort("query", "place", maintain_order=True).drop("place")
         asks = times.join(shown, how="cross")  # not lazily, which may order them otherwise
-        return asks.lazy().with_columns(bundle=pl.col("time") * len(queries) + pl.col("query"))
+        return asks.lazy().with_columns(bundle=pl.col("time") * (int(query.max()) + 1) + pl.col("query"))
 
     def asks_given(self, benchmark: Benchmark, texts: MadeTexts) -> Iterator[Ask]:
         """Yield the asks of the arms that models make texts for, with the texts so far."""
@@ -147,46 +128,32 @@ class Plan:
             yield from bundle
 
 
-class ByQuery:
-    """Items a query at a time, queries in the order of their first items. Four bytes an item are held."""
-
-    def __init__(self, items: Sequence[Item]) -> None:
-        self.items = items
-        query = numbered(column_of_records(items, "query_id"))
-        self.order = np.argsort(query, kind="stable").astype(np.int32)
-        """Places of the items, those of one query together."""
-        self.sizes = np.bincount(query).astype(np.int32)
-        """Number of items of each query."""
-        self._ends = np.cumsum(self.sizes, dtype=np.int32)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
-
-    def __getitem__(self, number: int) -> list[Item]:
-        end = self._ends[number]
-        return [self.items[place] for place in self.order[end - self.sizes[number] : end].tolist()]
-
-
 class Bundles:
     """The asks of a plan, one query at a time: all its items in all arms, under one elicitation and repeat.
 
-    Only asks within a bundle can have one prompt, so nothing larger is held in memory.
+    Only asks within a bundle can have one prompt, so nothing larger is held in memory. Of the plan four bytes an item are held.
     """
 
     def __init__(self, plan: Plan, benchmark: Benchmark) -> None:
-        self.plan, self.benchmark, self.queries, self.ways = plan, benchmark, ByQuery(plan.items), plan.ways
+        self.plan, self.benchmark, self.ways = plan, benchmark, plan.ways
+        query = numbered(column_of_records(plan.items, "query_id"))
+        self.order = np.argsort(query, kind="stable").astype(np.int32)
+        """Places of the items, those of one query together, queries in the order of their first items."""
+        self.ends = np.cumsum(np.bincount(query), dtype=np.int32)
+        """The end of each query in `order`."""
         self._twins = any(needs_twin(arm) for arm in plan.arms)
 
     def __len__(self) -> int:
-        return len(self.ways) * len(self.queries)
+        return len(self.ways) * len(self.ends)
 
     def __iter__(self) -> Iterator[tuple[Ask, ...]]:
         return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, number: int) -> tuple[Ask, ...]:
-        time, place = divmod(number, len(self.queries))
+        time, place = divmod(number, len(self.ends))
         repeat, elicitation = self.ways[time]
-        items, benchmark = self.queries[place], self.benchmark
+        benchmark, start = self.benchmark, self.ends[place - 1] if place else 0
+        items = [self.plan.items[at] for at in self.order[start : self.ends[place]].tolist()]
         query = benchmark.query[items[0].query_id]
         shown = [(item, benchmark.context_of(item), benchmark.twin_of(item) if self._twins else None) for item in items]
         return tuple(

@@ -23,11 +23,7 @@ from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REFUSED_BY_DEFENCE, ReplyIdentity, ReplyManifest
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
-from casewise.runs.run import (
-    CallingOptions,
-    ChatAsker,
-    NoReplyReason,
-)
+from casewise.runs.run import CallingOptions, ChatAsker, NoReplyReason
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.run_folder import now
 from casewise.transforms.catalogue import check_arms

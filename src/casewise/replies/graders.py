@@ -13,12 +13,7 @@ from casewise.ask.elicitations import declines, refuses
 from casewise.ask.layouts import ShownItem, filled
 from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, DataError, unknown_key
-from casewise.judges.guard_profiles import (
-    GuardProfile,
-    GuardPrompt,
-    profile_named,
-    read_guard,
-)
+from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, read_guard
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
 from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages

@@ -19,16 +19,7 @@ from casewise.records import Arm, Transform
 from casewise.records.base import shipped_toml
 from casewise.runs.limits import Limits, Spend, Watch
 from casewise.runs.run import CallEstimate
-from casewise.runs.texts import (
-    MadeText,
-    Maker,
-    TextAsk,
-    estimate_made,
-    made_in,
-    make_texts,
-    spent_making,
-    text_key,
-)
+from casewise.runs.texts import MadeText, Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, over_texts, put_into
 
 # `filter:MODEL` and `detect:MODEL` guard, `paraphrase:MODEL` should change nothing. What a model made of a text is asked for
