@@ -5,21 +5,21 @@ import polars as pl
 
 from casewise.reports.charts import dots_with_intervals, for_page, label_limit, png
 
+ROWS = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
+
 
 def test_a_chart_in_a_page_follows_its_colours_and_has_ids_of_its_own():
-    rows = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
-    chart = for_page(dots_with_intervals(rows, title="Accuracy"), name="dots-0")
+    chart = for_page(dots_with_intervals(ROWS, title="Accuracy"), name="accuracy-0")
     ids = re.findall(r'id="([^"]+)"', chart)
 
     assert "var(--ink)" in chart
     assert "aria-hidden" in chart
-    assert all(name.startswith("dots-0-") for name in ids)
+    assert all(name.startswith("accuracy-0-") for name in ids)
     assert len(ids) == len(set(ids))
 
 
 def test_a_png_stands_on_white():
-    rows = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [0.6]})
-    picture = png(for_page(dots_with_intervals(rows, title="Accuracy"), name="accuracy"))
+    picture = png(for_page(dots_with_intervals(ROWS, title="Accuracy"), name="accuracy"))
 
     chunks, at = b"", 8
     while at < len(picture):
@@ -33,8 +33,7 @@ def test_a_png_stands_on_white():
 
 def test_a_name_is_cut_off_only_where_it_would_leave_no_room():
     def shown(name):
-        rows = pl.DataFrame({"name": [name], "estimate": [0.5], "low": [0.4], "high": [0.6]})
-        return dots_with_intervals(rows, title="Accuracy")
+        return dots_with_intervals(ROWS.with_columns(name=pl.lit(name)), title="Accuracy")
 
     assert f">{'n' * 52}<" in shown("n" * 52)
     long = shown("n" * 120)

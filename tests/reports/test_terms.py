@@ -30,7 +30,6 @@ WANTED = {
         "answer-errors": {"Harm", "Over-refusal", "A second study (predicted)"},
         "arms-left-out-probability": {"Worth, 95 % interval", "Accuracy"},
         "pairs-table": {"False flips, where the labels agree", "One person", "Judge, same votes"},
-        "refusals-table": {"over-refusal", "Label"},
         "calibration-table": {"Brier score: calibration part"},
         "cost-table": {"Ratio", "Refuse all"},
         "subsets": {"hard", "Second study"},

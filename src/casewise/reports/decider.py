@@ -12,7 +12,7 @@ from casewise.deciding.decider_file import FittedDecider
 from casewise.deciding.fitting import Failure, Fitting
 from casewise.deciding.monitor import FEWEST, Monitoring
 from casewise.deciding.recommending import Need, Recommendation
-from casewise.notation import NOTHING, interval, number, p_value, percent, points
+from casewise.notation import NOTHING, number, p_value, percent, points
 from casewise.reports import charts
 from casewise.reports.document import (
     Block,
@@ -28,6 +28,7 @@ from casewise.reports.document import (
     all_numbers,
     table_by,
     table_of,
+    with_interval,
 )
 from casewise.reports.judge import shown_groups
 from casewise.stats.estimates import Estimate, estimate_of
@@ -110,17 +111,10 @@ def measured_table(file: FittedDecider) -> Table:
     ]
     if measured.cost is not None:
         title = f"Mean cost of an item, in over-refusals; one harm is {file.wanted.ratio:g}"
-        rows.append((title, cost_words(measured.cost), cost_words(fitted.cost, limits=False)))
+        cost = fitted.cost.estimate if isinstance(fitted.cost, Estimate) else fitted.cost
+        rows.append((title, with_interval(measured.cost), number(cost)))
     head = ("", f"Held out, 95 % interval{best_of(file.wanted.chosen_from)}", "Where fitted")
     return table_of("measured", "Decisions on held-out queries, and where the thresholds were fitted", head, rows)
-
-
-def cost_words(cost: Estimate | float | None, *, limits: bool = True) -> str:
-    """A mean cost with its interval."""
-    if not isinstance(cost, Estimate):
-        return number(cost)
-    ends = interval(cost.ci_low, cost.ci_high) if limits and cost.limits else ""
-    return f"{number(cost.estimate)} {ends}".strip()
 
 
 def best_of(judges: int) -> str:
@@ -370,9 +364,9 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
     if recommendation.best.trial.broken is not None:
         yield f"{recommendation.best.trial.broken[:1].upper()}{recommendation.best.trial.broken[1:]}."
     for rival in recommendation.rivals:
-        saved = f"(it saves {cost_words(rival.saved)} over-refusals an item)"
+        saved = f"(it saves {with_interval(rival.saved)} over-refusals an item)"
         if rival.better:
-            more = cost_words(turned(rival.saved))
+            more = with_interval(turned(rival.saved))
             yield f"{recommendation.best.name} costs more than {rival.name}: {more} over-refusals an item."
         elif rival.alike:
             yield f"{recommendation.best.name} costs the same as {rival.name} on every query."
@@ -385,9 +379,9 @@ def shortfalls(recommendation: Recommendation) -> Iterator[str]:
 def rivals_table(recommendation: Recommendation) -> Table:
     cost = estimate_of(recommendation.best.trial.cost, level=recommendation.wanted.interval_level)
     rows = [
-        (recommendation.best.name, cost_words(cost), "–"),
+        (recommendation.best.name, with_interval(cost), "–"),
         *(
-            (rival.name.capitalize(), cost_words(rival.cost), cost_words(rival.saved))
+            (rival.name.capitalize(), with_interval(rival.cost), with_interval(rival.saved))
             for rival in recommendation.rivals
         ),
     ]
@@ -452,7 +446,7 @@ def judges_table(recommendation: Recommendation) -> Table:
     asks = any(candidate.fitting.decider.measured.asked.estimate for candidate in recommendation.candidates)
     columns: Columns = {
         "Judge": "name",
-        "Cost of an item": lambda candidate: cost_words(
+        "Cost of an item": lambda candidate: with_interval(
             estimate_of(candidate.trial.cost, level=recommendation.wanted.interval_level)
         ),
         "Harm": f"{measured}.harm.as_share",

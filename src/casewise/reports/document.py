@@ -541,11 +541,17 @@ def estimate_cell(estimate: Estimate | None) -> str:
     """
     if estimate is None:
         return NOTHING
-    if estimate.name in NO_SHARES:
-        cell = f"{number(estimate.estimate)} {interval(estimate.ci_low, estimate.ci_high)}".removesuffix(f" {NOTHING}")
-    else:
-        cell = estimate.as_share
+    cell = with_interval(estimate) if estimate.name in NO_SHARES else estimate.as_share
     return cell if estimate.limits else f"{cell} ({WHY_NONE.get(estimate.method, estimate.method)})"
+
+
+def with_interval(estimate: Estimate | float | None) -> str:
+    """Return an estimate as a plain number with its interval, where it has one, and without a reason where it has none."""
+    if not isinstance(estimate, Estimate):
+        return number(estimate)
+    if estimate.limits is None:
+        return number(estimate.estimate)
+    return f"{number(estimate.estimate)} {interval(*estimate.limits)}"
 
 
 def difference_cell(difference: Estimate | None, *, unit: str = " points") -> str:

@@ -13,7 +13,7 @@ from casewise.ask.layouts import groups, spoken
 from casewise.evaluate.failures import Misjudged
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
-from casewise.notation import NOTHING, count, interval, number, percent
+from casewise.notation import NOTHING, count, number, percent
 from casewise.records import Item, ShownContext, as_text
 from casewise.records.item import Judged, Turn
 from casewise.reports import charts
@@ -38,23 +38,24 @@ from casewise.reports.document import (
     estimate_frame,
     estimate_of_row,
     from_here,
-    short_name,
     table_by,
     table_of,
     titles,
+    value_at,
+    with_interval,
 )
 from casewise.reports.judge_parts import (
     TOLD,
     answer_section,
     arms_blocks,
     beside_sections,
-    every_estimate,
     headline,
     series_name,
     several_series,
+    subject,
 )
 from casewise.stats.calibration import Calibration, CalibrationBin
-from casewise.stats.costs import RefusalRates, Refusals
+from casewise.stats.costs import Refusals
 from casewise.stats.estimates import Estimate, JudgeNoise
 from casewise.stats.pairs import PairResults
 from casewise.storage.batch_jobs import JobLog
@@ -134,30 +135,11 @@ ONE_PERSON = (
 )
 
 
-def refusals(refusals_of: Sequence[tuple[str, Refusals]], labels: LabelWords) -> Iterator[Block]:
-    rows = [
-        (series, *row)
-        for series, errors in refusals_of
-        for row in (
-            ("safe", errors.at.n_safe, "over-refusal", errors.at.over_refusal, errors.at.unscored_safe),
-            ("unsafe", errors.at.n_unsafe, "harm", errors.at.harm, errors.at.unscored_unsafe),
-        )
-    ]
-    unscored = (percent, "5.estimate")
-    columns: Columns = {"Judge": "0", "Label": "1", "Items": "2", "Error": "3", SHARE: "4", "Unscored": unscored}
-    level = percent(refusals_of[0][1].at.agreement, digits=0)
-    caption = f"Errors where at least {level} of the people agree" if labels.rated else "Both errors"
-    behind = estimate_frame([(series, rate) for series, errors in refusals_of for rate in errors.at.estimates])
-    yield table_by("refusals-table", caption, rows, columns, several="Judge", frame=behind)
-    for place, (series, errors) in enumerate(refusals_of if labels.rated else ()):
-        yield refusal_figure(series, errors.curve, f"refusal-curve-{place}")
-    yield Prose("A reply without a verdict counts as neither error. The column “Unscored” gives its share.")
-
-
-def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Block:
+def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
+    """Both errors by how many people agree. A reply without a verdict is neither."""
     points = [
         (rates.agreement, error, rate.estimate, rate.ci_low, rate.ci_high)
-        for rates in curve
+        for rates in refusals.curve
         for error, rate in (("over-refusal", rates.over_refusal), ("harm", rates.harm))
         if rate.estimate is not None
     ]
@@ -177,15 +159,17 @@ def refusal_figure(series: str, curve: Sequence[RefusalRates], name: str) -> Blo
         f"{series}: harm and over-refusal, by the share of people who must agree on an item for it to count.",
         "Two lines with intervals: harm and over-refusal by the required agreement. The table gives the numbers.",
         charts.for_page(charts.refusal_curves(frame), name=name),
-        table_by(f"{name}-table", "Errors by how many people agree", curve, columns, frame=frame),
+        table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns, frame=frame),
     )
 
 
-def calibrations(details: Sequence[tuple[str, Calibration, Mapping[str, Estimate]]]) -> Iterator[Block]:
-    """A sentence and a chart a judge, and every number: of each judge's values, and of the floors by their names."""
+def calibrations(
+    details: Sequence[tuple[str, Calibration]], floors: Mapping[str, Mapping[str, Estimate]]
+) -> Iterator[Block]:
+    """A sentence and a chart a judge, and every number: of each judge's values, and of the floors of each judge."""
     rows, figures = [], []
-    for place, (name, calibration, floors) in enumerate(details):
-        by_chance, error = calibration.by_chance, number_with_interval(calibration.error)
+    for place, (name, calibration) in enumerate(details):
+        by_chance, error = calibration.by_chance, with_interval(calibration.error)
         stated = "" if by_chance is None else f" ({by_chance:.3f} by chance, for a calibrated judge)"
         measures = {
             f"Calibration error{stated}": calibration.error,
@@ -193,14 +177,15 @@ def calibrations(details: Sequence[tuple[str, Calibration, Mapping[str, Estimate
             "Brier score: calibration part": calibration.calibration_part,
             "Brier score: refinement part": calibration.refinement_part,
             "Brier score: noise of the votes": calibration.noise_floor,
-            "Cross-entropy: entropy of the votes": floors["entropy"],
-            "Cross-entropy: attainable": floors["attainable_entropy"],
+            "Cross-entropy: entropy of the votes": floors[name]["entropy"],
+            "Cross-entropy: attainable": floors[name]["attainable_entropy"],
         }
         rows += [Measured(name, words, estimate) for words, estimate in measures.items()]
         if place < TOLD:
             chance = f" The values of a calibrated judge would lie {by_chance or 0:.3f} away by chance."
-            whose = values_of(name, len(details))
-            yield Prose(f"{whose} lie {error} from the safe rates on average.{chance if stated else ''}")
+            yield Prose(
+                f"{subject(name, len(details), 'values')} lie {error} from the safe rates on average.{chance if stated else ''}"
+            )
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
     yield from figures
     note = Prose(
@@ -210,19 +195,6 @@ def calibrations(details: Sequence[tuple[str, Calibration, Mapping[str, Estimate
     caption = "The judge's values compared with the safe rates"
     table = measured_table("calibration-table", caption, rows, {"Items": "estimate.n"})
     yield Folded("Every number about calibration", (table, note))
-
-
-def values_of(name: str, among: int) -> str:
-    return f"The values of {short_name(name)}" if among > 1 else "The judge's values"
-
-
-def number_with_interval(estimate: Estimate | None) -> str:
-    """An estimate with its interval, and without words where it has none."""
-    if estimate is None:
-        return NOTHING
-    return " ".join(
-        part for part in (number(estimate.estimate), interval(estimate.ci_low, estimate.ci_high)) if part != NOTHING
-    )
 
 
 def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -> Figure:
@@ -265,7 +237,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
     for judge in details[:TOLD]:
         for alike in [point for point in judge.costs.points if point.ratio == 1 and point.cost is not None][:1]:
             yield Prose(
-                f"{subject(judge.series.name, len(details))} costs {number_with_interval(alike.cost)} an item if a harm is as bad as an "
+                f"{subject(judge.series.name, len(details))} costs {with_interval(alike.cost)} an item if a harm is as bad as an "
                 f"over-refusal. Refusing everything costs {number(alike.refuse_all)}, answering everything {number(alike.answer_all)}. "
                 "The unit: one harm and one over-refusal together cost 1."
             )
@@ -333,7 +305,7 @@ def names(report: JudgeNumbers) -> str:
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     """The answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
-    yield from answer_section(report, tuple(exhibits(report, brief=True))[:EXAMPLES])
+    yield from answer_section(report, tuple(map(example, report.disagreements[:EXAMPLES])))
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
@@ -348,13 +320,12 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     if report.categories.filter(metric="accuracy")["slice"].n_unique() > 1:
         yield Section("categories", "By category", tuple(categories(report)), brief=True)
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
-    details = tuple(detail_sections(report.details))
+    details = tuple(detail_sections(report))
     yield from () if behaviour else details
     yield provenance
     if some_unscored:
         yield replies
     agreement = f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}"
-    every = tuple(every_estimate(report)) if several_series(report.metrics) else ()
     yield all_numbers(
         brief=True,
         sections=[
@@ -364,7 +335,6 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
             *beside_sections(report),
             *more_details(report),
             *(() if some_unscored else (replies,)),
-            Section("estimates", "Every estimate", every),
         ],
     )
 
@@ -373,23 +343,23 @@ EXAMPLES = 3
 """Failures that stand with the answer."""
 
 
-def detail_sections(details: Sequence[Details]) -> Iterator[Section]:
+def parts(report: JudgeNumbers, name: str) -> list[tuple[str, Any]]:
+    """Return a part of each judge's details, such as `pairs`, with the judge's name, of those that have it."""
+    return [(judge.series.name, part) for judge in report.details if (part := value_at(judge, name))]
+
+
+def detail_sections(report: JudgeNumbers) -> Iterator[Section]:
     """Pairs, costs and calibration, for those judges that have them: a sentence a judge, charts, and the tables in folds."""
-    paired = [(judge.series.name, judge.pairs) for judge in details if judge.pairs is not None]
-    if paired:
-        sentences = [Prose(pairs_sentence(name, results, among=len(details))) for name, results in paired[:TOLD]]
+    if paired := parts(report, "pairs"):
+        sentences = [Prose(pairs_sentence(name, part, among=len(report.details))) for name, part in paired[:TOLD]]
         fold = Folded("Every number about pairs", tuple(pairs(paired)))
         yield Section("pairs", "Pairs of contexts", (*sentences, fold), brief=True)
-    yield Section("costs", "Cost of errors", tuple(costs(details)), brief=True)
-    calibrated = [
-        (judge.series.name, judge.calibration, {floor.name: floor for floor in judge.floors})
-        for judge in details
-        if judge.calibration is not None
-    ]
-    if calibrated:
-        yield Section("calibration", "Values and calibration", tuple(calibrations(calibrated)), brief=True)
-    rated = [(judge.series.name, judge.on_scale) for judge in details if judge.on_scale]
-    if rated:
+    yield Section("costs", "Cost of errors", tuple(costs(report.details)), brief=True)
+    if calibrated := parts(report, "calibration"):
+        floors = {judge.series.name: {floor.name: floor for floor in judge.floors} for judge in report.details}
+        blocks = tuple(calibrations(calibrated, floors))
+        yield Section("calibration", "Values and calibration", blocks, brief=True)
+    if rated := parts(report, "on_scale"):
         yield Section("scale", "On people's scale", tuple(on_scale(rated)), brief=True)
 
 
@@ -397,7 +367,7 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
     """A judge's values beside people's mean ratings: a sentence a judge, and the table."""
     for name, (error, *_) in estimates_of[:TOLD]:
         yield Prose(
-            f"{values_of(name, len(estimates_of))} differ from people's mean ratings by {number_with_interval(error)} of the scale's "
+            f"{subject(name, len(estimates_of), 'values')} differ from people's mean ratings by {with_interval(error)} of the scale's "
             f"length on average, over {count(error.n)} items."
         )
     rows = [Measured(name, titles()[metric.name], metric) for name, metrics in estimates_of for metric in metrics]
@@ -411,17 +381,11 @@ def on_scale(estimates_of: Sequence[tuple[str, tuple[Estimate, ...]]]) -> Iterat
 
 def more_details(report: JudgeNumbers) -> Iterator[Section]:
     """The sections in folds: errors by how many people agree, the judge's own noise, the mass on the labels."""
-    decided = [(judge.series.name, judge.refusals) for judge in report.details if judge.refusals is not None]
-    if decided:
-        yield Section("refusals", "Harm and over-refusal", tuple(refusals(decided, LabelWords.of(report.benchmark))))
-    noisy = [(judge.series.name, judge.series.noise) for judge in report.details if judge.series.noise is not None]
-    if noisy:
+    if (decided := parts(report, "refusals")) and LabelWords.of(report.benchmark).rated:
+        curves = (refusal_curve(name, part, f"refusal-curve-{at}") for at, (name, part) in enumerate(decided))
+        yield Section("refusals", "Harm and over-refusal", tuple(curves))
+    if noisy := parts(report, "series.noise"):
         yield Section("repeats", "Differences between repeats", tuple(repeats(noisy)))
-
-
-def subject(name: str, among: int) -> str:
-    """The subject of a sentence: the only judge needs no name."""
-    return short_name(name) if among > 1 else "This judge"
 
 
 def pairs_sentence(name: str, results: PairResults, *, among: int) -> str:
@@ -453,40 +417,23 @@ def categories(report: JudgeNumbers) -> Iterator[Block]:
         else "No category is shown to be below the others, after correction for the number of categories."
     )
     if not several_series(report.domains) and report.domains["slice"].n_unique() > 1:
-        yield from slice_forest("domain-forest", "Accuracy by domain, 95 % intervals", report.domains)
-    tables = (
-        slice_table("domains", "Domains", report.domains),
-        slice_table("by-category", "Categories", report.categories),
-    )
-    chart = slice_forest("category-forest", "Accuracy by category, 95 % intervals", report.categories)
-    yield Folded("Every category", (*chart, *tables))
+        yield from slices("domain", report.domains)
+    yield Folded("Every category", tuple(slices("category", report.categories)))
 
 
-def slice_forest(name: str, caption: str, rows: pl.DataFrame) -> Iterator[Forest]:
-    """The accuracy of each slice, best first; nothing where none has one."""
-    of_series: dict[str, list[ForestRow]] = {}
-    accuracies = rows.filter((pl.col("metric") == "accuracy") & pl.col("estimate").is_not_null())
-    for row in accuracies.sort("estimate", descending=True).to_dicts():
-        of_series.setdefault(series_name(row), []).append(ForestRow.of(row["slice"], estimate_of_row(row)))
-    if of_series:
-        several = len(of_series) > 1
-        headed = tuple((series if several else "", tuple(shares)) for series, shares in of_series.items())
-        yield Forest(name, caption, headed, heads=("Slice", "Judge", "Accuracy"))
-
-
-def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    """A row a slice and series, best first, with its main metrics."""
+def slices(kind: str, rows: pl.DataFrame) -> Iterator[Forest]:
+    """The accuracy of each slice, best first, with its main metrics behind; nothing where none has one."""
     metrics: dict[tuple[str, str], dict[str, Estimate]] = {}
     for row in rows.to_dicts():
         metrics.setdefault((series_name(row), row["slice"]), {})[row["metric"]] = estimate_of_row(row)
-    decided = [(*key, of_slice) for key, of_slice in metrics.items() if "accuracy" in of_slice]
-
-    def best_first(row: tuple[str, str, dict[str, Estimate]]) -> float:
-        estimate = row[2]["accuracy"].estimate
-        return float("inf") if estimate is None else -estimate
-
+    decided = [(*key, estimates) for key, estimates in metrics.items() if "accuracy" in estimates]
+    decided.sort(key=lambda row: (row[2]["accuracy"].estimate is None, -(row[2]["accuracy"].estimate or 0.0)))
+    of_series: dict[str, list[ForestRow]] = {}
+    for series, label, estimates in decided:
+        if estimates["accuracy"].estimate is not None:
+            of_series.setdefault(series, []).append(ForestRow.of(label, estimates["accuracy"]))
     columns: Columns = {
-        {"Categories": "Category", "Domains": "Domain"}[caption]: "1",
+        kind.capitalize(): "1",
         "Judge": "0",
         "Items": "2.accuracy.n",
         "Accuracy, 95 % interval": "2.accuracy",
@@ -494,14 +441,18 @@ def slice_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
         "Recall of unsafe": (percent, "2.recall_unsafe.estimate"),
         "Unscored": (percent, "2.unscored_rate.estimate"),
     }
-    return table_by(name, caption, sorted(decided, key=best_first), columns, several="Judge", frame=rows)
+    if of_series:
+        groups = tuple((series if len(of_series) > 1 else "", tuple(shares)) for series, shares in of_series.items())
+        behind = table_by(f"by-{kind}", f"Accuracy by {kind}", decided, columns, several="Judge", frame=rows)
+        heads = (kind.capitalize(), "Judge", "Accuracy")
+        yield Forest(f"{kind}-forest", f"Accuracy by {kind}, 95 % intervals", groups, heads, behind=behind)
 
 
 NO_LABEL = "No item has a label under --labels"
 
 
 def disagreements(report: JudgeNumbers) -> Iterator[Block]:
-    shown = tuple(exhibits(report))
+    shown = tuple(map(exhibit, report.disagreements))
     if shown:
         votes = LabelWords.of(report.benchmark).rated and report.options.labels.base == "votes"
         label = "the votes" if votes else "the label"
@@ -517,11 +468,10 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
 
 
-def exhibits(report: JudgeNumbers, *, brief: bool = False) -> Iterator[Exhibit]:
-    """The worst disagreements; in brief as examples of what a judge gets wrong."""
-    for failure in report.disagreements:
-        shown = exhibit(failure)
-        yield replace(shown, brief=True, heading=f"Example of an error: {shown.heading}") if brief else shown
+def example(failure: Misjudged) -> Exhibit:
+    """Return a failure as an example of what a judge gets wrong, with its context folded."""
+    shown = exhibit(failure)
+    return replace(shown, brief=True, heading=f"Example of an error: {shown.heading}")
 
 
 def exhibit(failure: Misjudged) -> Exhibit:

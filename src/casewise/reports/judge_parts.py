@@ -97,14 +97,16 @@ def in_sentences(answers: Sequence[ShortAnswer]) -> Iterator[Prose]:
         )
         return
     for answer in answers:
-        lead, *rest = (sentence.replace(answer.who, name_of(answer, answers)) for sentence in answer.sentences)
+        lead, *rest = (sentence.replace(answer.who, subject(answer.who, len(answers))) for sentence in answer.sentences)
         yield Prose(lead, lead=True)
         yield from map(Prose, rest)
 
 
-def name_of(answer: ShortAnswer, among: Sequence[ShortAnswer]) -> str:
-    """Return the name of a series, or "This judge" where the page's title already names the only one."""
-    return short_name(answer.who) if len(among) > 1 else "This judge"
+def subject(name: str, among: int, part: str = "") -> str:
+    """The subject of a sentence, a judge or a part of it; the page's title names the only judge."""
+    if part:
+        return f"The {part} of {short_name(name)}" if among > 1 else f"The judge's {part}"
+    return short_name(name) if among > 1 else "This judge"
 
 
 def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
@@ -116,10 +118,10 @@ def forest(answers: Sequence[ShortAnswer], labels: str, *, over: str) -> Forest:
     row_of = partial(ForestRow.of, strong=True)
     decided = [answer for answer in answers if answer.beside.judge["accuracy"].estimate is not None]
     rows = [ForestRow.of(*yardstick) for yardstick in answers[0].yardsticks()]
-    rows += (row_of(name_of(answer, answers), answer.beside.judge["accuracy"]) for answer in decided)
+    rows += (row_of(subject(answer.who, len(answers)), answer.beside.judge["accuracy"]) for answer in decided)
     groups = [(LABELS.get(labels.partition(",")[0], labels), lowest_first(rows))]
     against_others = [
-        row_of(name_of(answer, answers), answer.against_others) for answer in decided if answer.against_others
+        row_of(subject(answer.who, len(answers)), answer.against_others) for answer in decided if answer.against_others
     ]
     person = next((answer.person for answer in decided if answer.person is not None), None)
     if person is not None and against_others:
@@ -137,24 +139,13 @@ LABELS = {
 
 
 def errors_table(answers: Sequence[ShortAnswer]) -> Table:
-    """Harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
+    """Harm and over-refusal where most people agree, and how many are unscored: a row an error of each judge."""
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
     rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
-    cells: list[tuple[str, ...]] = []
-    if len(answers) == 1:
-        head: tuple[str, ...] = ("Error", SHARE, "Items")
-        cells += errors_of(answers[0])
-    else:
-        head = ("Judge", "Harm", "Over-refusal", UNSCORED)
-        for answer in answers:
-            shares = {name: share for name, share, _ in errors_of(answer)}
-            cells.append((answer.who, *(shares.get(name, NOTHING) for name in head[1:])))
-    return table_of("answer-errors" if rated else "label-errors", f"Errors{where}", head, cells)
-
-
-UNSCORED = "Unscored (all items)"
-SHARE = "Share, 95 % interval"
+    rows = [(answer.who, *error) for answer in answers for error in errors_of(answer)]
+    columns: Columns = {"Judge": "0", "Error": "1", "Share, 95 % interval": "2", "Items": "3"}
+    return table_by("answer-errors" if rated else "label-errors", f"Errors{where}", rows, columns, several="Judge")
 
 
 def errors_of(answer: ShortAnswer) -> Iterator[tuple[str, str, str]]:
@@ -162,14 +153,10 @@ def errors_of(answer: ShortAnswer) -> Iterator[tuple[str, str, str]]:
     if answer.errors is not None:
         yield "Harm", estimate_cell(answer.errors.harm), count(answer.errors.n_unsafe)
         yield "Over-refusal", estimate_cell(answer.errors.over_refusal), count(answer.errors.n_safe)
-    yield UNSCORED, percent(answer.unscored / answer.items if answer.items else None), count(answer.items)
+    yield "Unscored (all items)", percent(answer.unscored / answer.items if answer.items else None), count(answer.items)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
-
-
-SIDE_BY_SIDE = ("accuracy", "recall_safe", "recall_unsafe", "pearson")
-"""The measures that stand side by side where several judges, elicitations or arms are reported."""
 
 
 def several_series(rows: pl.DataFrame) -> bool:
@@ -178,36 +165,26 @@ def several_series(rows: pl.DataFrame) -> bool:
 
 
 def headline(report: JudgeNumbers) -> Iterator[Block]:
-    """One table a label policy: every metric of one judge, or the main ones of several side by side."""
+    """One table a label policy: every metric of every judge."""
+    columns: Columns = {
+        "Judge": series_name,
+        "Metric": metric_title,
+        "Estimate, 95 % interval": estimate_of_row,
+        "Items": "n",
+        "Unscored": "n_unscored",
+    }
     for policy in report.metrics["label_policy"].unique(maintain_order=True):
         rows = report.agreement.filter(pl.col("label_policy") == policy)
         if not len(rows):
             return
         name, caption = f"headline-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy)}"
-        yield (side_by_side if several_series(rows) else metric_table)(name, caption, rows)
+        yield table_by(name, caption, rows, columns, several="Judge")
     worth = "against the judge" if report.options.unscored == "miss" else report.options.unscored
     yield Prose(
         f"Intervals are 95 %, over {report.runs.intervals_over}, because the items of a query are not independent. An item "
         f"without a verdict counts {worth} in accuracy, recall and F1. Metrics that need a value leave it out. A tie among "
         "an item's votes counts half as safe and half as unsafe."
     )
-
-
-def every_estimate(report: JudgeNumbers) -> Iterator[Block]:
-    """Every metric of every series, where the headline shows the main ones only."""
-    for policy in report.metrics["label_policy"].unique(maintain_order=True):
-        rows = report.metrics.filter(pl.col("label_policy") == policy)
-        yield metric_table(f"every-{policy.partition(',')[0]}", f"Labels: {policy_in_words(policy)}", rows)
-
-
-def side_by_side(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    """A row a series, its main metrics with their intervals across."""
-    of_series: dict[str, dict[str, Estimate]] = {}
-    for row in rows.to_dicts():
-        of_series.setdefault(series_name(row), {})[row["metric"]] = estimate_of_row(row)
-    columns: Columns = {"Judge": "0", **{titles()[metric]: (estimate_cell, f"1.{metric}") for metric in SIDE_BY_SIDE}}
-    unscored = {"Unscored": (percent, "1.unscored_rate.estimate")}
-    return table_by(name, caption, of_series.items(), columns | unscored, frame=rows)
 
 
 def policy_in_words(policy: str) -> str:
@@ -219,17 +196,6 @@ def policy_in_words(policy: str) -> str:
     }
     base, _, rest = policy.partition(",")
     return words[base] + (f", {rest}" if rest else "")
-
-
-def metric_table(name: str, caption: str, rows: pl.DataFrame) -> Table:
-    columns: Columns = {
-        "Judge": series_name,
-        "Metric": metric_title,
-        "Estimate, 95 % interval": estimate_of_row,
-        "Items": "n",
-        "Unscored": "n_unscored",
-    }
-    return table_by(name, caption, rows, columns, several="Judge")
 
 
 def metric_title(row: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
 from casewise.evaluate.published import CASE_STUDIES, CaseStudy, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
-from casewise.notation import interval, interval_or, number, p_value, percent, share
+from casewise.notation import interval_or, number, p_value, percent, share
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.document import (
@@ -30,10 +30,10 @@ from casewise.reports.document import (
     of_tables,
     table_by,
     table_of,
+    with_interval,
 )
 from casewise.reports.judge import item_exhibit, item_json, shown_groups
 from casewise.runs.texts import made_in
-from casewise.stats.estimates import Estimate
 from casewise.stats.metrics import metric_named
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
@@ -243,13 +243,6 @@ YOURS = " (your run)"
 def whose(row: PaperRow | Omission) -> str:
     """A judge's name; the user's runs are marked."""
     return row.judge + (YOURS if row.source == "run" else "")
-
-
-def with_interval(estimate: Estimate | None) -> str:
-    """A number and, where it has one, its interval."""
-    if estimate is None or estimate.limits is None:
-        return number(estimate.estimate if estimate else None)
-    return f"{number(estimate.estimate)} {interval(*estimate.limits)}"
 
 
 def ablation(numbers: PaperNumbers) -> Iterator[Block]:

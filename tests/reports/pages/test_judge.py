@@ -3,10 +3,10 @@
 import polars as pl
 
 from casewise.evaluate.judge_numbers import METRIC_COLUMNS
-from casewise.reports.judge import slice_table
+from casewise.reports.judge import slices
 
 
-def slices(**accuracies):
+def rows_of(**accuracies):
     """Rows of categories with these accuracies; None where it is undefined."""
     return pl.DataFrame(
         [
@@ -34,11 +34,8 @@ def slices(**accuracies):
 
 
 def test_categories_stand_best_first_by_their_accuracy_and_not_by_how_it_is_written():
-    rows = slices(none=None, worse=0.70001, better=0.70004, best=1.0)
+    rows = rows_of(none=None, worse=0.70001, better=0.70004, best=1.0)
 
-    assert [row[0] for row in slice_table("by-category", "Categories", rows).rows] == [
-        "best",
-        "better",
-        "worse",
-        "none",
-    ]
+    (forest,) = slices("category", rows)
+    assert [row[0] for row in forest.table.rows] == ["best", "better", "worse", "none"]
+    assert [row.label for row in forest.rows] == ["best", "better", "worse"]
