@@ -94,7 +94,7 @@ def svg(spec: Spec) -> str:
 # dark.
 
 
-COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00", "unscored": "#7F8790"}
+COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00"}
 """Of verdicts."""
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
