@@ -56,7 +56,7 @@ def contrasts(studies: int) -> Iterator[Row]:
                         found_p[name].append(part.p)
                 like = found.queries_like_these
                 if like is not None and truth:
-                    within += bool(equivalence(like.estimate, like.error, margin=abs(truth), df=like.df).equivalent)
+                    within += equivalence(like.estimate, like.error, margin=abs(truth), df=like.df) < 0.05
                 counts = [int(n) for some in (~is_second, is_second) for n in (ratings.safe[some].sum(), some.sum())]
                 found_p["pooled z"].append(float(two_proportion_z(*counts).p))
             setting = f"{queries} queries, 10 ratings an item, annotators differ by {people_sd:g}"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import reliability, spearman_brown
-from casewise.stats.ceilings import ceilings, fitted_beta
+from casewise.stats.agreement import reliability
+from casewise.stats.ceilings import ceilings
 
 
 @pytest.fixture
@@ -73,17 +73,6 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
 
     result = ceilings(safe, votes)
     assert abs(result.cross_entropy_floor - entropy) < abs(result.cross_entropy_plug_in - entropy)
-
-
-def test_the_beta_that_made_the_counts_is_found():
-    rng = np.random.default_rng(2)
-    prior = fitted_beta(rng.binomial(20, rng.beta(0.8, 2.5, 20_000)), np.full(20_000, 20))
-
-    assert (prior.a, prior.b) == pytest.approx((0.8, 2.5), rel=0.05)
-
-
-def test_spearman_brown_of_a_half():
-    assert spearman_brown(0.5, 2) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from casewise.errors import ConfigurationError, DataError
 from casewise.extras import install_command
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
 from casewise.records.context import stated
-from casewise.stats.intervals import holm
+from casewise.stats.intervals import adjust
 from casewise.stats.thresholds import DECISIONS
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import write_benchmark
@@ -300,7 +300,7 @@ def drift_tests(lines: tuple[TrafficLine, ...], file: FittedDecider) -> tuple[Dr
     ]
     compared = [comparison for comparison in compared if comparison[2] and comparison[3] >= FEWEST]
     p = np.array([chi_squared(now, then, of, n_queries) for _, now, then, of in compared])
-    adjusted = holm(p).tolist()
+    adjusted = adjust(p, "holm").tolist()
     return tuple(
         DriftTest(what, now, then, own_p, corrected)
         for (what, now, then, _), own_p, corrected in zip(compared, p.tolist(), adjusted, strict=True)

@@ -12,7 +12,7 @@ from casewise.evaluate.judged_runs import JudgedRuns, Series
 from casewise.evaluate.yardsticks import AGREES, Beside, better_baseline, compared, picked_numbers
 from casewise.notation import percent
 from casewise.records import ShortRepr
-from casewise.stats.arrays import FloatArray, IntArray, renumbered
+from casewise.stats.arrays import FloatArray, IntArray, coded_labels
 from casewise.stats.ceilings import AgainstNewPerson, leave_one_out
 from casewise.stats.costs import RefusalRates
 from casewise.stats.estimates import Estimate, estimate_of
@@ -127,7 +127,7 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     def terms(s: IntArray, m: IntArray) -> FloatArray:
         return np.column_stack([leave_one_out(verdict[several], s, m), np.ones(len(s))])
 
-    query, counts = renumbered(runs.cluster[series.asked][several]), (safe[several], votes[several])
+    query, counts = coded_labels(runs.cluster[series.asked][several]), (safe[several], votes[several])
     raters = None if runs.raters is None else runs.raters.where(series.asked).where(several)
     totals = TotalsByCluster.of_counts(terms, counts, query, names=("judge", "person", "items"), raters=raters)
     totals = replace(totals, n_unscored=int(np.isnan(verdict[several]).sum()))

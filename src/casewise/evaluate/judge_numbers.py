@@ -47,7 +47,7 @@ from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
-from casewise.stats.intervals import holm
+from casewise.stats.intervals import adjust
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
@@ -435,7 +435,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
     tested = n >= FEWEST_QUERIES
     if np.sum(tested) < 2:
         return None
-    p = holm(low_group_p(queries["right"], code), where=tested)
+    p = adjust(low_group_p(queries["right"], code), "holm", where=tested)
     weak = np.flatnonzero(p < WEAK)
     if not len(weak):
         return None

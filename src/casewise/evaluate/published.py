@@ -22,7 +22,7 @@ from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
 from casewise.stats.metrics import metrics_named
-from casewise.stats.power import AnovaPower, anova_sample_size
+from casewise.stats.power import AnovaPower, anova_power
 from casewise.stats.sample import PUBLISHED
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
@@ -201,8 +201,8 @@ def paper_numbers(
         *rows_of_paper(printed),
     ]
     return PaperNumbers(
-        sample_size=anova_sample_size(5, 0.4),
-        strict_sample_size=anova_sample_size(5, 0.4, alpha=PAPERS_LEVEL),
+        sample_size=anova_power(5, 0.4),
+        strict_sample_size=anova_power(5, 0.4, alpha=PAPERS_LEVEL),
         influence=influence(items),
         by_category=by_category(queries),
         case_studies={name: case_study(queries, benchmark, category) for name, category in CASE_STUDIES.items()},

@@ -22,7 +22,7 @@ from casewise.runs.texts import made_in
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.comparison import Decision
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate_of, measure
-from casewise.stats.intervals import holm
+from casewise.stats.intervals import adjust
 from casewise.stats.measured import Measured, TotalsByCluster
 from casewise.stats.metrics import REFUSALS, metrics_named
 from casewise.stats.pairs import (
@@ -406,7 +406,7 @@ class RobustnessNumbers(ShortRepr):
         ]
         p = np.array([row.p for row in rows])
         family = np.array([row.is_attack for row in rows], dtype=bool) & ~np.isnan(p)
-        corrected = np.where(family, holm(np.where(family, p, 1.0), where=family), np.nan) if rows else p
+        corrected = np.where(family, adjust(np.where(family, p, 1.0), "holm", where=family), np.nan) if rows else p
         return tuple(replace(row, p_holm=float(value)) for row, value in zip(rows, corrected, strict=True))
 
     def items(self, towards: Towards, setting: Setting) -> BoolArray:

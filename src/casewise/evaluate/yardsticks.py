@@ -17,7 +17,7 @@ from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series
 from casewise.notation import percent
 from casewise.records import ShortRepr
 from casewise.stats import AlternativeAnnotator, PanelWorth, alternative_annotator_test, panel_worth
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, renumbered
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
 from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import LEVEL
@@ -225,7 +225,7 @@ def against_others(
         weight = reference_weight(safe, votes, reference_size=reference_size)
         return np.column_stack([np.ones(len(safe)), *(right(verdict, weight) for verdict in decided.values())])
 
-    totals = TotalsByCluster.of_counts(terms, counts, renumbered(query), names=("items", *decided), raters=raters)
+    totals = TotalsByCluster.of_counts(terms, counts, coded_labels(query), names=("items", *decided), raters=raters)
     return {name: estimate_of(totals.measure(share(name, name, "items"))) for name in decided}
 
 

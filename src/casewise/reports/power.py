@@ -100,12 +100,8 @@ def anova(
     Raises ConfigurationError: neither an effect nor a number of annotators is given, or the allowance cannot be read.
     StatisticsError: the question has no answer.
     """
-    if effect_size is None:
-        design = designs.anova_detectable_effect(groups, needed(n, "--effect-size"), alpha=alpha, power=power)
-    elif n is None:
-        design = designs.anova_sample_size(groups, effect_size, alpha=alpha, power=power)
-    else:
-        design = designs.anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
+    given = needed(n, "--effect-size") if effect_size is None else n
+    design = designs.anova_power(groups, effect_size, n_per_group=given, alpha=alpha, power=power)
 
     def at(size: int) -> float:
         return designs.anova_power(groups, design.effect_size, alpha=alpha, n_per_group=size).actual_power
@@ -125,7 +121,7 @@ def anova(
         )
     if n is None:
         level = alpha / (groups - 1)
-        stricter = designs.anova_sample_size(groups, design.effect_size, alpha=level, power=power).n_per_group
+        stricter = designs.anova_power(groups, design.effect_size, alpha=level, power=power).n_per_group
         numbers |= {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter}
         remarks.append(
             f"At the Bonferroni level {level:g} ({alpha:g} over the {groups - 1} contrasts of one condition with each other) the "
@@ -150,12 +146,8 @@ def proportions(
 ) -> PowerAnswer:
     """As `anova`, for two safe rates."""
     how: dict[str, Any] = {"alpha": alpha, "sides": sides}
-    if p2 is None:
-        design = designs.proportions_detectable_effect(p1, needed(n, "--p2"), power=power, **how)
-    elif n is None:
-        design = designs.proportions_sample_size(p1, p2, power=power, method=method, **how)
-    else:
-        design = designs.proportions_power(p1, p2, n_per_group=n, method=method, **how)
+    given = needed(n, "--p2") if p2 is None else n
+    design = designs.proportions_power(p1, p2, n_per_group=given, power=power, method=method, **how)
 
     def at(size: int) -> float:
         return designs.proportions_power(
@@ -174,12 +166,8 @@ def chi_square(
     df: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
     """As `anova`, for a chi-square test on `n` ratings in all."""
-    if effect_size is None:
-        design = designs.chi_square_detectable_effect(needed(n, "--effect-size"), df, alpha=alpha, power=power)
-    elif n is None:
-        design = designs.chi_square_sample_size(effect_size, df, alpha=alpha, power=power)
-    else:
-        design = designs.chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
+    given = needed(n, "--effect-size") if effect_size is None else n
+    design = designs.chi_square_test_power(effect_size, df, n_total=given, alpha=alpha, power=power)
 
     def at(size: int) -> float:
         return designs.chi_square_test_power(design.effect_size, df, alpha=alpha, n_total=size).actual_power
@@ -208,10 +196,7 @@ def kruskal(
         raise ConfigurationError(f"--rates is {rates!r}; write safe rates as 0.4,0.8,0.2") from None
     how: dict[str, Any] = {"alpha": alpha, "exact": exact, "repeats": repeats, "seed": seed}
 
-    def at(size: int) -> designs.KruskalPower:
-        return designs.kruskal_power(profile, n_per_group=size, **how)
-
-    design = at(n) if n is not None else designs.kruskal_sample_size(profile, power=power, **how)
+    design = designs.kruskal_power(profile, n_per_group=n, power=power, **how)
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
         f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {design.n_per_group:,} annotators in each find "
@@ -223,7 +208,7 @@ def kruskal(
         dict(vars(design)),
         (remark,),
         design.n_per_group,
-        lambda size: at(size).actual_power,
+        lambda size: designs.kruskal_power(profile, n_per_group=size, **how).actual_power,
     )
 
 

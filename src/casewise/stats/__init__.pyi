@@ -1,25 +1,15 @@
-from .agreement import (
-    Agreement,
-    FleissKappa,
-    Reliability,
-    agreement_of_votes,
-    fleiss_kappa,
-    krippendorff_alpha,
-    reliability,
-    spearman_brown,
-)
+from .agreement import Agreement, Reliability, agreement_of_votes, reliability
 from .ceilings import AlternativeAnnotator, Ceilings, alternative_annotator_test, ceilings
 from .contrasts import (
     ClusteredContrast,
     Difference,
-    Equivalence,
     TwoProportionZ,
     clustered_contrast,
     equivalence,
     newcombe,
     two_proportion_z,
 )
-from .intervals import adjust, benjamini_hochberg, benjamini_yekutieli, bonferroni, holm
+from .intervals import adjust
 from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwise_proportions
 from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
 from .power import (
@@ -27,18 +17,11 @@ from .power import (
     ChiSquarePower,
     KruskalPower,
     ProportionsPower,
-    anova_detectable_effect,
     anova_power,
-    anova_sample_size,
-    chi_square_detectable_effect,
-    chi_square_sample_size,
     chi_square_test_power,
     cohen_h,
     kruskal_power,
-    kruskal_sample_size,
-    proportions_detectable_effect,
     proportions_power,
-    proportions_sample_size,
 )
 from .ratings import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
 from .shares import Interval, clopper_pearson, korn_graubard, wilson
@@ -54,8 +37,6 @@ __all__ = [
     "CrowdModel",
     "CrowdRatings",
     "Difference",
-    "Equivalence",
-    "FleissKappa",
     "Interval",
     "KruskalPower",
     "KruskalWallis",
@@ -68,38 +49,24 @@ __all__ = [
     "adjust",
     "agreement_of_votes",
     "alternative_annotator_test",
-    "anova_detectable_effect",
     "anova_power",
-    "anova_sample_size",
-    "benjamini_hochberg",
-    "benjamini_yekutieli",
-    "bonferroni",
     "ceilings",
-    "chi_square_detectable_effect",
-    "chi_square_sample_size",
     "chi_square_test_power",
     "clopper_pearson",
     "clustered_contrast",
     "cohen_h",
     "dunn",
     "equivalence",
-    "fleiss_kappa",
-    "holm",
     "korn_graubard",
-    "krippendorff_alpha",
     "kruskal_power",
-    "kruskal_sample_size",
     "kruskal_wallis",
     "newcombe",
     "pairwise_proportions",
     "panel_curve",
     "panel_worth",
-    "proportions_detectable_effect",
     "proportions_power",
-    "proportions_sample_size",
     "reliability",
     "simulate_ratings",
-    "spearman_brown",
     "two_proportion_z",
     "wilson",
 ]

@@ -12,19 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import (
     BoolArray,
+    Counts,
     FloatArray,
     IntArray,
     PerVote,
     Raters,
-    checked_votes_of_items,
     clusters_of,
     coded_labels,
-    integers,
-    of_one_length,
-    partly_known,
     safe_divide,
-    vector,
-    whole,
 )
 from casewise.stats.estimates import estimate_of
 from casewise.stats.measured import Functional, Totals, TotalsByCluster, share
@@ -91,12 +86,21 @@ def reliability(
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
-    whole(splits, "splits", least=1)
-    (s, m), ids, raters = checked_votes(safe, votes, clusters, raters)
+    (s, m), ids, raters = votes_that_differ(safe, votes, clusters, raters)
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
-    totals = TotalsByCluster.of_counts(_moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
-    analytic = estimate_of(totals.measure(ANALYTIC, by_leaving_out=True))
+
+    def moments(s: IntArray, m: IntArray) -> FloatArray:
+        p = s / m
+        return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
+
+    def formula(t: Totals) -> FloatArray:
+        variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
+        return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
+
+    totals = TotalsByCluster.of_counts(moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
+    number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+    analytic = estimate_of(totals.measure(number, by_leaving_out=True))
     limits = None if lopsided(s, m, ids) else analytic.limits
     correlations = []
     for _ in range(splits):
@@ -108,7 +112,7 @@ def reliability(
     half = None if np.isnan(correlations).any() else float(np.mean(correlations))
     return Reliability(
         half=half,
-        split_half=None if half is None else spearman_brown(half, 2),
+        split_half=None if half is None else 2 * half / (1 + half),
         analytic=max(0.0, analytic.estimate or 0.0),
         analytic_interval=limits and (max(0.0, limits[0]), max(0.0, limits[1])),
         items=len(s),
@@ -116,27 +120,16 @@ def reliability(
     )
 
 
-def spearman_brown(correlation: float, factor: float) -> float:
-    """The reliability of `factor` times as many votes: f·r / (1 + (f − 1)·r).
-
-    Raises StatisticsError: a correlation outside [−1, 1], a factor that is not positive, or both such that the
-    denominator is 0 or less.
-    """
-    if not (-1 <= correlation <= 1 and 0 < factor < np.inf) or 1 + (factor - 1) * correlation <= 0:
-        raise StatisticsError(f"no reliability is {factor!r} times as long as one of {correlation!r}")
-    return factor * correlation / (1 + (factor - 1) * correlation)
-
-
-def checked_votes(
+def votes_that_differ(
     safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, raters: Raters | None = None
-) -> tuple[tuple[IntArray, IntArray], IntArray, Raters | None]:
+) -> tuple[Counts, IntArray, Raters | None]:
     """Counts of the items with at least two votes, their clusters as 0, 1, 2, ..., and who gave these votes."""
-    s, m = checked_votes_of_items(safe, votes)
+    s, m = Counts.of(safe, votes)
     keep = m >= 2
     if not keep.any():
         raise StatisticsError("no item has two votes, so nothing is known of how people differ")
-    ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
-    return (s[keep], m[keep]), ids, None if raters is None else raters.where(keep)
+    ids = coded_labels(clusters_of(clusters, len(s))[keep])
+    return Counts(s[keep], m[keep]), ids, None if raters is None else raters.where(keep)
 
 
 def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
@@ -145,33 +138,7 @@ def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
     return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
 
 
-def _moments(s: IntArray, m: IntArray) -> FloatArray:
-    p = s / m
-    return np.stack([np.ones(len(p)), p, p**2, p * (1 - p) / (m - 1)], axis=1)
-
-
-def _analytic(t: Totals) -> FloatArray:
-    variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
-    return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
-
-
-ANALYTIC = Functional("reliability", _analytic, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-
-
 # How far people agree, beyond what chance gives them.
-
-
-@dataclass(frozen=True)
-class FleissKappa:
-    """Fleiss' kappa and the test that it is zero."""
-
-    kappa: float | None
-    """None where everyone gives the same answer everywhere: chance agreement is then 1, and kappa 0/0."""
-    z: float | None
-    subjects: int
-    """Items used: those without a missing rating."""
-    raw_agreement: float
-    """Share of pairs of ratings of one item that agree."""
 
 
 @dataclass(frozen=True)
@@ -197,70 +164,6 @@ class Agreement:
     clusters: int
 
 
-def fleiss_kappa(ratings: ArrayLike) -> FleissKappa:
-    r"""Fleiss' kappa of (items, raters) ratings; missing ones are NaN, and their items are left out.
-
-    .. math:: \kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}, \qquad
-       \bar P_e = \sum_j p_j^2, \qquad P_i = \frac{\sum_j n_{ij}^2 - m}{m (m - 1)}
-
-    Raises StatisticsError: fewer than two raters, or no item that all of them rated.
-
-    References
-    ----------
-    .. [1] Fleiss (1971), Psychological Bulletin 76, 378-382; z after Fleiss, Levin & Paik (2003), ch. 18.
-    .. [2] R: `irr::kappam.fleiss`.
-    """
-    counts, m = category_counts(ratings), np.shape(ratings)[1]
-    counts = counts[counts.sum(1) == m]
-    n = len(counts)
-    if not n:
-        raise StatisticsError("no item was rated by all raters; use krippendorff_alpha, which takes missing ratings")
-    observed = float(((counts**2).sum(1) - m).mean() / (m * (m - 1)))
-    share = counts.sum(0) / counts.sum()
-    chance = float((share**2).sum())
-    if chance == 1:
-        return FleissKappa(kappa=None, z=None, subjects=n, raw_agreement=observed)
-    spread = float((share * (1 - share)).sum())
-    lean = float((share * (1 - share) * (1 - 2 * share)).sum())
-    variance = 2 / (n * m * (m - 1)) * (spread**2 - lean) / spread**2
-    kappa = (observed - chance) / (1 - chance)
-    return FleissKappa(kappa=kappa, z=kappa / np.sqrt(variance), subjects=n, raw_agreement=observed)
-
-
-def krippendorff_alpha(ratings: ArrayLike) -> float | None:
-    r"""Krippendorff's nominal alpha of (items, raters) ratings; missing ones are NaN.
-
-    .. math:: \alpha = 1 - \frac{D_o}{D_e}, from the matrix of coincidences.
-
-    None where all ratings are the same: no disagreement was possible.
-
-    Raises StatisticsError: fewer than two raters, or no item with two ratings.
-
-    References
-    ----------
-    .. [1] Krippendorff (2011), Computing Krippendorff's alpha-reliability. Agrees with the library `krippendorff`.
-       (R's `irr::kripp.alpha` 0.84.1 is wrong for complete data.)
-    """
-    counts = category_counts(ratings).astype(float)
-    counts = counts[counts.sum(1) >= 2]
-    if not len(counts):
-        raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
-    shares = counts / (counts.sum(1, keepdims=True) - 1)
-    alpha = float(alphas((shares.T @ counts - np.diag(shares.sum(0))).ravel(), "nominal"))
-    return None if np.isnan(alpha) else alpha
-
-
-def category_counts(ratings: ArrayLike) -> IntArray:
-    """(items, categories) counts of the values that occur in (items, raters) ratings, NaN left out."""
-    table = partly_known(ratings, "ratings")
-    if table.ndim != 2 or table.shape[1] < 2:
-        raise StatisticsError(f"agreement needs ratings of shape (items, raters) by two raters, not {table.shape}")
-    values, place = np.unique(table[~np.isnan(table)], return_inverse=True)
-    item = np.nonzero(~np.isnan(table))[0]
-    flat = np.bincount(item * max(len(values), 1) + place, minlength=len(table) * max(len(values), 1))
-    return flat.reshape(len(table), -1)
-
-
 def agreement_of_votes(
     safe: ArrayLike, votes: ArrayLike, *, clusters: ArrayLike | None = None, raters: Raters | None = None
 ) -> Agreement:
@@ -280,14 +183,50 @@ def agreement_of_votes(
     Raises
     ------
     StatisticsError
-        No item has two votes, there are fewer than two clusters, or counts and clusters do not fit.
+        No item has two votes, or there are fewer than two clusters.
     """
-    counts, ids, raters = checked_votes(safe, votes, clusters, raters)
+    counts, ids, raters = votes_that_differ(safe, votes, clusters, raters)
     groups = int(ids.max()) + 1
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
-    totals = TotalsByCluster.of_counts(_terms, counts, ids, names=TERMS, raters=raters)
-    raw, alpha, kappa, ac1 = (estimate_of(totals.measure(number, by_leaving_out=True)) for number in NUMBERS)
+
+    def terms(s: IntArray, m: IntArray) -> FloatArray:
+        disagreeing = s * (m - s)
+        pairs = m * (m - 1) / 2
+        columns = (
+            m,
+            s,
+            pairs,
+            pairs - disagreeing,
+            2 * disagreeing / (m - 1),
+            np.ones(len(s)),
+            1 - disagreeing / pairs,
+        )
+        return np.column_stack([*columns, s / m]).astype(float)
+
+    def krippendorff(t: Totals) -> FloatArray:
+        mixed = t["disagreement"] / 2
+        return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
+
+    def fleiss(t: Totals) -> FloatArray:
+        by_chance = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
+        return safe_divide(t["agreeing"] / t["pairs"] - by_chance, 1 - by_chance, otherwise=np.nan)
+
+    def gwet(t: Totals) -> FloatArray:
+        share = t["share"] / t["items"]
+        by_chance = 2 * share * (1 - share)
+        return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
+
+    names = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
+    totals = TotalsByCluster.of_counts(terms, counts, ids, names=names, raters=raters)
+    beyond_chance = (
+        Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
+        for name, formula in (("alpha", krippendorff), ("kappa", fleiss), ("ac1", gwet))
+    )
+    raw, alpha, kappa, ac1 = (
+        estimate_of(totals.measure(number, by_leaving_out=True))
+        for number in (share("raw", "agreeing", "pairs"), *beyond_chance)
+    )
     unsure = lopsided(*counts, ids)
     assert raw.estimate is not None
     assert ac1.estimate is not None
@@ -303,42 +242,6 @@ def agreement_of_votes(
         items=len(counts[0]),
         clusters=groups,
     )
-
-
-TERMS = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
-
-
-def _terms(s: IntArray, m: IntArray) -> FloatArray:
-    """Per item: votes, safe votes, pairs, agreeing pairs, disagreement as Krippendorff weighs it; one, and two shares."""
-    disagreeing = s * (m - s)
-    pairs = m * (m - 1) / 2
-    columns = (m, s, pairs, pairs - disagreeing, 2 * disagreeing / (m - 1), np.ones(len(s)), 1 - disagreeing / pairs)
-    return np.column_stack([*columns, s / m]).astype(float)
-
-
-def _alpha(t: Totals) -> FloatArray:
-    mixed = t["disagreement"] / 2
-    return alphas(np.stack([t["safe"] - mixed, mixed, mixed, t["votes"] - t["safe"] - mixed], axis=-1), "nominal")
-
-
-def _kappa(t: Totals) -> FloatArray:
-    by_chance = (t["safe"] ** 2 + (t["votes"] - t["safe"]) ** 2) / t["votes"] ** 2
-    return safe_divide(t["agreeing"] / t["pairs"] - by_chance, 1 - by_chance, otherwise=np.nan)
-
-
-def _ac1(t: Totals) -> FloatArray:
-    share = t["share"] / t["items"]
-    by_chance = 2 * share * (1 - share)
-    return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
-
-
-NUMBERS = (
-    share("raw", "agreeing", "pairs"),
-    *(
-        Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
-        for name, formula in (("alpha", _alpha), ("kappa", _kappa), ("ac1", _ac1))
-    ),
-)
 
 
 Level = Literal["nominal", "ordinal", "interval"]
@@ -380,9 +283,7 @@ def alpha_by_level(
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The tests hold it to the library `krippendorff`.
     """
-    table = integers(counts, "counts").astype(float)
-    if table.ndim != 2:
-        raise StatisticsError(f"counts must be of items and values, not of shape {table.shape}")
+    table = np.asarray(counts, dtype=np.float64)
     keep = table.sum(1) >= 2
     ids, counts_kept = clusters_of(clusters, len(table))[keep], table[keep]
     columns = coincidences(counts_kept)
@@ -421,7 +322,7 @@ def _level_alpha(
     """
     if not len(clusters):
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
-    ids = coded_labels(clusters, "clusters")
+    ids = coded_labels(clusters)
     if not ids.any():
         raise StatisticsError("an interval needs at least two clusters of items")
     totals = TotalsByCluster.of({**terms, "items": np.ones(len(ids))}, ids)
@@ -464,15 +365,10 @@ def alpha_on_scale(
 
     Source: Krippendorff (2011). The tests hold it to the library `krippendorff`.
     """
-    ids = coded_labels(clusters, "clusters")
-    codes, values = integers(item, "items").astype(np.intp).ravel(), vector(value, "values")
-    people = None if annotator is None else integers(annotator, "annotators").astype(np.intp).ravel()
-    of_one_length(items=codes, values=values, annotators=people)
-    if len(codes) and not 0 <= codes.min() <= codes.max() < len(ids):
-        raise StatisticsError(f"items must be places among the {len(ids)} clusters")
+    ids, codes, values = coded_labels(clusters), np.asarray(item, dtype=np.intp), np.asarray(value, dtype=np.float64)
+    people = codes if annotator is None else np.asarray(annotator, dtype=np.intp)
     keep = np.bincount(codes, minlength=len(ids)) >= 2
-    centred = values - values.mean() if len(values) else values
-    ratings = kept_ratings(Given(codes, codes if people is None else people, centred), keep)
+    ratings = kept_ratings(Given(codes, people, values - values.mean() if len(values) else values), keep)
     n, total, squares = (
         np.bincount(ratings.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
         for weights in (None, ratings.value, ratings.value**2)
@@ -494,7 +390,7 @@ def alpha_on_scale(
         return added
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
-    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if people is None else ratings, adds))
+    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if annotator is None else ratings, adds))
 
 
 def coincidences(counts: FloatArray) -> FloatArray:

@@ -7,30 +7,25 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
+from scipy.special import betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import checked_votes
+from casewise.stats.agreement import votes_that_differ
 from casewise.stats.arrays import (
+    Counts,
     FloatArray,
     IntArray,
     Raters,
     checked_share,
-    checked_votes_of_items,
     cluster_sums,
     cluster_variance,
     clusters_of,
     coded_labels,
-    of_one_length,
-    partly_known,
-    renumbered,
-    truths,
-    whole,
     widened_for_annotators,
 )
-from casewise.stats.intervals import benjamini_yekutieli, degrees_of_freedom, unskewed, unskewed_statistic
+from casewise.stats.intervals import adjust, degrees_of_freedom, unskewed, unskewed_statistic
 from casewise.stats.measured import VotesTerms
-from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
+from casewise.stats.shares import log_choose, majority_weight
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
 
@@ -84,7 +79,7 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    (s, m), groups, _ = checked_votes(safe, votes, condition)
+    (s, m), groups, _ = votes_that_differ(safe, votes, condition)
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")
@@ -102,12 +97,29 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     )
 
 
-def fitted_beta(s: IntArray, m: IntArray) -> BetaPrior:
-    """The beta distribution under which these counts are likeliest.
+class BetaPrior(NamedTuple):
+    """The distribution of items' true safe rates: Beta(a, b)."""
 
-    Beta-binomial maximum likelihood by fixed point (Minka 2000, Estimating a Dirichlet distribution, eq. 55).
+    a: float
+    b: float
+
+
+JEFFREYS = BetaPrior(0.5, 0.5)
+UNIFORM = BetaPrior(1.0, 1.0)
+
+
+def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
+    """The Beta(a, b) under which the counts of safe votes are likeliest; items without votes say nothing.
+
+    Beta-binomial maximum likelihood by fixed point.
+
+    Raises StatisticsError: no item has two votes: the spread of rates is then unknown.
+
+    Sources: Griffiths (1973), Biometrics 29, 637-648. Minka (2000), Estimating a Dirichlet distribution, eq. 55.
     """
-    x, n, _, times = KindsOfItems.of(s, m)
+    x, n, _, times = KindsOfItems.of(*Counts.of(safe, votes))
+    if n.max(initial=0) < 2:
+        raise StatisticsError("fitting the spread of rates needs items with two votes or more")
     a = b = 1.0
     for _ in range(5000):
         spread = times @ (digamma(a + b + n) - digamma(a + b))
@@ -169,63 +181,12 @@ def rates_of_any_shape(s: IntArray, m: IntArray) -> AnyShape:
 # How likely a label is to come out the same when the study is repeated with as many other people.
 
 
-@dataclass(frozen=True)
-class BetaPrior:
-    """The distribution of items' true safe rates: Beta(a, b)."""
-
-    a: float
-    b: float
-
-    def __post_init__(self) -> None:
-        if not (SHARPEST <= self.a <= 1 / SHARPEST and SHARPEST <= self.b <= 1 / SHARPEST):
-            raise StatisticsError(f"a beta distribution needs two positive numbers, not {self.a!r} and {self.b!r}")
-
-
-SHARPEST = 1e-9
-"""Beta distributions with smaller numbers, or with larger ones than its inverse, are points."""
-MANY_VOTES = 1_000
-"""Votes above which new counts are not listed one by one."""
-RATES = 2_000
-MOST_LISTED = 1_000_000
-
-JEFFREYS = BetaPrior(0.5, 0.5)
-UNIFORM = BetaPrior(1.0, 1.0)
-
-
-def fit_beta(safe: ArrayLike, votes: ArrayLike) -> BetaPrior:
-    """The Beta(a, b) under which the counts are most likely (beta-binomial maximum likelihood).
-
-    `safe`, `votes`: (items,) integers; safe votes and votes of each item. Items without votes say nothing.
-
-    Raises StatisticsError: no item has two votes: the spread of rates is then unknown.
-
-    Source: Griffiths (1973), Biometrics 29, 637-648.
-    """
-    successes, sizes = checked_votes_of_items(safe, votes)
-    successes, sizes = successes[sizes > 0], sizes[sizes > 0]
-    if not len(sizes) or sizes.max() < 2:
-        raise StatisticsError("fitting the spread of rates needs items with two votes or more")
-    return fitted_beta(successes, sizes)
-
-
-def predicted_counts(safe: int, votes: int, *, prior: BetaPrior, new_votes: int) -> FloatArray:
-    r"""P(k of `new_votes` new people say safe), k = 0 … `new_votes`, given `safe` of `votes`: beta-binomial.
-
-    .. math:: P(k) = \binom{n}{k} \frac{B(a + s + k,\; b + m - s + n - k)}{B(a + s,\; b + m - s)}
-
-    Raises StatisticsError: more safe votes than votes, a negative number, or a million new votes.
-    """
-    if not 0 <= whole(safe, "safe", least=0) <= whole(votes, "votes", least=0):
-        raise StatisticsError(f"{safe} safe votes out of {votes}: more than there are")
-    if whole(new_votes, "new_votes", least=0) > MOST_LISTED:
-        raise StatisticsError(f"counts of up to {MOST_LISTED:,} new votes are listed, not of {new_votes:,}")
-    a, b = prior.a + safe, prior.b + votes - safe
-    k = np.arange(new_votes + 1)
-    return np.exp(log_choose(new_votes, k) + betaln(a + k, b + new_votes - k) - betaln(a, b))
-
-
 def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatArray:
-    """P(the majority label of each item would come out the same) in a study with as many other people.
+    r"""P(the majority label of each item would come out the same) in a study with as many other people.
+
+    With *s* of *m* votes safe, *k* of *m* new people say safe with the beta-binomial probability
+
+    .. math:: P(k) = \binom{m}{k} \frac{B(a + s + k,\; b + m - s + m - k)}{B(a + s,\; b + m - s)}
 
     A tie is half safe and half unsafe, in this study and in the repeated one: with labels *w* and *w'* in {0, ½, 1},
     the result is :math:`E[w w' + (1-w)(1-w')]`, so a tie has ½.
@@ -234,21 +195,15 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     `prior`: how rates are spread. People are taken to vote independently given the item; where a person's
         votes go together on many items, whole blocks of labels change at once, and as often.
     """
-    successes, sizes = checked_votes_of_items(safe, votes)
-    shares = np.full(len(sizes), np.nan)
-    kinds = KindsOfItems.of(successes, sizes)
+    kinds = KindsOfItems.of(*Counts.of(safe, votes))
+    shares = np.full(len(kinds.times), np.nan)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
-        if not m:
-            continue
-        if m <= MANY_VOTES:
-            chances = predicted_counts(s, m, prior=prior, new_votes=m)
-            again_safe = float(chances @ majority_weight(np.arange(m + 1), m))
-        else:  # over equally likely rates, which is right to 1e-6
-            rates = betaincinv(prior.a + s, prior.b + m - s, (np.arange(RATES) + 0.5) / RATES)
-            again_safe = float(chance_of_majority(rates, m).mean())
-        w = float(majority_weight(s, m))
-        shares[kinds.which == kind] = w * again_safe + (1 - w) * (1 - again_safe)
-    return shares
+        if m:
+            a, b, k = prior.a + s, prior.b + m - s, np.arange(m + 1)
+            chances = np.exp(log_choose(m, k) + betaln(a + k, b + m - k) - betaln(a, b))
+            again_safe, w = float(chances @ majority_weight(k, m)), float(majority_weight(s, m))
+            shares[kind] = w * again_safe + (1 - w) * (1 - again_safe)
+    return shares[kinds.which]
 
 
 # Is a judge no worse than one more person? Both are held against the same others, item by item.
@@ -291,10 +246,7 @@ def leave_one_out(judge: ArrayLike, safe: ArrayLike, votes: ArrayLike) -> FloatA
 
     nan for items with fewer than two votes; a judge without a verdict (nan) is never right.
     """
-    s, m = checked_votes_of_items(safe, votes)
-    verdict = partly_known(judge, "verdicts", shape=s.shape)
-    if not (np.isnan(verdict) | (verdict == 0) | (verdict == 1)).all():
-        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
+    (s, m), verdict = Counts.of(safe, votes), np.asarray(judge, dtype=np.float64)
     without_safe, without_unsafe = majority_weight(s - 1, m - 1), majority_weight(s, m - 1)
     share = s / np.maximum(m, 1)
     majority_of_others = share * without_safe + (1 - share) * without_unsafe
@@ -325,17 +277,15 @@ def against_new_person(
     `alpha`: one-sided level.
     `raters`: who gave which vote.
 
-    Raises StatisticsError: fewer than two clusters with two votes on an item, or settings that are no shares.
+    Raises StatisticsError: fewer than two clusters with two votes on an item, or a margin that is no share.
 
     Source: Wellek (2010), Testing statistical hypotheses of equivalence and noninferiority, §1.5 and ch. 2.
     """
     checked_share(margin, "margin")
-    checked_share(alpha, "alpha")
     agreement = leave_one_out(judge, safe, votes)
     used = ~np.isnan(agreement[:, 0])
-    ids = clusters_of(clusters, len(agreement))[used]
+    places = coded_labels(clusters_of(clusters, len(agreement))[used])
     d = agreement[used, 0] - agreement[used, 1]
-    places = renumbered(ids)
     groups = int(places.max(initial=-1)) + 1
     if groups < 2:
         raise StatisticsError("a judge is held against a new person on two queries at least, with two votes on an item")
@@ -347,7 +297,7 @@ def against_new_person(
         def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
             return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
-        more = VotesTerms.of_counts(ahead, *checked_votes_of_items(safe, votes), raters).of_number(np.ones(1)).variance
+        more = VotesTerms.of_counts(ahead, *Counts.of(safe, votes), raters).of_number(np.ones(1)).variance
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
     error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
     p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
@@ -428,22 +378,12 @@ def alternative_annotator_test(
     AlternativeAnnotator
         Without `omega` where no annotator rated 30 items that others rated too.
 
-    Raises
-    ------
-    StatisticsError
-        Columns of different lengths, a value that is neither true nor false, a missing label, or settings that are
-        no shares.
-
     References
     ----------
     .. [1] Calderon, Reichart & Dror (2025), The Alternative Annotator Test for LLM-as-a-Judge, §3.
     """
-    if not 0 <= epsilon < 1:
-        raise StatisticsError(f"epsilon is a share between 0 and 1, not {epsilon!r}")
-    checked_share(alpha, "alpha")
-    y, f = truths(safe, "safe").astype(np.int64), truths(judge, "judge").astype(np.int64)
-    items, people = coded_labels(item, "item"), coded_labels(annotator, "annotator")
-    of_one_length(safe=y, judge=f, item=items, annotator=people)
+    y, f = np.asarray(safe, dtype=np.int64), np.asarray(judge, dtype=np.int64)
+    items, people = coded_labels(item), coded_labels(annotator)
     shared = np.bincount(items)[items] > 1
     others_safe, n_others = np.bincount(items, weights=y)[items] - y, np.bincount(items)[items] - 1
     agree_with_judge = np.where(f == 1, others_safe, n_others - others_safe)
@@ -462,6 +402,6 @@ def alternative_annotator_test(
     constant = spread < 1e-12  # where wins never vary, p is 0 or 1 as their mean says
     t = (mean - epsilon) / np.where(constant, 1.0, np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
     p = np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(n - 1, t))
-    omega = float((benjamini_yekutieli(p) < alpha).mean())
+    omega = float((adjust(p, "benjamini_yekutieli") < alpha).mean())
     chance = np.bincount(person, weights=judge_wins[shared])[tested] / n
     return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)

@@ -17,7 +17,7 @@ from casewise.stats.arrays import BoolArray, FloatArray, IntArray, cluster_varia
 from casewise.stats.contrasts import sign_flips
 from casewise.stats.costs import TurningPoint, turning_point
 from casewise.stats.estimates import Estimate, difference_of, estimate_of, influence_of_difference, measure
-from casewise.stats.intervals import degrees_of_freedom, holm, student_quantile
+from casewise.stats.intervals import adjust, degrees_of_freedom, student_quantile
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import ON_SCALE, REFUSALS, Metric, all_metrics
 from casewise.stats.pairs import PairIndex, measured_flips
@@ -301,7 +301,8 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]]) -> tuple[PairedTest, ..
         net = np.rint(np.bincount(first.cluster, weights=ahead, minlength=first.n_clusters)).astype(np.int64)
         only = int((ahead > 0).sum()), int((ahead < 0).sum())
         tests.append(PairedTest(*only, int(counted.sum()), *sign_flips(net), p_holm=1.0, testable=bool(net.any())))
-    corrected = holm([test.p_mid for test in tests], where=np.array([test.testable for test in tests], dtype=bool))
+    testable = np.array([test.testable for test in tests], dtype=bool)
+    corrected = adjust([test.p_mid for test in tests], "holm", where=testable)
     return tuple(test._replace(p_holm=float(p)) for test, p in zip(tests, corrected, strict=True))
 
 

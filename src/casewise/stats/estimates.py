@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from casewise import notation
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, scale_of
-from casewise.stats.arrays import FloatArray, PerVote, clusters_of, coded_labels, safe_divide, widened_for_annotators
+from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widened_for_annotators
 from casewise.stats.intervals import LEVEL, ROUNDING_ERROR, Ends, exact_limits, spread_limits, student_quantile
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.metrics import Metric, all_metrics, totals_of
@@ -426,7 +426,7 @@ def rule_scores(
     """
     if not violated or len(predicted) != len(violated):
         raise StatisticsError(f"{len(predicted)} predictions and {len(violated)} cases: give one prediction a case")
-    ids = coded_labels(clusters_of(clusters, len(violated)), "clusters")
+    ids = clusters_of(clusters, len(violated))
     pairs = [(rules is not None, set(rules or ()), set(true)) for rules, true in zip(predicted, violated, strict=True)]
     scored, wrong, missed, n_true, union = np.array(
         [

@@ -6,34 +6,28 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
+from scipy.special import gammaincc, ndtr
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, checked_counts, safe_divide
+from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, safe_divide
 from casewise.stats.contrasts import two_proportion_z
-from casewise.stats.intervals import Correction, adjust, benjamini_hochberg, bonferroni, holm
-from casewise.stats.shares import chi_square_log_tail, chi_square_tail, log_choose, two_sided_log_p
+from casewise.stats.intervals import Correction, adjust
+from casewise.stats.shares import log_choose
 
 # The exact permutation p value of the Kruskal-Wallis test on 0/1 ratings.
 #
 # Given the number *S* of safe ratings, *H* rises with :math:`T = \sum_g s_g^2 / n_g`, and shuffling the ratings over
 # the groups makes :math:`(s_1, \dots, s_k)` multivariate hypergeometric. So p is the weight
 # :math:`\prod_g \binom{n_g}{s_g}` of the tables with the same *S* and at least the observed *T*, over that of all
-# tables with the same *S*. Ties are decided in whole numbers, never in floats.
-#
-# * Groups of one size: one table over :math:`(S, Q = \sum s_g^2)` answers all tasks by look-up.
-# * Other sizes: *T* times the least common multiple of the sizes is a whole number. The groups are split into two
-#   halves, each half's tables are listed once, and every task joins them.
-# * Beyond `LARGEST_HALF` listed tables, or `LISTED_IN_ALL` over many patterns of sizes: `DRAWS` random shuffles, and the
-#   result says so.
+# tables with the same *S*. *T* times the least common multiple of the sizes is a whole number, so that ties are decided
+# exactly. The groups are split into two halves, each half's tables are listed once, and every task joins them. Where that
+# would list too many tables, `DRAWS` random shuffles estimate p, and the result says of how many tasks.
 
 
-LARGEST_TABLE = 20_000_000
-"""Cells of the look-up table: 160 MB. Five groups of up to 92 fit, or two of up to 170."""
 LARGEST_HALF = 2_000_000
 """Tables listed for one half of the groups."""
 LISTED_IN_ALL = 50_000_000
@@ -42,20 +36,6 @@ ALWAYS_LISTED = 100_000
 """So many tables are listed faster than shuffles are drawn, however many patterns there are."""
 DRAWS = 20_000
 """Shuffles where counting is out of reach: a p of 0.05 is then known to 0.0015 (its standard error)."""
-
-ExactMethod = Literal["dynamic programme", "joined halves", "monte carlo"]
-
-
-@dataclass(frozen=True)
-class ExactP:
-    """Permutation p values, one a task, and how they were found."""
-
-    p: FloatArray
-    methods: tuple[ExactMethod, ...]
-    """Those used, sorted; "monte carlo" means that some were estimated by shuffling."""
-    monte_carlo_tasks: int
-    draws: int | None
-    """Shuffles behind each estimated p; None if all are exact."""
 
 
 class Half(NamedTuple):
@@ -68,91 +48,65 @@ class Half(NamedTuple):
     p: FloatArray
     """Probability of the statistic given the sum."""
 
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of(cls, sizes: tuple[int, ...], scale: int) -> Half:
+        """All tables of groups of these sizes, those with equal sum and statistic as one."""
+        half = cls(0, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))
+        for n in sizes:
+            s = np.arange(n + 1)
+            total = (half.total[:, None] + s).ravel()
+            statistic = (half.statistic[:, None] + s * s * (scale // n)).ravel()
+            chance = np.exp(
+                log_choose(half.size, half.total)[:, None]
+                + log_choose(n, s)
+                - log_choose(half.size + n, half.total[:, None] + s)
+            )
+            order = np.lexsort((statistic, total))
+            total, statistic = total[order], statistic[order]
+            new = np.flatnonzero(np.concatenate([[True], (np.diff(total) != 0) | (np.diff(statistic) != 0)]))
+            p = np.add.reduceat((half.p[:, None] * chance).ravel()[order], new)
+            half = cls(half.size + n, total[new], statistic[new], p)
+        return half
 
-def exact_p(successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None) -> ExactP:
-    """The permutation p value of each task; counts as for `kruskal_wallis`, already checked."""
+
+def permutation_p(
+    successes: IntArray, sizes: IntArray, *, rng: np.random.Generator | None = None
+) -> tuple[FloatArray, int]:
+    """The permutation p value of each task, and of how many tasks it is estimated by shuffling; counts as for `kruskal_wallis`."""
     flat_sizes = sizes.reshape(-1, sizes.shape[-1])
-    rows = successes.reshape(flat_sizes.shape)
-    patterns, which = flat_sizes[:1], np.zeros(len(rows), np.int64)
-    if not len(rows) or (flat_sizes != flat_sizes[0, 0]).any():  # of several patterns, groups in order of size
-        order = np.argsort(flat_sizes, axis=1, kind="stable")
-        rows = np.take_along_axis(rows, order, 1)
-        patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
+    order = np.argsort(flat_sizes, axis=1, kind="stable")
+    rows = np.take_along_axis(successes.reshape(flat_sizes.shape), order, 1)
+    patterns, which = np.unique(np.take_along_axis(flat_sizes, order, 1), axis=0, return_inverse=True)
     rng = rng or np.random.default_rng(0)
     most = min(LARGEST_HALF, max(ALWAYS_LISTED, LISTED_IN_ALL // max(1, len(patterns))))
-    p = np.ones(len(rows))
-    used: dict[ExactMethod, int] = {}
+    p, n_shuffled = np.ones(len(rows)), 0
     for index, pattern in enumerate(patterns):
         chosen, rated = np.flatnonzero(which.ravel() == index), pattern > 0
-        p[chosen], method = _by_best_method(rows[chosen][:, rated], pattern[rated], most=most, rng=rng)
-        used[method] = used.get(method, 0) + len(chosen)
-    estimated = used.get("monte carlo", 0)
-    return ExactP(p.reshape(successes.shape[:-1])[()], tuple(sorted(used)), estimated, DRAWS if estimated else None)
+        counts, group_sizes = rows[chosen][:, rated], pattern[rated]
+        halves = _halves(group_sizes, most)
+        p[chosen] = _shuffled(counts, group_sizes, rng) if halves is None else _joined(counts, group_sizes, *halves)
+        n_shuffled += len(chosen) if halves is None else 0
+    return p.reshape(successes.shape[:-1])[()], n_shuffled
 
 
-def _by_best_method(
-    rows: IntArray, sizes: IntArray, *, most: int, rng: np.random.Generator
-) -> tuple[FloatArray, ExactMethod]:
-    k, n, total = len(sizes), int(sizes[0]), int(sizes.sum())
-    if (sizes == n).all() and (k * n + 1) * (k * n * n + 1) <= LARGEST_TABLE:
-        return equal_size_table(k, n)[rows.sum(-1), (rows**2).sum(-1)], "dynamic programme"
-    # The groups in two parts, the first with at most as many tables as the second.
+def _halves(sizes: IntArray, most: int) -> tuple[Half, Half] | None:
+    """The groups in two parts, the first with at most as many tables as the second; None where either lists more than `most`."""
     cut, tables = 1, (sizes + 1).tolist()
     while math.prod(tables[: cut + 1]) <= math.prod(tables[cut + 1 :]):
         cut += 1
-    first, second = tuple(sizes[:cut].tolist()), tuple(sizes[cut:].tolist())
-    scale = math.lcm(*sizes.tolist())
-    if (total + 1) * (scale * total + 1) < 2**62 and max(_tables(first), _tables(second)) <= most:
-        return _joined(rows, sizes, _listed(first, scale), _listed(second, scale)), "joined halves"
-    return _shuffled(rows, sizes, rng), "monte carlo"
-
-
-@lru_cache(maxsize=4)
-def equal_size_table(groups: int, n: int) -> FloatArray:
-    """`table[S, Q]`: the p value of `groups` groups of `n` with S safe ratings and sum of squares Q.
-
-    Built group by group: the weights over (S, Q) are shifted by (s, s²) and multiplied by C(n, s) for every s.
-    """
-    weights = [math.comb(n, s) / 2**n for s in range(n + 1)]
-    table = np.ones((1, 1))
-    for size in range(1, groups + 1):
-        grown = np.zeros((size * n + 1, size * n * n + 1))
-        rows, columns = table.shape
-        for s, weight in enumerate(weights):
-            grown[s : s + rows, s * s : s * s + columns] += weight * table
-        table = grown
-    tails = np.cumsum(table[:, ::-1], axis=1)[:, ::-1]
-    p: FloatArray = np.minimum(tails / tails[:, :1], 1.0)
-    p.setflags(write=False)
-    return p
-
-
-def _tables(sizes: tuple[int, ...]) -> int:
-    """At most how many tables have to be listed on the way to all those of groups of these sizes."""
-    before = sizes[:-1]
-    distinct = math.prod(math.comb(n + before.count(n), n) for n in set(before))
-    return distinct * (sizes[-1] + 1)
-
-
-@lru_cache(maxsize=64)
-def _listed(sizes: tuple[int, ...], scale: int) -> Half:
-    """All tables of groups of these sizes, those with equal sum and statistic as one."""
-    half = Half(0, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))
-    for n in sizes:
-        s = np.arange(n + 1)
-        total = (half.total[:, None] + s).ravel()
-        statistic = (half.statistic[:, None] + s * s * (scale // n)).ravel()
-        chance = np.exp(
-            log_choose(half.size, half.total)[:, None]
-            + log_choose(n, s)
-            - log_choose(half.size + n, half.total[:, None] + s)
-        )
-        order = np.lexsort((statistic, total))
-        total, statistic = total[order], statistic[order]
-        new = np.flatnonzero(np.concatenate([[True], (np.diff(total) != 0) | (np.diff(statistic) != 0)]))
-        p = np.add.reduceat((half.p[:, None] * chance).ravel()[order], new)
-        half = Half(half.size + n, total[new], statistic[new], p)
-    return half
+    parts, scale, total = (
+        (tuple(sizes[:cut].tolist()), tuple(sizes[cut:].tolist())),
+        math.lcm(*sizes.tolist()),
+        int(sizes.sum()),
+    )
+    for *before, last in parts:  # at most so many tables on the way to all of them
+        if math.prod(math.comb(n + before.count(n), n) for n in set(before)) * (last + 1) > most:
+            return None
+    if (total + 1) * (scale * total + 1) >= 2**62:
+        return None
+    first, second = (Half.of(part, scale) for part in parts)
+    return first, second
 
 
 def _joined(rows: IntArray, sizes: IntArray, first: Half, second: Half) -> FloatArray:
@@ -210,21 +164,21 @@ class KruskalWallis:
     df: int | IntArray
     """Groups with ratings, less one; an array only where tasks differ in it."""
     p: FloatArray
-    log_p: FloatArray
-    """Natural logarithm, also where `p` underflows."""
     cramers_v: FloatArray
     """Effect size between 0 and 1."""
     testable: BoolArray
     """False where everyone agrees: then `p` is 1 by definition."""
     n: IntArray
     """Ratings of the task."""
-    exact: ExactP | None = None
-    """The permutation p values and how they were found, if asked for."""
+    p_exact: FloatArray | None = None
+    """The permutation p values, if asked for."""
+    shuffled: int = 0
+    """Tasks whose permutation p is estimated by random shuffles."""
 
     @property
-    def p_exact(self) -> FloatArray | None:
-        """The permutation p values, if asked for."""
-        return None if self.exact is None else self.exact.p
+    def best_p(self) -> FloatArray:
+        """The permutation p values where they were asked for, else those of chi-square."""
+        return self.p if self.p_exact is None else self.p_exact
 
 
 def kruskal_wallis(
@@ -247,20 +201,18 @@ def kruskal_wallis(
     exact : bool
         Also give the permutation p value. The chi-square one is off by a factor of two at few successes.
     rng : Generator, optional
-        Draws the permutations where a table is too large for the exact count (see `kruskal_exact`); seeded with 0
-        if absent.
+        Draws the permutations where a table is too large for the exact count; seeded with 0 if absent.
 
     Returns
     -------
     KruskalWallis
-        `h`, `df`, `p`, `log_p`, `cramers_v`, `testable` and, if asked for, `p_exact`, each of shape (...).
-        A task on which everyone agrees has nothing to test: `h` is 0, `p` is 1 and `testable` is False
-        (scipy 1.17.1 returns p = 0 there).
+        Its arrays are of shape (...). A task on which everyone agrees has nothing to test: `h` is 0, `p` is 1 and
+        `testable` is False (scipy 1.17.1 returns p = 0 there).
 
     Raises
     ------
     StatisticsError
-        A count is negative, exceeds its size, or fewer than two groups have ratings.
+        Fewer than two groups have ratings.
 
     References
     ----------
@@ -273,9 +225,7 @@ def kruskal_wallis(
     >>> round(float(result.h), 3), result.df
     (35.375, 4)
     """
-    counts = checked_counts(successes, sizes)
-    if counts.sizes.ndim == 0 or counts.sizes.shape[-1] < 2:
-        raise StatisticsError(f"there is nothing to compare: the counts have shape {counts.sizes.shape}, one group")
+    counts = Counts.of(successes, sizes)
     groups = np.asarray(np.count_nonzero(counts.sizes, axis=-1))
     if np.min(groups, initial=2) < 2:
         where = tuple(int(i) for i in np.argwhere(groups < 2)[0])
@@ -283,17 +233,17 @@ def kruskal_wallis(
     most = int(np.max(groups, initial=2))
     df: int | IntArray = most - 1 if (groups == most).all() else groups - 1
     total, safe = counts.sizes.sum(-1), counts.successes.sum(-1)
-    h = h_statistic(counts.successes, counts.sizes)
-    tail = chi_square_tail(h, df)
+    h = h_statistic(*counts)
+    p_exact, shuffled = permutation_p(*counts, rng=rng) if exact else (None, 0)
     return KruskalWallis(
         h=h[()],
         df=df,
-        p=tail[()],
-        log_p=chi_square_log_tail(np.asarray(h), df, tail=np.asarray(tail))[()],
+        p=np.asarray(gammaincc(np.asarray(df) / 2, h / 2))[()],
         cramers_v=np.sqrt(h / (total - 1))[()],
         testable=((safe > 0) & (safe < total))[()],
         n=total[()],
-        exact=exact_p(counts.successes, counts.sizes, rng=rng) if exact else None,
+        p_exact=p_exact,
+        shuffled=shuffled,
     )
 
 
@@ -341,11 +291,9 @@ class PeopleOfTasks:
 
     task: IntArray
     person: IntArray
-    """(ratings,) integers: """
     safe: BoolArray
-    """(ratings,) booleans: """
     condition: IntArray
-    """(people,) integers: """
+    """Of each person."""
 
     def shuffled(self, shape: tuple[int, int], rng: np.random.Generator) -> Counts:
         """(tasks, conditions) counts with the people dealt anew over the conditions, each with all their ratings."""
@@ -376,8 +324,8 @@ def category_tests(
     Without `people` ratings are shuffled within tasks, which does not know that tasks of a category share people: where
     a person rates many of them, p is too small.
     """
-    p = result.p if result.exact is None else result.exact.p
-    corrected = benjamini_hochberg(p, where=result.testable)
+    p = result.best_p
+    corrected = adjust(p, "benjamini_hochberg", where=result.testable)
     groups = int(category.max()) + 1
 
     def by_category(weights: FloatArray | BoolArray | None = None) -> FloatArray:
@@ -388,7 +336,7 @@ def category_tests(
     draws = int(np.clip(MOST_CELLS // max(1, size), 100, CATEGORY_DRAWS))
     as_large = np.zeros(groups)
     for _ in range(draws):
-        dealt = _shuffle(counts, rng) if people is None else people.shuffled(counts.sizes.shape, rng)
+        dealt = shuffled_within_tasks(counts, rng) if people is None else people.shuffled(counts.sizes.shape, rng)
         as_large += by_category(h_statistic(*dealt)) >= observed - 1e-9
     return CategoryTests(
         queries=queries.astype(np.int64),
@@ -401,7 +349,7 @@ def category_tests(
     )
 
 
-def _shuffle(counts: Counts, rng: np.random.Generator) -> Counts:
+def shuffled_within_tasks(counts: Counts, rng: np.random.Generator) -> Counts:
     """Each task's safe ratings dealt anew over its conditions (multivariate hypergeometric, one group at a time)."""
     left, places = counts.successes.sum(-1), counts.sizes.sum(-1)
     dealt = np.empty_like(counts.successes)
@@ -425,15 +373,11 @@ class PairwiseTests:
     """Positive where the *second* group of the pair is the safer one (as in R's rstatix)."""
     p: FloatArray
     """Two-sided, not adjusted."""
-    log_p: FloatArray
-    p_bonferroni: FloatArray
-    p_holm: FloatArray
-    p_benjamini_hochberg: FloatArray
     testable: BoolArray
     """False where the pair (for Dunn: the task) has nothing to test; then p is 1 and the family one smaller."""
 
     def adjusted(self, method: Correction) -> FloatArray:
-        """The p values after another correction within each task."""
+        """The p values after correction within each task."""
         return adjust(self.p, method, where=self.testable)
 
 
@@ -449,53 +393,33 @@ def dunn(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
     successes, sizes : (..., groups) integers
         As for `kruskal_wallis`.
 
-    Returns
-    -------
-    PairwiseTests
-        Corrected within each task by Bonferroni, Holm and Benjamini-Hochberg.
-
-    Raises
-    ------
-    StatisticsError
-        A count is negative or exceeds its size, or there are fewer than two groups.
-
     References
     ----------
     .. [1] Dunn (1964), Technometrics 6, 241-252.
     .. [2] R: `rstatix::dunn_test`; `dunn.test` gives the opposite sign.
     """
-    counts = checked_counts(successes, sizes)
+    counts = Counts.of(successes, sizes)
     pairs, a, m, b, n = _pairs(counts)
     total, safe = counts.sizes.sum(-1)[..., None], counts.successes.sum(-1)[..., None]
     testable = (safe > 0) & (safe < total) & (m > 0) & (n > 0)
     cross = (b * m - a * n).astype(float)
     spread = np.where(testable, 1.0 * m * n * (m + n) * safe * (total - safe), 0.0)
     z = cross * np.sqrt(safe_divide(1.0 * total * (total - 1), spread))
-    return _adjusted(pairs, z, testable)
+    return PairwiseTests(pairs, z, np.minimum(2 * ndtr(-np.abs(z)), 1.0), testable)
 
 
 def pairwise_proportions(successes: ArrayLike, sizes: ArrayLike) -> PairwiseTests:
     """Two-proportion z test of every two groups on their own ratings (R: `pairwise.prop.test(correct = FALSE)`).
 
-    Parameters, results and errors as `dunn`; a pair on which everyone agrees is not testable.
+    Parameters and results as `dunn`; a pair on which everyone agrees is not testable.
     """
-    pairs, a, m, b, n = _pairs(checked_counts(successes, sizes))
+    pairs, a, m, b, n = _pairs(Counts.of(successes, sizes))
     result = two_proportion_z(b, n, a, m)
-    return _adjusted(pairs, result.z, result.testable)
+    return PairwiseTests(pairs, result.z, result.p, result.testable)
 
 
 def _pairs(counts: Counts) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """(pairs, 2) indices of groups, and the successes and sizes of the first and the second group of each pair."""
-    groups = counts.sizes.shape[-1] if counts.sizes.ndim else 1
-    if groups < 2:
-        raise StatisticsError("there is nothing to compare: only one group was given")
-    pairs = np.array(list(combinations(range(groups), 2)), dtype=np.int64)
+    pairs = np.array(list(combinations(range(counts.sizes.shape[-1]), 2)), dtype=np.int64)
     i, j = pairs.T
     return pairs, counts.successes[..., i], counts.sizes[..., i], counts.successes[..., j], counts.sizes[..., j]
-
-
-def _adjusted(pairs: IntArray, z: FloatArray, testable: BoolArray) -> PairwiseTests:
-    p = np.minimum(2 * ndtr(-np.abs(z)), 1.0)
-    by_bonferroni, by_holm = bonferroni(p, where=testable), holm(p, where=testable)
-    by_discovery_rate = benjamini_hochberg(p, where=testable)
-    return PairwiseTests(pairs, z, p, two_sided_log_p(z), by_bonferroni, by_holm, by_discovery_rate, testable)

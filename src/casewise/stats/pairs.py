@@ -16,14 +16,13 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.arrays import (
     BoolArray,
+    Counts,
     FloatArray,
     IntArray,
     PerVote,
     Raters,
-    checked_votes_of_items,
     cluster_variance,
     clusters_of,
-    partly_known,
     widened_for_annotators,
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
@@ -76,8 +75,7 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
 
     Source: own derivation; agrees with simulated splits (tests/stats/agreeing/test_hard_items.py).
     """
-    s, m = checked_votes_of_items(safe, votes)
-    wrong = partly_known(verdict, "verdicts", shape=s.shape) > 0.5
+    (s, m), wrong = Counts.of(safe, votes), np.asarray(verdict, dtype=np.float64) > 0.5
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))
     past = int(m.max(initial=0)) + 1
     code = (s * past + m) * 2 + wrong
@@ -119,9 +117,8 @@ def hard_score(
 
     Raises StatisticsError: the baseline is never wrong, so that there are no hard items.
     """
-    verdict = partly_known(baseline, "verdicts of the baseline")
+    verdict, judged = np.asarray(baseline, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     split = halves(safe, votes, verdict=verdict)
-    judged = partly_known(judge, "verdicts of the judge", shape=verdict.shape)
     n = float(split.chosen.sum())
     if n <= 0:
         raise StatisticsError("the baseline is right on every item: there are no hard ones")
@@ -130,7 +127,7 @@ def hard_score(
         parts = halves(s, m, verdict=verdict)
         return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
 
-    s, m = checked_votes_of_items(safe, votes)
+    s, m = Counts.of(safe, votes)
     query = clusters_of(cluster, len(judged))
     totals = TotalsByCluster.of_counts(terms, (s, m), query, names=("right", "chosen"), raters=raters)
     totals = replace(totals, n_unscored=int(np.isnan(judged).sum()))
@@ -267,10 +264,7 @@ def find_pairs(items: pl.DataFrame) -> PairIndex:
 
 
 def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
-    """Return the results of the judge of `sample` on `pairs`; None where there are no pairs.
-
-    Raises StatisticsError: the pairs are of another table than the sample.
-    """
+    """Return the results of the judge of `sample` on `pairs`; None where there are no pairs."""
     if not len(pairs):
         return None
     measured = shares_of(lambda sample, pairs: pair_terms(sample, pairs) | person_terms(sample, pairs), sample, pairs)
@@ -289,10 +283,7 @@ def pair_results(sample: Sample, pairs: PairIndex) -> PairResults | None:
 
 
 def measured_flips(sample: Sample, pairs: PairIndex) -> tuple[Measured, ...]:
-    """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts.
-
-    Raises StatisticsError: the pairs are of another table than the sample.
-    """
+    """`right_flips` and `false_flips` with what intervals and differences need; nothing without pairs or verdicts."""
     if not len(pairs) or not sample.gives_verdicts:
         return ()
     measured = shares_of(pair_terms, sample, pairs)
@@ -305,8 +296,6 @@ PairTerms = Callable[[Sample, PairIndex], dict[str, FloatArray]]
 
 def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, Measured]:
     """Every share that these terms give, over the queries that have pairs."""
-    if max(pairs.safe.max(), pairs.unsafe.max()) >= len(sample):
-        raise StatisticsError(f"the pairs are of a larger table than the sample of {len(sample)} items")
     columns = terms(sample, pairs)
     shares = {name: parts for name, parts in SHARES.items() if parts[0] in columns}
     unscored = {name: int((columns[bottom] * columns["unscored"]).sum()) for name, (_, bottom) in shares.items()}
@@ -422,21 +411,19 @@ def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
         raise StatisticsError(
             f"a Shapley value needs every subset of {', '.join(players)}; this one is missing: {shown}"
         )
-    return {player: shapley_value(player, players, values) for player in players}
+    worth = {}
+    for player in players:
+        others = [name for name in players if name != player]
+        without = [(1 / (len(players) * comb(len(others), len(shown))), shown) for shown in subsets(others)]
+        with_player = weighted_mean([(weight, values[shown | {player}]) for weight, shown in without])
+        worth[player] = difference_of(
+            with_player, weighted_mean([(weight, values[shown]) for weight, shown in without])
+        )
+    return worth
 
 
 def subsets(players: Sequence[str]) -> list[Parts]:
     return [frozenset(chosen) for size in range(len(players) + 1) for chosen in combinations(players, size)]
-
-
-def shapley_value(player: str, players: Sequence[str], values: Mapping[Parts, Measured]) -> Estimate:
-    without_player = [name for name in players if name != player]
-    weighted = [
-        (1 / (len(players) * comb(len(without_player), len(without))), without) for without in subsets(without_player)
-    ]
-    shown = weighted_mean([(weight, values[without | {player}]) for weight, without in weighted])
-    hidden = weighted_mean([(weight, values[without]) for weight, without in weighted])
-    return difference_of(shown, hidden)
 
 
 def weighted_mean(parts: Sequence[tuple[float, Measured]]) -> Measured:

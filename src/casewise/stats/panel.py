@@ -15,18 +15,14 @@ from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.arrays import (
     BoolArray,
+    Counts,
     FloatArray,
     IntArray,
     Raters,
     annotators_variance,
     checked_share,
-    checked_votes_of_items,
     clusters_of,
     coded_labels,
-    integers,
-    of_one_length,
-    partly_known,
-    vector,
     whole,
 )
 from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
@@ -81,7 +77,7 @@ def usual_reference(votes: ArrayLike) -> int:
 
     Raises StatisticsError: no item has a vote.
     """
-    counts = integers(votes, "votes").ravel()
+    counts = np.asarray(votes, dtype=np.int64)
     rated = counts[counts > 0]
     if not len(rated):
         raise StatisticsError("no item has a vote, so there is nobody to be held against")
@@ -93,12 +89,10 @@ def reference_weight(safe: ArrayLike, votes: ArrayLike, *, reference_size: int) 
     """The majority's weight of "safe" among so many of an item's people, averaged over all draws of them.
 
     Ties count half. nan where an item has no more votes than that: then nobody is left to be held against them.
-
-    Raises StatisticsError: counts that are none, or a reference of nobody.
     """
-    s, m = checked_votes_of_items(safe, votes)
+    s, m = Counts.of(safe, votes)
     weight = np.full(len(s), np.nan)
-    enough = m > whole(reference_size, "reference_size", least=1)
+    enough = m > reference_size
     chance = _of_references(s[enough], m[enough], reference_size)
     weight[enough] = chance @ majority_weight(np.arange(reference_size + 1), reference_size)
     return weight
@@ -133,10 +127,10 @@ def panel_curve(
     Raises
     ------
     StatisticsError
-        No item has enough votes, or counts and clusters do not fit.
+        No item has enough votes.
     """
     used = _Used.of(safe, votes, clusters, reference_size, raters)
-    sizes = np.arange(1, whole(largest, "largest", least=1) + 1)
+    sizes = np.arange(1, largest + 1)
     totals = used.totals(
         lambda s, m: np.vstack([np.ones(len(s)), _panel_agreement(s, m, reference_size, sizes).T]).T,
         ("items", *map(str, range(len(sizes)))),
@@ -173,15 +167,11 @@ def panel_worth(
     Raises
     ------
     StatisticsError
-        No item has enough votes, or counts and clusters do not fit.
+        No item has enough votes.
     """
-    sizes = np.arange(1, whole(largest, "largest", least=1) + 1, 2)
+    sizes = np.arange(1, largest + 1, 2)
     used = _Used.of(safe, votes, clusters, reference_size, raters)
-    verdicts = partly_known(judge, "verdicts", shape=used.kept.shape)
-    verdicts = np.where(np.isnan(verdicts), 0.5, verdicts)
-    if not ((verdicts >= 0) & (verdicts <= 1)).all():
-        raise StatisticsError("a judge's verdicts are 1, 0 or nan, one an item")
-    verdicts = verdicts[used.kept]
+    verdicts = np.nan_to_num(np.asarray(judge, dtype=np.float64), nan=0.5)[used.kept]
     references = np.arange(reference_size + 1) / reference_size
 
     def of_judge(s: IntArray, m: IntArray) -> FloatArray:
@@ -200,9 +190,12 @@ def panel_worth(
         panels = partial(_panel_agreement, reference_size=reference_size, sizes=sizes, of_sizes=batch)
         judge_and_panels = judges.beside(used.totals(panels, names))
         for name in names:
-            ahead_low, ahead_high = _ends(
-                estimate_of(judge_and_panels.only("items", "judge", name).measure(_lead(name)))
-            )
+
+            def lead(totals: Totals, panel: str = name) -> FloatArray:
+                return (totals["judge"] - totals[panel]) / totals["items"]
+
+            number = Functional("panel", lead, over=lambda totals: totals["items"])
+            ahead_low, ahead_high = _ends(estimate_of(judge_and_panels.only("items", "judge", name).measure(number)))
             behind.append((-ahead_low, -ahead_high))
         if all(max(side) > 0 for side in zip(*behind, strict=True)):
             break  # the judge is behind all larger panels, too
@@ -228,29 +221,19 @@ class _Used(NamedTuple):
     def of(
         cls, safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int, raters: Raters | None
     ) -> _Used:
-        whole(reference_size, "reference_size", least=1)
-        s, m = checked_votes_of_items(safe, votes)
+        s, m = Counts.of(safe, votes)
         keep = m > reference_size
         if not keep.any():
             raise StatisticsError(
                 f"a panel curve against {reference_size} people needs items with more votes than that"
             )
-        ids = coded_labels(clusters_of(clusters, len(s))[keep], "clusters")
+        ids = coded_labels(clusters_of(clusters, len(s))[keep])
         return cls(s[keep], m[keep], ids, None if raters is None else raters.where(keep), keep, reference_size)
 
     def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
         """Sums of the columns of `terms`, which have these names."""
         counts = self.safe, self.votes
         return TotalsByCluster.of_counts(terms, counts, self.ids, names=tuple(names), raters=self.raters)
-
-
-def _lead(panel: str) -> Functional:
-    """The mean agreement of the judge less that of a panel."""
-
-    def formula(totals: Totals) -> FloatArray:
-        return (totals["judge"] - totals[panel]) / totals["items"]
-
-    return Functional("panel", formula, over=lambda totals: totals["items"])
 
 
 def _ends(estimate: Estimate) -> Ends:
@@ -394,7 +377,7 @@ def prediction_powered_rate(
     sample size :math:`p(1-p)/v`, with Student's *t* on one less than the labelled clusters; the variance is cluster-robust and
     the weight the one that makes it least, kept within [0, 1]. Both cover 93 % or more (docs/reference/coverage.md).
 
-    Raises StatisticsError: a grader's value is missing, a label lies outside [0, 1], or fewer than two clusters have labels.
+    Raises StatisticsError: fewer than two clusters have labels.
 
     Sources: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic (2023), Prediction-powered inference, Science 382, 669-674.
     Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453, §6 (power tuning).
@@ -402,13 +385,8 @@ def prediction_powered_rate(
     DasGupta (2001), Statistical Science 16, 101-133 (Jeffreys).
     Reference implementation: `ppi_py.ppi_mean_pointestimate` (tests/reference/prediction_powered.py).
     """
-    f, y = vector(grader, "grader"), partly_known(labels, "labels")
-    if y.ndim != 1 or not (np.isnan(y) | ((y >= 0) & (y <= 1))).all():
-        raise StatisticsError("labels must be numbers in [0, 1], nan where there is none")
-    of_one_length(grader=f, labels=y)
-    ids = clusters_of(clusters, len(f))
-    checked_share(level, "level")
-    has = ~np.isnan(y)
+    f, y = np.asarray(grader, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    ids, has = clusters_of(clusters, len(f)), ~np.isnan(y)
     labelled = clusters_or_people = len(np.unique(ids[has]))
     if labelled < 2:
         raise StatisticsError("a rate needs labels in two clusters at least")

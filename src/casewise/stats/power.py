@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -13,17 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import (
-    FloatArray,
-    checked_share,
-    cluster_sums,
-    clusters_of,
-    coded_labels,
-    of_one_length,
-    truths,
-    vector,
-    whole,
-)
+from casewise.stats.arrays import FloatArray, checked_share, cluster_sums, clusters_of, coded_labels, whole
 from casewise.stats.intervals import Ends
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import chi_square_critical, chi_square_power, f_critical, f_power, wilson
@@ -33,9 +23,6 @@ from casewise.stats.shares import chi_square_critical, chi_square_power, f_criti
 
 LARGEST = 10**15
 """A design of more people than this is no design."""
-LARGEST_EFFECT = 1000.0
-"""Standard deviations between groups; an effect beyond is no effect that anybody measures."""
-MOST_GROUPS = 10_000
 
 
 def least_reaching(
@@ -57,12 +44,7 @@ def least_reaching(
 
 
 def rising_root(
-    target: float,
-    function: Callable[[float], float],
-    *,
-    question: str,
-    start: float = 0.1,
-    largest: float = LARGEST_EFFECT,
+    target: float, function: Callable[[float], float], *, question: str, start: float = 0.1, largest: float = 1000.0
 ) -> float:
     """Return the number at which a rising function of positive numbers reaches `target`, by bisection to the last bits.
 
@@ -78,47 +60,21 @@ def rising_root(
     return high
 
 
-def check_power(power: float, alpha: float) -> None:
-    """Raise where no sample gives this power, or where none is needed for it."""
+def check(alpha: float, *, power: float | None = None, effect_size: float | None = None, n: int | None = None) -> None:
+    """Raise where no sample gives this power or none is needed for it, nothing is to be found, or a sample shows no variance."""
     checked_share(alpha, "alpha")
-    if not 0 < power < 1:
+    if power is not None and not 0 < power < 1:
         raise StatisticsError(f"power must lie strictly between 0 and 1, not {power!r}: no sample makes a test certain")
-    if power <= alpha:
+    if power is not None and power <= alpha:
         raise StatisticsError(
             f"a power of {power} is no more than alpha, {alpha}: tossing a coin would do; ask for more"
         )
-
-
-def check_effect(effect_size: float) -> None:
-    """Raise where there is nothing to find."""
-    if effect_size > LARGEST_EFFECT:
-        raise StatisticsError(f"effect_size must be at most {LARGEST_EFFECT:g}, not {effect_size!r}")
-    if not effect_size > 0:
+    if effect_size is not None and not 0 < effect_size < math.inf:
         raise StatisticsError(
             f"effect_size must be positive, not {effect_size!r}: no sample finds an effect of nothing"
         )
-
-
-def check_groups(groups: int) -> None:
-    """Raise where there is nothing to compare."""
-    if whole(groups, "groups", least=0) < 2:
-        raise StatisticsError(f"groups must be at least 2, not {groups!r}: there is nothing to compare")
-    if groups > MOST_GROUPS:
-        raise StatisticsError(f"groups must be at most {MOST_GROUPS:,}, not {groups:,}")
-
-
-def check_df(df: int) -> None:
-    """Raise where a test has no degrees of freedom."""
-    if not 1 <= df <= MOST_GROUPS**2:
-        raise StatisticsError(f"df must be at least 1 and no more than {MOST_GROUPS**2:,}, not {df!r}")
-
-
-def check_n(n: int) -> None:
-    """Raise where a sample shows no variance."""
-    if whole(n, "n", least=0) < 2:
+    if n is not None and whole(n, "n", least=0) < 2:
         raise StatisticsError(f"n must be at least 2, not {n!r}: one annotator shows no variance")
-    if n > LARGEST:
-        raise StatisticsError(f"n must be at most {LARGEST:.0e}, not {n!r}: no study has so many people")
 
 
 # How many ratings a chi-square test needs.
@@ -139,67 +95,57 @@ class ChiSquarePower:
     """The real number at which the power is what was asked for; None if the sample size was not the question."""
 
 
-def chi_square_test_power(effect_size: float, df: int, *, alpha: float = 0.05, n_total: int) -> ChiSquarePower:
+def chi_square_test_power(
+    effect_size: float | None, df: int, *, n_total: int | None = None, alpha: float = 0.05, power: float = 0.8
+) -> ChiSquarePower:
     r"""Power of a chi-square test: :math:`P(\chi'^2_{df}(N w^2) > \chi^2_{1-\alpha})`.
+
+    Without `n_total`, of the fewest ratings with at least `power`; without `effect_size`, of the smallest effect that
+    `n_total` ratings find with probability `power`.
 
     Parameters
     ----------
-    effect_size : float
+    effect_size : float, optional
         Cohen's *w*; 0.1 is small, 0.3 medium, 0.5 large.
     df : int
         Degrees of freedom.
-    n_total : int
+    n_total : int, optional
         All ratings together.
 
     References
     ----------
     .. [1] Cohen (1988), Statistical Power Analysis, ch. 7. R: `pwr::pwr.chisq.test`.
-    """
-    check_effect(effect_size)
-    check_df(df)
-    check_n(n_total)
-    critical = chi_square_critical(checked_share(alpha, "alpha"), df)
-    return ChiSquarePower(
-        effect_size=effect_size,
-        df=df,
-        alpha=alpha,
-        n_total=n_total,
-        actual_power=chi_square_power(critical, df, n_total * effect_size**2),
-        critical_chi_square=critical,
-        noncentrality=n_total * effect_size**2,
-    )
-
-
-def chi_square_sample_size(effect_size: float, df: int, *, alpha: float = 0.05, power: float = 0.8) -> ChiSquarePower:
-    """The fewest ratings with at least `power`; see `chi_square_test_power`.
 
     Examples
     --------
-    >>> chi_square_sample_size(0.1, 4).n_total
+    >>> chi_square_test_power(0.1, 4).n_total
     1194
     """
-    check_power(power, alpha)
-    check_effect(effect_size)
-    check_df(df)
+    asked = effect_size is None or n_total is None
+    check(alpha, power=power if asked else None, effect_size=effect_size, n=n_total)
+    whole(df, "df", least=1)
     critical = chi_square_critical(alpha, df)
 
-    def at(n: float) -> float:
-        return chi_square_power(critical, df, n * effect_size**2)
+    def at(n: float, w: float) -> float:
+        return chi_square_power(critical, df, n * w**2)
 
-    n = least_reaching(power, at, start=2, question=f"chi-square with w = {effect_size}")
-    design = chi_square_test_power(effect_size, df, alpha=alpha, n_total=n)
-    return replace(design, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
-
-
-def chi_square_detectable_effect(n_total: int, df: int, *, alpha: float = 0.05, power: float = 0.8) -> ChiSquarePower:
-    """The smallest Cohen's *w* that `n_total` ratings find with probability `power`."""
-    check_power(power, alpha)
-    check_df(df)
-    check_n(n_total)
-    critical = chi_square_critical(alpha, df)
-    question = f"Cohen's w with {n_total} ratings and an alpha of {alpha}"
-    effect = rising_root(power, lambda w: chi_square_power(critical, df, n_total * w**2), question=question)
-    return chi_square_test_power(effect, df, alpha=alpha, n_total=n_total)
+    w, n, n_exact = effect_size or 0.0, n_total or 0, None
+    if effect_size is None:
+        question = f"Cohen's w with {n} ratings and an alpha of {alpha}"
+        w = rising_root(power, lambda w: at(n, w), question=question)
+    elif n_total is None:
+        n = least_reaching(power, lambda n: at(n, w), start=2, question=f"chi-square with w = {w}")
+        n_exact = rising_root(power, lambda n: at(n, w), start=float(n), question="a sample", largest=LARGEST)
+    return ChiSquarePower(
+        effect_size=w,
+        df=df,
+        alpha=alpha,
+        n_total=n,
+        actual_power=at(n, w),
+        critical_chi_square=critical,
+        noncentrality=n * w**2,
+        n_exact=n_exact,
+    )
 
 
 # How many annotators an analysis of variance needs, in balanced whole numbers.
@@ -221,27 +167,38 @@ class AnovaPower:
     df_within: int
 
 
-def anova_power(groups: int, effect_size: float, *, alpha: float = 0.05, n_per_group: int) -> AnovaPower:
+def anova_power(
+    groups: int,
+    effect_size: float | None = None,
+    *,
+    n_per_group: int | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> AnovaPower:
     r"""Power of the omnibus F test of a balanced one-way design.
 
     .. math:: 1 - \beta = P\left(F'_{k-1,\;k(n-1)}(\lambda) > F_{1-\alpha}\right), \qquad \lambda = k\,n\,f^2
+
+    Without `n_per_group`, of the smallest design with at least `power`; without `effect_size`, of the smallest effect that
+    such a design finds with probability `power`.
 
     Parameters
     ----------
     groups : int
         Number *k* of conditions, at least 2.
-    effect_size : float
+    effect_size : float, optional
         Cohen's *f*: standard deviation of the groups' means over that within groups. 0.1 is small, 0.25 medium,
         0.4 large; CASE-Bench plans for 0.4 (§3.2).
+    n_per_group : int, optional
+        Annotators in each condition, at least 2.
     alpha : float
         Probability of a false alarm.
-    n_per_group : int
-        Annotators in each condition, at least 2.
 
     Raises
     ------
     StatisticsError
-        Fewer than two groups or annotators, an effect that is not positive, or an alpha outside (0, 1).
+        Fewer than two groups or annotators, an effect that is not positive, an alpha outside (0, 1), or a power that is not
+        between alpha and 1.
 
     References
     ----------
@@ -252,59 +209,38 @@ def anova_power(groups: int, effect_size: float, *, alpha: float = 0.05, n_per_g
     --------
     >>> round(anova_power(5, 0.4, n_per_group=16).actual_power, 4)
     0.8031
-    """
-    check_groups(groups)
-    check_effect(effect_size)
-    checked_share(alpha, "alpha")
-    check_n(n_per_group)
-    df1, df2 = groups - 1, groups * (n_per_group - 1)
-    critical, noncentrality = f_critical(alpha, df1, df2), groups * n_per_group * effect_size**2
-    return AnovaPower(
-        groups=groups,
-        effect_size=effect_size,
-        alpha=alpha,
-        n_per_group=n_per_group,
-        n_total=groups * n_per_group,
-        actual_power=f_power(critical, df1, df2, noncentrality),
-        critical_f=critical,
-        noncentrality=noncentrality,
-        df_between=df1,
-        df_within=df2,
-    )
-
-
-def anova_sample_size(groups: int, effect_size: float, *, alpha: float = 0.05, power: float = 0.8) -> AnovaPower:
-    """The smallest balanced one-way design with at least `power`; see `anova_power` for the rest.
-
-    Raises StatisticsError: as `anova_power`; also where the power asked for is not between alpha and 1.
-
-    Examples
-    --------
-    >>> anova_sample_size(5, 0.4).n_per_group
+    >>> anova_power(5, 0.4).n_per_group
     16
     """
-    check_power(power, alpha)
-    check_groups(groups)
-    check_effect(effect_size)
+    asked = effect_size is None or n_per_group is None
+    check(alpha, power=power if asked else None, effect_size=effect_size, n=n_per_group)
+    if whole(groups, "groups", least=0) < 2:
+        raise StatisticsError(f"groups must be at least 2, not {groups!r}: there is nothing to compare")
 
-    def at(n: int) -> AnovaPower:
-        return anova_power(groups, effect_size, alpha=alpha, n_per_group=n)
+    def at(n: int, f: float) -> AnovaPower:
+        df1, df2 = groups - 1, groups * (n - 1)
+        critical, noncentrality = f_critical(alpha, df1, df2), groups * n * f**2
+        return AnovaPower(
+            groups=groups,
+            effect_size=f,
+            alpha=alpha,
+            n_per_group=n,
+            n_total=groups * n,
+            actual_power=f_power(critical, df1, df2, noncentrality),
+            critical_f=critical,
+            noncentrality=noncentrality,
+            df_between=df1,
+            df_within=df2,
+        )
 
-    question = f"one-way ANOVA with {groups} groups and f = {effect_size}"
-    return at(least_reaching(power, lambda n: at(n).actual_power, start=2, question=question))
-
-
-def anova_detectable_effect(groups: int, n_per_group: int, *, alpha: float = 0.05, power: float = 0.8) -> AnovaPower:
-    """The smallest Cohen's *f* that `n_per_group` annotators find with probability `power`."""
-    check_power(power, alpha)
-    check_groups(groups)
-    check_n(n_per_group)
-
-    def at(f: float) -> AnovaPower:
-        return anova_power(groups, f, alpha=alpha, n_per_group=n_per_group)
-
-    question = f"Cohen's f with {groups} groups of {n_per_group} and an alpha of {alpha}"
-    return at(rising_root(power, lambda f: at(f).actual_power, question=question))
+    f, n = effect_size or 0.0, n_per_group or 0
+    if effect_size is None:
+        question = f"Cohen's f with {groups} groups of {n} and an alpha of {alpha}"
+        f = rising_root(power, lambda f: at(n, f).actual_power, question=question)
+    elif n_per_group is None:
+        question = f"one-way ANOVA with {groups} groups and f = {effect_size}"
+        n = least_reaching(power, lambda n: at(n, f).actual_power, start=2, question=question)
+    return at(n, f)
 
 
 # Power of the test that is really used: Kruskal-Wallis on 0/1 ratings, by simulation.
@@ -331,21 +267,24 @@ class KruskalPower:
 def kruskal_power(
     safe_rates: Sequence[float],
     *,
-    n_per_group: int,
+    n_per_group: int | None = None,
     alpha: float = 0.05,
+    power: float = 0.8,
     exact: bool = True,
     repeats: int = 20_000,
     seed: int = 0,
 ) -> KruskalPower:
     """The share of simulated tasks at which the test rejects.
 
-    Ratings are independent within a task: each annotator rates a task once.
+    Ratings are independent within a task: each annotator rates a task once. Without `n_per_group`, of the smallest number
+    whose simulated power is at least `power`: power on few 0/1 ratings rises in steps, so near the answer one more annotator
+    may lower it a little, and the number found is the first on the way of a bisection.
 
     Parameters
     ----------
     safe_rates : sequence of floats
         The task's safe rate under each condition. All equal gives the test's size.
-    n_per_group : int
+    n_per_group : int, optional
         Annotators in each condition.
     exact : bool
         Reject by the permutation p value, which keeps its level; else by the chi-square one.
@@ -355,66 +294,41 @@ def kruskal_power(
     Raises
     ------
     StatisticsError
-        Fewer than two rates, a rate outside [0, 1], an alpha outside (0, 1), or fewer than two annotators.
+        Fewer than two rates, a rate outside [0, 1], an alpha outside (0, 1), or fewer than two annotators; without
+        `n_per_group` also where all rates are the same.
     """
-    rates = _checked_rates(safe_rates)
-    checked_share(alpha, "alpha")
-    check_n(n_per_group)
-    whole(repeats, "repeats", least=1)
-    drawn = np.random.default_rng(seed).binomial(n_per_group, rates, size=(repeats, len(rates)))
-    result = kruskal_wallis(drawn, np.full(len(rates), n_per_group), exact=exact)
-    p = result.p if result.exact is None else result.exact.p
-    rejected = int(np.sum(p <= alpha))
-    limits = wilson(rejected, repeats)
-    return KruskalPower(
-        safe_rates=rates,
-        alpha=alpha,
-        n_per_group=n_per_group,
-        n_total=n_per_group * len(rates),
-        exact=exact,
-        actual_power=rejected / repeats,
-        ci_low=float(limits.low),
-        ci_high=float(limits.high),
-        repeats=repeats,
-        seed=seed,
-    )
-
-
-def kruskal_sample_size(
-    safe_rates: Sequence[float],
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    exact: bool = True,
-    repeats: int = 20_000,
-    seed: int = 0,
-) -> KruskalPower:
-    """The smallest number per group whose simulated power is at least `power`; see `kruskal_power`.
-
-    Power on few 0/1 ratings rises in steps, so near the answer one more annotator may lower it a little; the number
-    found is the first on the way of a bisection.
-
-    Raises StatisticsError: as `kruskal_power`; also where all rates are the same.
-    """
-    check_power(power, alpha)
-    rates = _checked_rates(safe_rates)
-    if len(set(rates)) == 1:
-        raise StatisticsError(f"all safe rates are {rates[0]}: no number of annotators finds a difference")
-
-    def at(n: int) -> KruskalPower:
-        return kruskal_power(rates, n_per_group=n, alpha=alpha, exact=exact, repeats=repeats, seed=seed)
-
-    question = "Kruskal-Wallis on these safe rates"
-    return at(least_reaching(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
-
-
-def _checked_rates(safe_rates: Sequence[float]) -> tuple[float, ...]:
-    rates = tuple(float(rate) for rate in safe_rates)
+    rates = tuple(map(float, safe_rates))
     if len(rates) < 2:
         raise StatisticsError("a profile needs the safe rates of at least two conditions")
     if not all(0 <= rate <= 1 for rate in rates):
         raise StatisticsError(f"safe rates lie between 0 and 1, not {rates}")
-    return rates
+    check(alpha, power=power if n_per_group is None else None, n=n_per_group)
+    whole(repeats, "repeats", least=1)
+
+    def at(n: int) -> KruskalPower:
+        drawn = np.random.default_rng(seed).binomial(n, rates, size=(repeats, len(rates)))
+        result = kruskal_wallis(drawn, np.full(len(rates), n), exact=exact)
+        rejected = int(np.sum(result.best_p <= alpha))
+        limits = wilson(rejected, repeats)
+        return KruskalPower(
+            safe_rates=rates,
+            alpha=alpha,
+            n_per_group=n,
+            n_total=n * len(rates),
+            exact=exact,
+            actual_power=rejected / repeats,
+            ci_low=float(limits.low),
+            ci_high=float(limits.high),
+            repeats=repeats,
+            seed=seed,
+        )
+
+    if n_per_group is not None:
+        return at(n_per_group)
+    if len(set(rates)) == 1:
+        raise StatisticsError(f"all safe rates are {rates[0]}: no number of annotators finds a difference")
+    question = "Kruskal-Wallis on these safe rates"
+    return at(least_reaching(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
 
 
 # How many annotators it takes to tell two safe rates apart.
@@ -446,9 +360,19 @@ def cohen_h(p1: float, p2: float) -> float:
 
 
 def proportions_power(
-    p1: float, p2: float, *, alpha: float = 0.05, n_per_group: int, sides: int = 2, method: str = "arcsine"
+    p1: float,
+    p2: float | None = None,
+    *,
+    n_per_group: int | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    sides: int = 2,
+    method: str = "arcsine",
 ) -> ProportionsPower:
     r"""Power of a two-sample test of proportions with equal groups.
+
+    Without `n_per_group`, of the smallest groups with at least `power`; without `p2`, for the rate above `p1`, or below it
+    where there is none above, that `n_per_group` can tell from it (arcsine).
 
     Parameters
     ----------
@@ -464,97 +388,64 @@ def proportions_power(
     Raises
     ------
     StatisticsError
-        Equal proportions, a proportion outside [0, 1], or an unknown method or number of sides.
+        Equal proportions, a proportion outside [0, 1], an unknown method or number of sides, a power that is not between
+        alpha and 1, or no rate on either side that is far enough from `p1`.
 
     References
     ----------
     .. [1] Cohen (1988), Statistical Power Analysis, ch. 6. Fleiss, Levin & Paik (2003), ch. 4.
+
+    Examples
+    --------
+    >>> proportions_power(0.5, 0.7).n_per_group
+    93
     """
-    _check_proportions(p1, p2, alpha, sides)
-    check_n(n_per_group)
+    check(alpha, power=power if p2 is None or n_per_group is None else None, n=n_per_group)
+    if sides not in {1, 2}:
+        raise StatisticsError(f"a test has 1 side or 2, not {sides!r}")
+    if method not in {"arcsine", "normal"}:
+        raise StatisticsError(f"method is {method!r}; there are 'arcsine' and 'normal'")
+    z = -ndtri(alpha / sides)
+
+    def arcsine(n: float, h: float) -> float:
+        shift = h * math.sqrt(n / 2)
+        return float(ndtr(shift - z) + (ndtr(-shift - z) if sides == 2 else 0.0))
+
+    n, n_exact = n_per_group or 0, None
+    if p2 is None:
+        angle, method = cohen_h(p1, 0.0), "arcsine"
+        question = f"Cohen's h with {n} per group and an alpha of {alpha}"
+        h = rising_root(power, lambda h: arcsine(n, h), question=question)
+        nearest = [math.sin(place / 2) ** 2 for place in (angle + h, angle - h) if 0 <= place <= math.pi]
+        if not nearest:
+            raise StatisticsError(f"no proportion is far enough from {p1} to be found with {n} per group")
+        p2 = nearest[0]
+    h, difference, pooled = cohen_h(p1, p2), abs(p1 - p2), (p1 + p2) / 2
+    spread = math.sqrt(p1 * (1 - p1) + p2 * (1 - p2))
+    if h == 0:
+        raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
+
+    def at(n: float) -> float:
+        if method == "arcsine":
+            return arcsine(n, abs(h))
+        distance = math.sqrt(n) * difference - z * math.sqrt(2 * pooled * (1 - pooled))
+        return float(ndtr(distance / spread)) if spread > 0 else float(distance >= 0)
+
+    if n_per_group is None:
+        n = least_reaching(power, at, start=2, question=f"proportions {p1} and {p2}")
+        n_exact = rising_root(power, at, start=float(n), question="a sample", largest=LARGEST)
     return ProportionsPower(
         p1=p1,
         p2=p2,
         alpha=alpha,
         sides=sides,
         method=method,
-        cohen_h=cohen_h(p1, p2),
-        n_per_group=n_per_group,
-        n_total=2 * n_per_group,
-        actual_power=_power_at(n_per_group, p1, p2, alpha=alpha, sides=sides, method=method),
+        cohen_h=h,
+        n_per_group=n,
+        n_total=2 * n,
+        actual_power=at(n),
+        n_exact=n_exact,
     )
-
-
-def proportions_sample_size(
-    p1: float, p2: float, *, alpha: float = 0.05, power: float = 0.8, sides: int = 2, method: str = "arcsine"
-) -> ProportionsPower:
-    """The smallest equal groups that tell `p1` from `p2` with at least `power`; see `proportions_power`.
-
-    Raises StatisticsError: as `proportions_power`; also where the power asked for is not between alpha and 1.
-
-    Examples
-    --------
-    >>> proportions_sample_size(0.5, 0.7).n_per_group
-    93
-    """
-    check_power(power, alpha)
-    _check_proportions(p1, p2, alpha, sides)
-
-    def at(n: float) -> float:
-        return _power_at(n, p1, p2, alpha=alpha, sides=sides, method=method)
-
-    n = least_reaching(power, at, start=2, question=f"proportions {p1} and {p2}")
-    design = proportions_power(p1, p2, alpha=alpha, n_per_group=n, sides=sides, method=method)
-    return replace(design, n_exact=rising_root(power, at, start=float(n), question="a sample", largest=LARGEST))
-
-
-def proportions_detectable_effect(
-    p1: float, n_per_group: int, *, alpha: float = 0.05, power: float = 0.8, sides: int = 2
-) -> ProportionsPower:
-    """The rate above `p1`, or below it where there is none above, that `n_per_group` can tell from it (arcsine).
-
-    Raises StatisticsError: no rate on either side is far enough from `p1`, or `p1` is no proportion.
-    """
-    check_power(power, alpha)
-    check_n(n_per_group)
-    _check_sides(sides)
-    angle = cohen_h(p1, 0.0)
-    question = f"Cohen's h with {n_per_group} per group and an alpha of {alpha}"
-    h = rising_root(power, lambda h: _arcsine_power(n_per_group, h, alpha=alpha, sides=sides), question=question)
-    for nearest in (angle + h, angle - h):
-        if 0 <= nearest <= math.pi:
-            p2 = math.sin(nearest / 2) ** 2
-            return proportions_power(p1, p2, alpha=alpha, n_per_group=n_per_group, sides=sides)
-    raise StatisticsError(f"no proportion is far enough from {p1} to be found with {n_per_group} per group")
-
-
-def _check_proportions(p1: float, p2: float, alpha: float, sides: int) -> None:
-    checked_share(alpha, "alpha")
-    if cohen_h(p1, p2) == 0:
-        raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
-    _check_sides(sides)
-
-
-def _check_sides(sides: int) -> None:
-    if sides not in {1, 2}:
-        raise StatisticsError(f"a test has 1 side or 2, not {sides!r}")
-
-
-def _power_at(n: float, p1: float, p2: float, *, alpha: float, sides: int, method: str) -> float:
-    if method == "arcsine":
-        return _arcsine_power(n, abs(cohen_h(p1, p2)), alpha=alpha, sides=sides)
-    if method != "normal":
-        raise StatisticsError(f"method is {method!r}; there are 'arcsine' and 'normal'")
-    z, pooled = -ndtri(alpha / sides), (p1 + p2) / 2
-    distance = math.sqrt(n) * abs(p1 - p2) - z * math.sqrt(2 * pooled * (1 - pooled))
-    spread = math.sqrt(p1 * (1 - p1) + p2 * (1 - p2))
-    return float(ndtr(distance / spread)) if spread > 0 else float(distance >= 0)
-
-
-def _arcsine_power(n: float, h: float, *, alpha: float, sides: int) -> float:
-    z, shift = -ndtri(alpha / sides), h * math.sqrt(n / 2)
-    far_tail = ndtr(-shift - z) if sides == 2 else 0.0
-    return float(ndtr(shift - z) + far_tail)
 
 
 # The power of a study of two conditions, from the variance of its queries and annotators.
@@ -615,8 +506,8 @@ def variance_of(pilot: PilotRatings) -> StudyVariance:
     Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
     both conditions.
     """
-    coded = code(pilot)
-    return from_sums(coded, np.ones(coded.queries))
+    coded = CodedPilot.of(pilot)
+    return coded.variance(np.ones(coded.queries))
 
 
 class CodedPilot(NamedTuple):
@@ -630,60 +521,58 @@ class CodedPilot(NamedTuple):
     annotator: tuple[FloatArray, FloatArray]
     """Of each condition: (annotators, queries) ratings; then safe ones, stacked."""
 
+    @classmethod
+    def of(cls, pilot: PilotRatings) -> Self:
+        safe, second = np.asarray(pilot.safe, dtype=bool), np.asarray(pilot.second, dtype=bool)
+        query, annotator = coded_labels(pilot.query), coded_labels(pilot.annotator)
+        if not 0 < second.sum() < len(second):
+            raise StatisticsError("a pilot needs ratings of both conditions")
+        queries = int(query.max()) + 1
+        tables = []
+        for condition in (False, True):
+            rated = second == condition
+            person = coded_labels(annotator[rated])
+            table = np.zeros((2, int(person.max()) + 1, queries))
+            np.add.at(table[0], (person, query[rated]), 1.0)
+            np.add.at(table[1], (person, query[rated]), safe[rated].astype(float))
+            tables.append(table)
+        n, s = (np.stack([table[which].sum(axis=0) for table in tables]) for which in (0, 1))
+        enough = (n > 0).sum(1).min() >= 2 and min(table.shape[1] for table in tables) >= 2
+        if not enough or n.max(1).min() < 2:
+            raise StatisticsError(
+                "a pilot needs, of each condition, two queries, two annotators and an item with two ratings"
+            )
+        if not ((n[0] > 0) & (n[1] > 0)).any():
+            raise StatisticsError("a pilot needs a query that was rated under both conditions")
+        return cls(queries, n, s, (tables[0], tables[1]))
 
-def code(pilot: PilotRatings) -> CodedPilot:
-    safe, second = truths(pilot.safe, "safe"), truths(pilot.second, "second")
-    query, annotator = coded_labels(pilot.query, "query"), coded_labels(pilot.annotator, "annotator")
-    of_one_length(safe=safe, second=second, query=query, annotator=annotator)
-    if not 0 < second.sum() < len(second):
-        raise StatisticsError("a pilot needs ratings of both conditions")
-    queries = int(query.max()) + 1
-    tables = []
-    for condition in (False, True):
-        rated = second == condition
-        person = coded_labels(annotator[rated], "annotator")
-        table = np.zeros((2, int(person.max()) + 1, queries))
-        np.add.at(table[0], (person, query[rated]), 1.0)
-        np.add.at(table[1], (person, query[rated]), safe[rated].astype(float))
-        tables.append(table)
-    n, s = (np.stack([table[which].sum(axis=0) for table in tables]) for which in (0, 1))
-    enough = (n > 0).sum(1).min() >= 2 and min(table.shape[1] for table in tables) >= 2
-    if not enough or n.max(1).min() < 2:
-        raise StatisticsError(
-            "a pilot needs, of each condition, two queries, two annotators and an item with two ratings"
+    def variance(self, weight: FloatArray) -> StudyVariance:
+        """The parts where each query counts `weight` times."""
+        n, s = self.n * weight, self.s * weight
+        between, annotators, left = [], [], []
+        rates = s.sum(1) / n.sum(1)
+        for condition, table in enumerate(self.annotator):
+            tn, ts = table[0] * weight, table[1] * weight
+            square = (self.s[condition] ** 2 * weight).sum() - s[condition].sum()
+            same_query = square / max((self.n[condition] ** 2 * weight).sum() - n[condition].sum(), 1e-12)
+            own_n, own_s = (tn.sum(1) ** 2).sum(), (ts.sum(1) ** 2).sum()
+            within_n, within_s = (tn * table[0]).sum(), (ts * table[1]).sum()
+            same_annotator = (own_s - within_s) / max(own_n - within_n, 1e-12)
+            pairs = n[condition].sum() ** 2 - (self.n[condition] * n[condition]).sum() - own_n + within_n
+            total = s[condition].sum() ** 2 - (self.s[condition] * s[condition]).sum() - own_s + within_s
+            apart = total / pairs if pairs > 0 else rates[condition] ** 2
+            between.append(same_query - apart)
+            annotators.append(max(0.0, same_annotator - apart))
+            left.append(max(0.0, rates[condition] - apart - max(0.0, between[-1]) - annotators[-1]))
+        shared_n, shared_s = (self.n[0] * n[1]).sum(), (self.s[0] * s[1]).sum()
+        apart_n, apart_s = n[0].sum() * n[1].sum() - shared_n, s[0].sum() * s[1].sum() - shared_s
+        across = shared_s / shared_n - apart_s / apart_n if shared_n > 0 and apart_n > 0 else 0.0
+        return StudyVariance(
+            difference=float(rates[0] - rates[1]),
+            of_difference=max(0.0, float(sum(between) - 2 * across)),
+            of_annotators=float(np.mean(annotators)),
+            of_ratings=float(np.mean(left)),
         )
-    if not ((n[0] > 0) & (n[1] > 0)).any():
-        raise StatisticsError("a pilot needs a query that was rated under both conditions")
-    return CodedPilot(queries, n, s, (tables[0], tables[1]))
-
-
-def from_sums(coded: CodedPilot, weight: FloatArray) -> StudyVariance:
-    """The parts where each query counts `weight` times."""
-    n, s = coded.n * weight, coded.s * weight
-    between, annotators, left = [], [], []
-    rates = s.sum(1) / n.sum(1)
-    for condition, table in enumerate(coded.annotator):
-        tn, ts = table[0] * weight, table[1] * weight
-        square = (coded.s[condition] ** 2 * weight).sum() - s[condition].sum()
-        same_query = square / max((coded.n[condition] ** 2 * weight).sum() - n[condition].sum(), 1e-12)
-        own_n, own_s = (tn.sum(1) ** 2).sum(), (ts.sum(1) ** 2).sum()
-        within_n, within_s = (tn * table[0]).sum(), (ts * table[1]).sum()
-        same_annotator = (own_s - within_s) / max(own_n - within_n, 1e-12)
-        pairs = n[condition].sum() ** 2 - (coded.n[condition] * n[condition]).sum() - own_n + within_n
-        total = s[condition].sum() ** 2 - (coded.s[condition] * s[condition]).sum() - own_s + within_s
-        apart = total / pairs if pairs > 0 else rates[condition] ** 2
-        between.append(same_query - apart)
-        annotators.append(max(0.0, same_annotator - apart))
-        left.append(max(0.0, rates[condition] - apart - max(0.0, between[-1]) - annotators[-1]))
-    shared_n, shared_s = (coded.n[0] * n[1]).sum(), (coded.s[0] * s[1]).sum()
-    apart_n, apart_s = n[0].sum() * n[1].sum() - shared_n, s[0].sum() * s[1].sum() - shared_s
-    across = shared_s / shared_n - apart_s / apart_n if shared_n > 0 and apart_n > 0 else 0.0
-    return StudyVariance(
-        difference=float(rates[0] - rates[1]),
-        of_difference=max(0.0, float(sum(between) - 2 * across)),
-        of_annotators=float(np.mean(annotators)),
-        of_ratings=float(np.mean(left)),
-    )
 
 
 def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int = 500) -> Ends:
@@ -693,12 +582,12 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
 
     Raises StatisticsError: as `variance_of`.
     """
-    coded = code(pilot)
+    coded = CodedPilot.of(pilot)
     drawn = []
     for _ in range(draws):
         weight = np.bincount(rng.integers(0, coded.queries, coded.queries), minlength=coded.queries).astype(float)
         if ((coded.n * weight).sum(1) > 0).all():
-            drawn.append(from_sums(coded, weight).of_difference)
+            drawn.append(coded.variance(weight).of_difference)
     return Ends(*np.quantile(drawn, [0.025, 0.975]).tolist())
 
 
@@ -734,7 +623,7 @@ def study_queries(
 
     Raises StatisticsError: the difference is 0, power or alpha cannot be one, or more than a million queries would be needed.
     """
-    check_power(power, alpha)
+    check(alpha, power=power)
     if not difference:
         raise StatisticsError("a difference of 0 is found by no study")
     needed = (-float(ndtri(alpha / 2)) + float(ndtri(power))) ** 2
@@ -758,7 +647,7 @@ def detectable_shift(df: float, *, alpha: float = 0.05, power: float = 0.8) -> f
 
     Raises StatisticsError: power or alpha cannot be one, or df is below 1.
     """
-    check_power(power, alpha)
+    check(alpha, power=power)
     if not df >= 1:
         raise StatisticsError("a comparison of two groups needs two people in each at least")
     critical = f_critical(alpha, 1, df)
@@ -850,11 +739,9 @@ class QueryDifferences:
 def query_differences(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLike | None = None) -> QueryDifferences:
     """The differences of two judges' scores, an item each, summed within queries.
 
-    Raises StatisticsError: scores that are no numbers, lengths that differ, fewer than two queries, or judges that
-    never differ.
+    Raises StatisticsError: fewer than two queries, or judges that never differ.
     """
-    a, b = vector(first, "first"), vector(second, "second")
-    of_one_length(first=a, second=b)
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     ids = clusters_of(clusters, len(a))
     groups = int(ids.max(initial=-1)) + 1
     if groups < 2 or not (a != b).any():
@@ -889,7 +776,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
 
     .. math:: n \approx (z_{\alpha/2} + z_\beta)^2 \, \sigma^2 / \delta^2
     """
-    check_power(power, alpha)
+    check(alpha, power=power)
     effect = standardised(difference, deviation)
     about = min((ndtri(1 - alpha / 2) + ndtri(power)) / effect, 1e6) ** 2
     question = f"a difference of {difference:g} between judges"

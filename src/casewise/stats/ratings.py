@@ -13,15 +13,8 @@ from scipy.special import expit, logit
 
 from casewise.errors import StatisticsError
 from casewise.records import CONDITIONS, ShortRepr
-from casewise.stats.arrays import (
-    BoolArray,
-    Counts,
-    FloatArray,
-    IntArray,
-    Raters,
-    whole,
-)
-from casewise.stats.ceilings import fitted_beta
+from casewise.stats.arrays import BoolArray, Counts, FloatArray, IntArray, Raters, whole
+from casewise.stats.ceilings import fit_beta
 
 # Ratings as arrays of whole numbers, checked once, so that every analysis starts from the same thing.
 
@@ -251,7 +244,7 @@ def annotator_table(ratings: CodedRatings, *, rng: np.random.Generator) -> Annot
     if len(ratings.annotator) < 2:
         raise StatisticsError("there is one annotator only, so there is nobody to compare with")
     counts, person = ratings.by_item, ratings.annotator.codes
-    y, n, prior = ratings.safe.astype(float), np.bincount(person), fitted_beta(counts.successes, counts.sizes)
+    y, n, prior = ratings.safe.astype(float), np.bincount(person), fit_beta(*counts)
     # Of the other people, those who say safe of each rating's item, and the safe rate of a new person that they predict.
     others_safe, n_others = counts.successes[ratings.item.codes] - y, counts.sizes[ratings.item.codes] - 1
     rest = (prior.a + others_safe) / (prior.a + prior.b + n_others)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError, one_of
 from casewise.records import Elicitation, ShortRepr, scale_of
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, partly_known, renumbered, truths
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
 from casewise.stats.measured import TotalsByCluster, VotesTerms
 
 # What a judge said beside what people said: the arrays that every metric is computed from.
@@ -128,7 +128,7 @@ class Sample(ShortRepr):
         return replace(
             self,
             **columns,
-            cluster=renumbered(self.cluster[mask]),
+            cluster=coded_labels(self.cluster[mask]),
             raters=self.raters and self.raters.where(mask),
             without=self.without and (self.without[0].where(mask), self.without[1].where(mask)),
             scale=self.scale and self.scale.where(mask),
@@ -600,47 +600,30 @@ class FilledIn:
         )
 
 
-def filled_in_values(raw: Sequence[object], rate: ArrayLike) -> FilledIn | None:
-    """Hold JSON integers against floats in a judge's values as a file has them, the rarer kind as the odd one.
-
-    Words and missing values are left out: a file of words cannot be tested so.
-    """
-    numbers = np.array([value if type(value) in (int, float) else np.nan for value in raw], dtype=float)
-    whole = np.array([type(value) is int for value in raw])
-    finite = np.isfinite(numbers)
-    odd = whole if 2 * whole[finite].sum() <= finite.sum() else finite & ~whole
-    return filled_in(numbers, odd, rate, rng=np.random.default_rng(0))
-
-
-def filled_in(
-    values: ArrayLike, odd: ArrayLike, rate: ArrayLike, *, rng: np.random.Generator, n_permutations: int = 9_999
+def filled_in_values(
+    raw: Sequence[object], rate: ArrayLike, *, rng: np.random.Generator | None = None, n_permutations: int = 9_999
 ) -> FilledIn | None:
-    r"""Hold values of an odd kind against the others.
+    r"""Compare JSON integers with floats in a judge's values as a file has them, the rarer kind as the odd one.
 
     Each value's agreement is :math:`a_i = z(x_i)\, z(r_i)`, the product of standardised value and rate whose mean is
     Pearson's correlation. The test permutes which values are called odd and compares the difference of mean agreement;
-    the p value counts the observed order among the permuted ones (Phipson & Smyth 2010), so that it is never below
+    the p value counts the observed order among the permuted ones, so that it is never below
     1 / (`n_permutations` + 1) and its rate of false alarms never above the level.
 
-    `values`, `rate`: (items,) numbers; the judge's values and the safe rates; NaN where there is none, and such
-        items are left out.
-    `odd`: (items,) booleans; which values are of the odd kind.
-    `rng`: draws the permutations.
+    `raw`: (items,) the judge's values. Words and missing values are left out: a file of words cannot be tested so.
+    `rate`: (items,) the safe rates; nan where there is none.
 
     Returns FilledIn or None: None where one kind has fewer than `LEAST` values, or values or rates do not vary: then
     nothing can be said.
 
-    Raises StatisticsError: the arrays are not of one length.
-
     Source: Phipson & Smyth (2010), Statistical Applications in Genetics and Molecular Biology 9, 39.
     """
-    x, kind, r = partly_known(values, "values"), truths(odd, "kinds"), partly_known(rate, "rates")
-    if not x.shape == kind.shape == r.shape or x.ndim != 1:
-        raise StatisticsError(
-            f"values, kinds and rates are of shapes {x.shape}, {kind.shape}, {r.shape}, not of one length"
-        )
-    finite = np.isfinite(x) & np.isfinite(r)
-    x, kind, r = x[finite], kind[finite], r[finite]
+    rng = rng or np.random.default_rng(0)
+    x = np.array([value if type(value) in (int, float) else np.nan for value in raw], dtype=float)
+    whole, r = np.array([type(value) is int for value in raw], dtype=bool), np.asarray(rate, dtype=np.float64)
+    numbers, finite = np.isfinite(x), np.isfinite(x) & np.isfinite(r)
+    odd = whole if 2 * whole[numbers].sum() <= numbers.sum() else numbers & ~whole
+    x, kind, r = x[finite], odd[finite], r[finite]
     if min(kind.sum(), (~kind).sum()) < LEAST or any(
         np.ptp(part) == 0 for part in (x[kind], x[~kind], r[kind], r[~kind])
     ):

@@ -14,7 +14,6 @@ from casewise.errors import StatisticsError, StudyError
 from casewise.records import ShortRepr
 from casewise.stats import (
     adjust,
-    benjamini_hochberg,
     clustered_contrast,
     dunn,
     equivalence,
@@ -32,15 +31,16 @@ from casewise.stats.arrays import (
     annotators_variance,
     checked_share,
     cluster_variance,
+    whole,
 )
 from casewise.stats.contrasts import ClusteredContrast, Difference, group_difference
 from casewise.stats.intervals import Correction
-from casewise.stats.kruskal import KruskalWallis, PeopleOfTasks, category_tests
-from casewise.stats.ratings import (
-    CodedRatings,
-    Flow,
-)
+from casewise.stats.kruskal import DRAWS, KruskalWallis, PeopleOfTasks, category_tests
+from casewise.stats.ratings import CodedRatings, Flow
 from casewise.stats.sample import LabelBase, LabelPolicy, Ties, labels
+
+CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "holm", "benjamini_hochberg")
+"""Of the tables of contrasts and of post-hoc tests."""
 
 PlannedCorrection = Literal["holm", "bonferroni", "none", "benjamini-hochberg"]
 
@@ -74,6 +74,7 @@ class AnalysisOptions:
     def __post_init__(self) -> None:
         for name in ("alpha", "level", "margin"):
             checked_share(getattr(self, name), name)
+        whole(self.reference_size, "reference_size", least=1)
 
     @property
     def label_policy(self) -> LabelPolicy:
@@ -84,7 +85,7 @@ class AnalysisOptions:
 # Planned contrasts, one row each: the paper's test, and beside it errors that know queries and annotators.
 
 
-NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p", "log_p"))
+NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p"))
 
 
 def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -150,7 +151,7 @@ def contrast_table(
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None)
     testable = table["testable"].to_numpy()
-    for method in ("bonferroni", "holm", "benjamini_hochberg"):
+    for method in CORRECTIONS:
         table = table.with_columns(pl.Series(f"p_{method}", adjust(table["p"].to_numpy(), method, where=testable)))
     best = table["like_p"].cast(pl.Float64).fill_null(table["query_p"].cast(pl.Float64)).alias("recommended_p")
     p = corrected(best, options).alias("recommended_p_corrected")
@@ -158,7 +159,7 @@ def contrast_table(
     prefix = "like" if table["like_error"].is_not_null().all() else "query"
     estimates = table.select(pl.col(f"{prefix}_estimate", f"{prefix}_error", f"{prefix}_df")).rows()
     tests = [
-        None if error is None else float(equivalence(difference, error, margin=options.margin, df=df).p)
+        None if error is None else equivalence(difference, error, margin=options.margin, df=df)
         for difference, error, df in estimates
     ]
     p = pl.Series("equivalent_p", tests, dtype=pl.Float64)
@@ -186,18 +187,7 @@ def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dic
         )
     except StatisticsError:  # one query or one annotator: the pooled test stands alone
         clustered = None
-    names = (
-        "difference",
-        "z",
-        "p",
-        "log_p",
-        "p_greater",
-        "p_less",
-        "ci_low",
-        "ci_high",
-        "newcombe_low",
-        "newcombe_high",
-    )
+    names = ("difference", "z", "p", "log_p", "ci_low", "ci_high", "newcombe_low", "newcombe_high")
     return {
         "first": first,
         "second": second,
@@ -358,8 +348,8 @@ def task_tests(
             ratings, testable_counts, testable, result, levels=(alpha, paper_level), rng=rng
         )
     method = "exact"
-    if result.exact is not None and (drawn := result.exact.monte_carlo_tasks):
-        method = f"exact, but for {drawn:,} tasks by {result.exact.draws:,} random shuffles each"
+    if result.shuffled:
+        method = f"exact, but for {result.shuffled:,} tasks by {DRAWS:,} random shuffles each"
     return TaskTests(
         tasks=_tasks(ratings, testable_counts, testable, result),
         post_hoc=post_hoc,
@@ -380,7 +370,6 @@ def _names(ratings: CodedRatings, testable: IntArray) -> dict[str, list[str]]:
 
 
 def _tasks(ratings: CodedRatings, counts: Counts, testable: IntArray, result: KruskalWallis) -> pl.DataFrame:
-    exact = result.p if result.exact is None else result.exact.p
     return pl.DataFrame(
         {
             **_names(ratings, testable),
@@ -389,9 +378,8 @@ def _tasks(ratings: CodedRatings, counts: Counts, testable: IntArray, result: Kr
             "h": result.h,
             "df": np.broadcast_to(result.df, len(testable)),
             "p": result.p,
-            "log_p": result.log_p,
-            "p_exact": exact,
-            "p_benjamini_hochberg": benjamini_hochberg(exact, where=result.testable),
+            "p_exact": result.best_p,
+            "p_benjamini_hochberg": adjust(result.best_p, "benjamini_hochberg", where=result.testable),
             "cramers_v": result.cramers_v,
             "testable": result.testable,
         }
@@ -411,11 +399,9 @@ def _post_hoc(ratings: CodedRatings, counts: Counts, testable: IntArray, result:
             "second": [names[j] for j in pairs[:, 1]] * len(rows),
             "dunn_z": ranks.z.ravel(),
             "dunn_p": ranks.p.ravel(),
-            "dunn_p_bonferroni": ranks.p_bonferroni.ravel(),
-            "dunn_p_holm": ranks.p_holm.ravel(),
-            "dunn_p_benjamini_hochberg": ranks.p_benjamini_hochberg.ravel(),
+            **{f"dunn_p_{method}": ranks.adjusted(method).ravel() for method in CORRECTIONS},
             "proportions_p": shares.p.ravel(),
-            "proportions_p_holm": shares.p_holm.ravel(),
+            "proportions_p_holm": shares.adjusted("holm").ravel(),
             "testable": ranks.testable.ravel(),
         }
     )
@@ -456,7 +442,7 @@ def _categories(
             "mean_h": tests.mean_h,
             "p": tests.p,
             "p_at_floor": tests.p <= 1 / (1 + tests.draws),
-            "p_benjamini_hochberg": benjamini_hochberg(tests.p),
+            "p_benjamini_hochberg": adjust(tests.p, "benjamini_hochberg"),
             "significant_after_correction": tests.share_after_correction,
             "significant_at_paper_level": tests.share_at_paper_level,
         }

@@ -17,7 +17,7 @@ from casewise.stats import (
     CrowdDesign,
     CrowdModel,
     CrowdRatings,
-    benjamini_hochberg,
+    adjust,
     clustered_contrast,
     kruskal_wallis,
     simulate_ratings,
@@ -276,7 +276,6 @@ def _tasks(plan: SimulationPlan, crowd: CrowdRatings) -> tuple[float, float, flo
     successes = np.bincount(cell[crowd.safe], minlength=n).reshape(-1, k)
     testable = (sizes > 0).sum(1) >= 2
     result = kruskal_wallis(successes[testable], sizes[testable], exact=True)
-    exact = result.p if result.exact is None else result.exact.p
-    corrected = benjamini_hochberg(exact, where=result.testable)
-    first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, exact, corrected))
+    corrected = adjust(result.best_p, "benjamini_hochberg", where=result.testable)
+    first, second, third = (float(np.mean(p <= plan.alpha)) for p in (result.p, result.best_p, corrected))
     return first, second, third

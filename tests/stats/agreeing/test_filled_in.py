@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
 
-from casewise.errors import StatisticsError
-from casewise.stats.sample import LEVEL, FilledIn
-from casewise.stats.sample import filled_in as looked_at
-
-
-def filled_in(*arrays, **how) -> FilledIn:
-    found = looked_at(*arrays, **how)
-    assert found is not None
-    return found
+from casewise.stats.sample import LEVEL, FilledIn, filled_in_values
 
 
 def release_like(rng, *, odd, by_chance, n=900):
@@ -23,9 +15,18 @@ def release_like(rng, *, odd, by_chance, n=900):
     return score, kind, rate
 
 
-def mixture_of(*arguments, **options):
+def looked_at(score, kind, rate, **options) -> FilledIn | None:
+    """What is found where values of the odd kind are integers; only the kind tells them from the others, for they are large."""
+    raw = [
+        int(1000 * value) if odd else value if np.isnan(value) else 1000.0 * value
+        for value, odd in zip(score.tolist(), kind, strict=True)
+    ]
+    return filled_in_values(raw, rate, **options)
+
+
+def mixture_of(*arrays, **options) -> FilledIn:
     """What is found; a mixture, because there is enough of both kinds."""
-    found = filled_in(*arguments, **options)
+    found = looked_at(*arrays, **options)
     assert found is not None
     return found
 
@@ -78,13 +79,8 @@ def test_where_too_little_is_there_nothing_is_said(change):
 
 def test_items_without_a_value_or_a_rate_are_left_out():
     score, kind, rate = release_like(np.random.default_rng(6), odd=91, by_chance=True)
-    score[np.flatnonzero(kind)[:10]], rate[np.flatnonzero(~kind)[:9]] = np.nan, np.nan
+    rate[np.flatnonzero(kind)[:10]], score[np.flatnonzero(~kind)[:9]] = np.nan, np.nan
 
-    found = filled_in(score, kind, rate, rng=np.random.default_rng(0))
+    found = mixture_of(score, kind, rate)
 
     assert (found.n, found.n_rest) == (81, 800)
-
-
-def test_arrays_of_different_lengths_are_an_error():
-    with pytest.raises(StatisticsError, match="not of one length"):
-        filled_in([1.0, 2.0], [True], [0.5, 0.5], rng=np.random.default_rng(0))

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 from tests.support.samples import NAN, released_items, sample_of, some
 
-from casewise.errors import StatisticsError
 from casewise.stats.arrays import Raters
 from casewise.stats.pairs import find_pairs, pair_results, pair_terms, votes_of_pairs
 from casewise.stats.sample import judged
@@ -150,11 +149,6 @@ def test_where_there_are_no_pairs_there_are_no_results():
     )
 
     assert pair_results(sample_of([1, 0], [1, 0]), find_pairs(items)) is None
-
-
-def test_pairs_of_another_table_are_an_error():
-    with pytest.raises(StatisticsError, match="larger table"):
-        pair_results(sample_of([1, 0], [1, 0]), pairs_of(3))
 
 
 def test_people_turn_on_317_pairs_of_the_release(shared):

@@ -3,7 +3,7 @@ import pytest
 
 from casewise.stats import kruskal_wallis
 from casewise.stats.arrays import Counts
-from casewise.stats.kruskal import PeopleOfTasks, _shuffle, category_tests
+from casewise.stats.kruskal import PeopleOfTasks, category_tests, shuffled_within_tasks
 
 
 def counts(rates, *, tasks=10, n=12, seed=1):
@@ -43,9 +43,9 @@ def test_tasks_where_all_agree_are_counted_as_untestable():
     assert result.mean_h[0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
 
 
-def test_shuffles_keep_each_tasks_votes():
+def testshuffled_within_taskss_keep_each_tasks_votes():
     found = counts([0.2, 0.5, 0.8])
-    dealt = _shuffle(found, np.random.default_rng(0)).successes
+    dealt = shuffled_within_tasks(found, np.random.default_rng(0)).successes
 
     assert (dealt.sum(1) == found.successes.sum(1)).all()
     assert (dealt <= found.sizes).all()
@@ -77,7 +77,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
     assert rejected[0] < rejected[1]
 
 
-def test_shuffled_people_keep_all_their_ratings():
+def testshuffled_within_tasksd_people_keep_all_their_ratings():
     people = PeopleOfTasks(
         np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([True, False, True, False]), np.array([0, 1])
     )

@@ -3,12 +3,13 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from statsmodels.stats.weightstats import ttost_paired
 from tests.support.data import REFERENCE, cases
 
 from casewise.errors import StatisticsError
 from casewise.stats import CrowdDesign, CrowdModel, simulate_ratings, two_proportion_z
 from casewise.stats.arrays import cluster_variance
-from casewise.stats.contrasts import clustered_contrast
+from casewise.stats.contrasts import clustered_contrast, equivalence
 
 
 def contrast(crowd) -> Any:
@@ -145,6 +146,16 @@ def test_queries_rated_under_one_condition_only_have_no_difference_of_their_own(
 def test_what_cannot_be_compared_is_an_error(arguments):
     with pytest.raises(StatisticsError):
         clustered_contrast([True, False, True, False], **arguments)
+
+
+def test_equivalence_agrees_with_statsmodels():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(0, 1, 60), rng.normal(0.05, 1, 60)
+    d = first - second
+
+    p = equivalence(d.mean(), d.std(ddof=1) / np.sqrt(60), margin=0.5, df=59)
+    assert p == pytest.approx(ttost_paired(first, second, -0.5, 0.5)[0], rel=1e-9)
+    assert [equivalence(difference, 0.0, margin=0.05) for difference in (0.0, 0.2)] == [0, 1]
 
 
 @pytest.mark.slow

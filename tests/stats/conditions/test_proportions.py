@@ -4,7 +4,6 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from tests.support.data import reference
 
-from casewise.errors import StatisticsError
 from casewise.stats import newcombe, two_proportion_z
 
 
@@ -21,15 +20,10 @@ def test_agrees_with_r(case):
     assert result.z == pytest.approx(case["z"], rel=1e-9)
     assert result.p == pytest.approx(case["p_two_sided"], rel=1e-9)
     assert result.log_p == pytest.approx(case["log_p_two_sided"], rel=1e-9)
-    assert result.p_greater == pytest.approx(case["p_greater"], rel=1e-9)
-    assert result.p_less == pytest.approx(case["p_less"], rel=1e-9)
 
 
-@pytest.mark.parametrize(("side", "name"), [("two-sided", "p"), ("larger", "p_greater"), ("smaller", "p_less")])
-def test_each_side_agrees_with_statsmodels(side, name):
-    result = two_proportion_z(40, 90, 61, 100)
-
-    assert getattr(result, name) == pytest.approx(proportions_ztest([40, 61], [90, 100], alternative=side)[1])
+def test_p_agrees_with_statsmodels():
+    assert two_proportion_z(40, 90, 61, 100).p == pytest.approx(proportions_ztest([40, 61], [90, 100])[1])
 
 
 def test_log_p_goes_on_where_p_underflows():
@@ -37,8 +31,6 @@ def test_log_p_goes_on_where_p_underflows():
 
     assert result.p == 0
     assert result.log_p == pytest.approx(np.log(2) + stats.norm.logsf(abs(result.z)), rel=1e-12)
-    assert result.log_p_greater == pytest.approx(stats.norm.logsf(result.z), rel=1e-12)
-    assert result.log_p_less == pytest.approx(stats.norm.logcdf(result.z), abs=1e-300)
 
 
 @pytest.mark.parametrize(("x1", "n1", "x2", "n2"), [(0, 20, 0, 30), (20, 20, 30, 30), (0, 0, 4, 9), (0, 0, 0, 0)])
@@ -46,7 +38,7 @@ def test_where_nothing_can_be_tested_p_is_one_and_nothing_is_nan(x1, n1, x2, n2)
     result = two_proportion_z(x1, n1, x2, n2)
 
     assert not result.testable
-    assert (result.z, result.p, result.log_p, result.p_greater, result.p_less) == pytest.approx((0, 1, 0, 1, 1))
+    assert (result.z, result.p, result.log_p) == pytest.approx((0, 1, 0))
     assert all(np.isfinite(value).all() for value in vars(result).values())
     assert result.newcombe_low < 0 < result.newcombe_high
 
@@ -77,9 +69,3 @@ def test_pairs_are_vectorised():
     assert together.z.tolist() == pytest.approx(
         [two_proportion_z(12, 21, 7, 21).z, two_proportion_z(80, 100, 95, 120).z]
     )
-
-
-@pytest.mark.parametrize("counts", [(5, 4, 1, 2), (-1, 4, 1, 2), (0.5, 4, 1, 2)])
-def test_counts_that_cannot_be_are_errors(counts):
-    with pytest.raises(StatisticsError):
-        two_proportion_z(*counts)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from casewise.stats.arrays import cluster_sums, cluster_variance, renumbered
+from casewise.stats.arrays import cluster_sums, cluster_variance, coded_labels
 from casewise.stats.ceilings import KindsOfItems
 
 
@@ -37,7 +37,7 @@ def test_terms_are_summed_within_clusters():
 def test_integers_are_numbered_anew_in_their_order(codes):
     expected = np.unique(np.array(codes, dtype=int), return_inverse=True)[1]
 
-    assert renumbered(np.array(codes, dtype=int)).tolist() == expected.tolist()
+    assert coded_labels(np.array(codes, dtype=int)).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("times", [1, 40])

@@ -110,10 +110,7 @@ def test_the_labels_needed_give_the_width_that_was_asked_for():
 @pytest.mark.parametrize(
     ("ask", "why"),
     [
-        (lambda: prediction_powered_rate([1, np.nan], [1, 0]), "finite"),
-        (lambda: prediction_powered_rate([1, 0], [1, 2]), r"\[0, 1\]"),
         (lambda: prediction_powered_rate([1, 0, 1], [1, np.nan, np.nan]), "two clusters"),
-        (lambda: prediction_powered_rate([1, 0, 1], [1, 0]), "lengths differ"),
         (lambda: labels_needed(0.001, rate=0.4, correlation=0.7, items=2000), "too few"),
         (lambda: labels_needed(0.05, rate=0.4, correlation=1.0, items=2000), "correlation"),
     ],

@@ -6,7 +6,6 @@ import statsmodels.api as sm
 from tests.support.annotated import annotated_study
 from tests.support.samples import named
 
-from casewise.errors import StatisticsError
 from casewise.stats.agreement import agreement_of_votes, reliability
 from casewise.stats.arrays import Raters, annotators_variance, cluster_variance
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
@@ -220,18 +219,3 @@ def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():
 
     assert terms.of_safe[:, 0] == pytest.approx([1 / 3 - 0, 0])
     assert terms.of_unsafe[:, 0] == pytest.approx([1 / 3 - 1 / 2, 0])
-
-
-@pytest.mark.parametrize(
-    "raters",
-    [
-        Raters(np.array([0, 2]), np.arange(2), np.ones(2, dtype=bool)),
-        Raters(np.array([-1, 0]), np.arange(2), np.ones(2, dtype=bool)),
-        Raters(np.array([0, 1]), np.arange(3), np.ones(2, dtype=bool)),
-    ],
-)
-def test_votes_on_items_that_are_not_there_are_refused(raters):
-    with pytest.raises(StatisticsError, match="items from 0 to 1"):
-        agreement_of_votes([1, 2], [3, 3], raters=raters)
-    with pytest.raises(StatisticsError, match="items from 0 to 1"):
-        annotators_variance(np.ones(2), np.ones(2), raters)

@@ -3,7 +3,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from casewise.errors import StatisticsError
 from casewise.stats.shares import binomial_below, clopper_pearson, korn_graubard, score_limits, sign_test, wilson
 
 
@@ -42,11 +41,6 @@ def test_a_share_of_one_has_an_interval_below_it():
     assert 0.9 < interval.low[0] < 1
     assert interval.low[1] == 0
     assert interval.high[1] == pytest.approx(1 - interval.low[0])
-
-
-def test_one_cluster_has_no_interval():
-    with pytest.raises(StatisticsError, match="two clusters"):
-        korn_graubard(0.5, 0.01, n=10, clusters=1)
 
 
 def test_score_limits_solve_the_score_equation_at_a_fractional_size():

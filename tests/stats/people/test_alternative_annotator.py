@@ -3,7 +3,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from casewise.errors import StatisticsError
 from casewise.stats.ceilings import alternative_annotator_test
 
 ITEMS, PEOPLE = 60, 5
@@ -70,8 +69,3 @@ def test_an_annotator_who_never_differs_from_the_judge_is_beaten_by_epsilon():
 
     assert outcome_of(safe, safe[:, 0], epsilon=0.1).omega == 1
     assert outcome_of(safe, safe[:, 0], epsilon=0.0).omega == 0
-
-
-def test_an_epsilon_above_one_is_an_error():
-    with pytest.raises(StatisticsError):
-        outcome_of(*study(0.0), epsilon=1.5)

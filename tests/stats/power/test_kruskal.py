@@ -4,7 +4,7 @@ from scipy import stats
 
 from casewise.errors import StatisticsError
 from casewise.stats import kruskal_wallis
-from casewise.stats.power import kruskal_power, kruskal_sample_size
+from casewise.stats.power import kruskal_power
 
 
 def enumerated_power(rates, n, alpha):
@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_power():
 
 
 def test_the_sample_size_reaches_the_power():
-    found = kruskal_sample_size([0.3, 0.5, 0.5, 0.5, 0.8], repeats=2000)
+    found = kruskal_power([0.3, 0.5, 0.5, 0.5, 0.8], repeats=2000)
 
     assert found.actual_power >= 0.8
     assert kruskal_power(found.safe_rates, n_per_group=found.n_per_group - 1, repeats=2000).actual_power < 0.8
@@ -46,8 +46,8 @@ def test_the_sample_size_reaches_the_power():
 @pytest.mark.parametrize(
     "question",
     [
-        lambda: kruskal_sample_size([0.5, 0.5]),
-        lambda: kruskal_sample_size([0.5, 0.6], power=1.0),
+        lambda: kruskal_power([0.5, 0.5]),
+        lambda: kruskal_power([0.5, 0.6], power=1.0),
         lambda: kruskal_power([0.5], n_per_group=5),
         lambda: kruskal_power([0.5, 1.5], n_per_group=5),
         lambda: kruskal_power([0.5, 0.6], n_per_group=1),

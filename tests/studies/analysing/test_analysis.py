@@ -5,8 +5,7 @@ from tests.support.crowds import crowd_plan, crowd_table
 
 from casewise.errors import StudyError
 from casewise.reports.study import study_report
-from casewise.stats import CrowdModel, kruskal_wallis, two_proportion_z
-from casewise.stats.intervals import holm
+from casewise.stats import CrowdModel, adjust, kruskal_wallis, two_proportion_z
 from casewise.stats.ratings import Flow, code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.studies.analysis import analyse, settle
@@ -83,9 +82,9 @@ def test_equivalences_are_corrected_as_differences_are(frame):
     found = analyse(code_ratings(frame)).contrasts
 
     p = found["equivalent_p"].to_list()
-    assert found["equivalent_p_corrected"].to_list() == pytest.approx(holm(p).tolist())
+    assert found["equivalent_p_corrected"].to_list() == pytest.approx(adjust(p, "holm").tolist())
     assert len(p) > 1
-    assert found["equivalent"].to_list() == [one <= 0.05 for one in holm(p)]
+    assert found["equivalent"].to_list() == [one <= 0.05 for one in adjust(p, "holm")]
 
 
 def test_a_margin_after_freezing_is_a_departure():
