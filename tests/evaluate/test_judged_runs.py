@@ -67,7 +67,7 @@ def test_notes_of_several_sessions_are_kept_once_each(tmp_path):
 
 def test_a_mismatch_names_the_benchmarks_and_no_digests(folders):
     demo = casewise.load("demo")
-    half = replace(demo, items=demo.items[:20], ratings=demo.rated.of_items([item.id for item in demo.items[:20]]))
+    half = replace(demo, items=demo.items[:20], ratings=demo.ratings.of_items([item.id for item in demo.items[:20]]))
     other = replace(half, about=half.about.model_copy(update={"name": "other"}))
 
     with pytest.raises(BenchmarkError, match="'demo' has other items or ratings now") as same:

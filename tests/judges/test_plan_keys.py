@@ -9,9 +9,10 @@ import pytest
 from casewise.judges.llm import LLMJudge
 from casewise.judges.run import Bundles, Plan
 from casewise.models.protocol import FakeModel
-from casewise.records import FULL, NO_CONTEXT, Judgement, Scored, Unscored, UnscoredReason
+from casewise.records import FULL, NO_CONTEXT, Item, Judgement, Scored, Unscored, UnscoredReason
 from casewise.runs.engine import Asks, RunLog, RunSession, last_attempts
 from casewise.runs.limits import InFlight, RunProgress, Spend
+from casewise.storage.columns import RecordColumns
 from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
 
@@ -30,7 +31,7 @@ def benchmark():
 @pytest.fixture(scope="module")
 def plan(benchmark):
     shuffled = [benchmark.items[place] for place in np.random.default_rng(3).permutation(len(benchmark.items))][:41]
-    return Plan(tuple(shuffled), ("score", "binary"), (FULL, NO_CONTEXT), repeats=2, retry_unscored=1)
+    return Plan(RecordColumns.of(Item, shuffled), ("score", "binary"), (FULL, NO_CONTEXT), repeats=2, retry_unscored=1)
 
 
 def log_of(path, plan, benchmark, *, seed):

@@ -22,6 +22,7 @@ from casewise.reports.formats import Report
 from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
+from casewise.storage.columns import RecordColumns
 from casewise.storage.files import write_jsonl
 from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
@@ -258,7 +259,9 @@ class AttackSession:
 
     async def decide(self, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
         """Have the judge decide these items in these arms."""
-        self.summary.add(await self.run.ask(replace(self.run.plan, items=items, arms=arms), closing=False))
+        self.summary.add(
+            await self.run.ask(replace(self.run.plan, items=RecordColumns.of(Item, items), arms=arms), closing=False)
+        )
 
     def values(self, arm: Arm) -> dict[str, float | None]:
         """Return the last value of each item in an arm; None where it is unscored."""

@@ -50,7 +50,6 @@ from casewise.runs.texts import spent_making
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.columns import column_of_records
 from casewise.storage.load import Source, as_benchmark, source_of
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, judgement_table, judgements_in_brief
 from casewise.transforms.catalogue import arm_named, with_digest
@@ -129,7 +128,7 @@ def ids_in(benchmark: Benchmark, name: str | None) -> frozenset[str] | None:
         return None
     from casewise.audits.words import subset  # and the whole audit
 
-    return frozenset(column_of_records(subset(benchmark, name), "id"))
+    return frozenset(subset(benchmark, name).table["id"])
 
 
 def messages(

@@ -24,7 +24,6 @@ from casewise.stats.sample import UNSURE_WEIGHT, VOTES, OnScale, Unsure, column,
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts
-from casewise.storage.columns import column_of_records, records_at
 from casewise.storage.load import worked_out
 from casewise.storage.wording import JudgedWords, LabelWords
 
@@ -219,7 +218,7 @@ class Subject(ShortRepr):
     @cached_property
     def with_context(self) -> BoolArray:
         """True for each item that has a context."""
-        return column_of_records(self.benchmark.items, "context_id").is_not_null().to_numpy()
+        return self.benchmark.items.table["context_id"].is_not_null().to_numpy()
 
     @cached_property
     def query(self) -> NDArray[np.intp]:
@@ -399,7 +398,7 @@ class Subject(ShortRepr):
             return self.own_words
         if self.words_read.all():
             return PhraseCounts.of(self.written if reads == "context" else texts(self.benchmark, reads))
-        shown = records_at(self.benchmark.items, np.flatnonzero(self.words_read))
+        shown = self.benchmark.items.at(np.flatnonzero(self.words_read))
         return PhraseCounts.of(text(self.benchmark, item, reads) for item in shown)
 
     def predict(
@@ -432,14 +431,14 @@ class Subject(ShortRepr):
 def raters_of(benchmark: Benchmark, items: pl.DataFrame, *, unsure: Unsure = "drop") -> Raters | None:
     """Return the votes on the rows of `items` with the person who gave each; None where votes are anonymous."""
     weights = {"safe": 1.0, "unsafe": 0.0} | ({} if unsure == "drop" else {"unsure": UNSURE_WEIGHT[unsure]})
-    verdicts = benchmark.rated.table["verdict"].cast(pl.String)
+    verdicts = benchmark.ratings.table["verdict"].cast(pl.String)
     return known_raters(benchmark, items, verdicts.replace_strict(weights, default=None, return_dtype=pl.Float64))
 
 
 def known_raters(benchmark: Benchmark, items: pl.DataFrame, weight: pl.Series) -> Raters | None:
     """Return the ratings with a weight on the rows of `items`, by person. None where there are none or one is
     anonymous."""
-    rated = benchmark.rated
+    rated = benchmark.ratings
     if not rated.annotators:
         return None
     item, annotator = rated.places(items["item_id"]), rated.table["annotator"]
@@ -455,7 +454,7 @@ def scale_of(benchmark: Benchmark, items: pl.DataFrame) -> OnScale | None:
     if scale is None or items["mean_share"].is_null().all():
         return None
     alone = ((items["n_values"] == 0) & items["mean_share"].is_not_null()).any()
-    shares = benchmark.rated.table.select(scale.share(pl.col("value"))).to_series()
+    shares = benchmark.ratings.table.select(scale.share(pl.col("value"))).to_series()
     return OnScale(
         column(items, "mean_share"),
         column(items, "n_values"),

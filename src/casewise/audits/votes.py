@@ -100,7 +100,7 @@ def none_if_nan(value: float) -> float | None:
 
 def alphas(subject: Subject) -> dict[str, LevelAlpha]:
     """Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
-    items, rated, by_kind = subject.items, subject.benchmark.rated, dict[str, LevelAlpha]()
+    items, rated, by_kind = subject.items, subject.benchmark.ratings, dict[str, LevelAlpha]()
     if items["n_unsure"].sum():
         counts = (subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy())
         raters = given_by(subject, rated.table["verdict"].to_physical().cast(pl.Int64))  # in the order of the counts
@@ -262,7 +262,7 @@ def agreement_with_intent(subject: Subject) -> pl.DataFrame:
     Columns: `rater`; `items`, how many they rated, and `places`, which; `always`, whether each vote is the intent;
     `log_chance`, of agreeing with every intent if each vote were drawn like the other votes on its item.
     """
-    rated = subject.benchmark.rated.arrays(subject.items["item_id"])
+    rated = subject.benchmark.ratings.arrays(subject.items["item_id"])
     intended = subject.intended[rated.item]
     has_intent = ~np.isnan(intended)
     item, safe, intended = rated.item[has_intent], rated.safe[has_intent], intended[has_intent] == 1
@@ -320,7 +320,7 @@ def unsure(subject: Subject, part: Part) -> None:
         return
     terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
     measured = TotalsByCluster.of(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
-    verdicts = (subject.benchmark.rated.table["verdict"] == "unsure").cast(pl.Float64)
+    verdicts = (subject.benchmark.ratings.table["verdict"] == "unsure").cast(pl.Float64)
     of_votes = share_estimate(measured, given_by(subject, verdicts))
     unsure_only = (undecided > 0) & (subject.n_votes == 0)
     part.measured["unsure"] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from casewise.stats.sample import (
 from casewise.stats.words import weighty_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts
-from casewise.storage.columns import records_at
+from casewise.storage.columns import RecordColumns
 from casewise.storage.load import worked_out, worked_out_numbers
 from casewise.storage.wording import JudgedWords
 
@@ -354,7 +354,7 @@ SUBSETS: dict[str, str] = {
 """The values of `--items`."""
 
 
-def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:
+def subset(benchmark: Benchmark, name: str) -> RecordColumns[Item]:
     """The items of the subset called `name`, in the order of the benchmark.
 
     `hard` is every item that some half of its votes would choose; a report scores each by the other half
@@ -363,7 +363,7 @@ def subset(benchmark: Benchmark, name: str) -> Sequence[Item]:
     Raises ConfigurationError: there is no such subset; the message lists those that there are. BenchmarkError: the
     benchmark cannot say which items these are, or there are none.
     """
-    return records_at(benchmark.items, np.flatnonzero(subset_rows(Subject(benchmark), name)))
+    return benchmark.items.at(np.flatnonzero(subset_rows(Subject(benchmark), name)))
 
 
 def subset_rows(subject: Subject, name: str) -> BoolArray:

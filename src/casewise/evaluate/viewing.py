@@ -20,7 +20,6 @@ from casewise.records import Arm, ShortRepr
 from casewise.replies.behaviour import replies_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.columns import column_of_records
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
 
@@ -82,7 +81,7 @@ class ViewedTable(ShortRepr):
     @cached_property
     def ids(self) -> pl.DataFrame:
         """Ids in the owner's file in lower case, by `place`; of items that have one."""
-        own = column_of_records(self.benchmark.items, "source_id")
+        own = self.benchmark.items.table["source_id"]
         return self.items.select("place", text=own.cast(pl.String).str.to_lowercase()).drop_nulls()
 
     @cached_property

@@ -492,8 +492,8 @@ def among_people(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmo
     except StatisticsError as error:
         why.append(f"panel: {error}")
     alternative = None
-    if runs.benchmark.rated.annotators:
-        ratings = runs.benchmark.rated.arrays(runs.items["item_id"].filter(series.asked))
+    if runs.benchmark.ratings.annotators:
+        ratings = runs.benchmark.ratings.arrays(runs.items["item_id"].filter(series.asked))
         usable = (ratings.annotator >= 0) & ~np.isnan(verdict[ratings.item])
         if usable.any():
             item, annotator = ratings.item[usable], np.array(ratings.annotators)[ratings.annotator[usable]]

@@ -23,7 +23,6 @@ from casewise.stats.sample import LabelPolicy, filled_in_values, labels, numbere
 from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts
-from casewise.storage.columns import records_at
 from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
 from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
@@ -125,7 +124,7 @@ def texts_of_contexts(benchmark: Benchmark, rows: BoolArray | None = None) -> Fl
     def work() -> FloatArray:
         hashes = np.zeros(len(shown), dtype=np.uint64)
         places = np.flatnonzero(shown)
-        for place, item in zip(places.tolist(), records_at(benchmark.items, places), strict=True):
+        for place, item in zip(places.tolist(), benchmark.items.at(places), strict=True):
             if words := text(benchmark, item, "context"):
                 hashes[place] = int.from_bytes(blake2b(words.encode(), digest_size=8).digest())
         _, number = np.unique(hashes, return_inverse=True)

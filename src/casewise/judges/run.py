@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -25,7 +25,7 @@ from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import CallEstimate, estimate_calls
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.columns import column_of_records, records_at
+from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import RunIdentity, RunManifest, asked_so
 from casewise.transforms.catalogue import adds_turns, check_arms, needs_twin
@@ -38,7 +38,7 @@ from casewise.transforms.texts import MadeTexts, MakingOptions, by_models, estim
 class Plan:
     """The questions of a run. A resumed run may have more items, arms, elicitations, repeats or attempts."""
 
-    items: Sequence[Item]
+    items: RecordColumns[Item]
     """The benchmark's items, or a selection."""
     elicitations: tuple[Elicitation, ...]
     arms: tuple[Arm, ...]
@@ -110,9 +110,9 @@ class Plan:
 
     def keys(self) -> pl.LazyFrame:
         """Return the keys, a row an ask in the order of the plan, with the number of its bundle. No ask is made."""
-        query = numbered(column_of_records(self.items, "query_id"))
+        query = numbered(self.items.table["query_id"])
         order = np.argsort(query, kind="stable")
-        ids = column_of_records(self.items, "id").gather(order)
+        ids = self.items.table["id"].gather(order)
         items = pl.DataFrame({"item_id": ids, "query": query[order]})
         arms = pl.DataFrame({"arm": [arm.name for arm in self.arms]}).with_row_index("place")
         times = pl.DataFrame(self.ways, schema=["repeat", "elicitation"], orient="row").with_row_index("time")
@@ -136,7 +136,7 @@ class Bundles:
 
     def __init__(self, plan: Plan, benchmark: Benchmark) -> None:
         self.plan, self.benchmark, self.ways = plan, benchmark, plan.ways
-        query = numbered(column_of_records(plan.items, "query_id"))
+        query = numbered(plan.items.table["query_id"])
         self.order = np.argsort(query, kind="stable").astype(np.int32)
         """Places of the items, those of one query together, queries in the order of their first items."""
         self.ends = np.cumsum(np.bincount(query), dtype=np.int32)
@@ -181,7 +181,7 @@ class Selection:
     ids: Hidden[frozenset[str] | None] = None
 
 
-def select(benchmark: Benchmark, selection: Selection) -> Sequence[Item]:
+def select(benchmark: Benchmark, selection: Selection) -> RecordColumns[Item]:
     """Return the items that `selection` keeps, in the order of the benchmark.
 
     Raises ConfigurationError: a category does not exist, or nothing is left.
@@ -199,16 +199,16 @@ def select(benchmark: Benchmark, selection: Selection) -> Sequence[Item]:
             names |= {category.name, *category.aliases}
         places = np.flatnonzero(benchmark.item_columns["category"].is_in(list(names)).to_numpy())
     if selection.ids is not None:
-        places = places[column_of_records(items, "id").is_in(list(selection.ids)).to_numpy()[places]]
+        places = places[items.table["id"].is_in(list(selection.ids)).to_numpy()[places]]
     if selection.sample is not None:
-        order = numbered(column_of_records(items, "query_id")[places])
+        order = numbered(items.table["query_id"][places])
         rank = np.random.default_rng(selection.seed).permutation(int(order.max(initial=-1)) + 1)
         places = places[np.sort(np.argsort(rank[order], kind="stable")[: selection.sample])]
     if selection.limit is not None:
         places = places[: max(0, selection.limit)]
     if not len(places):
         raise ConfigurationError("no item is left to judge; ask for more with --limit, --sample or --category")
-    return items if len(places) == len(items) else records_at(items, places)
+    return items if len(places) == len(items) else items.at(places)
 
 
 def numbered(queries: pl.Series) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import CallingOptions, ChatAsker, NoReplyReason
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.columns import RecordColumns
 from casewise.storage.run_folder import now
 from casewise.transforms.catalogue import check_arms
 
@@ -92,7 +93,7 @@ def chat_plan(items: Sequence[Item], arms: tuple[Arm, ...] = (FULL,), repeats: i
     if repeats < 1:
         raise ConfigurationError(f"repeats is {repeats}; it must be at least 1")
     check_arms(arms)
-    return Plan(items, ("binary",), arms, repeats, ask=ChatAsk)
+    return Plan(RecordColumns.of(Item, items), ("binary",), arms, repeats, ask=ChatAsk)
 
 
 @dataclass(kw_only=True)

@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -33,14 +33,12 @@ from casewise.records import (
 )
 from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
-from casewise.storage.columns import ContextFile, RecordColumns, column_of_records, places_among
+from casewise.storage.columns import ContextFile, InColumns, RecordColumns, places_among
 from casewise.storage.ratings import RatingColumns
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
 # them.
 
-
-C = TypeVar("C", bound=ContentRecord)
 
 ITEM_COLUMNS: dict[str, pl.DataType] = {
     "item_id": pl.String(),
@@ -156,13 +154,12 @@ class Benchmark:
     """
 
     about: About
-    queries: Sequence[Query]
-    """A tuple, or for a large folder `RecordColumns`, which equals it; `items` too."""
-    contexts: Sequence[Context]
-    """A tuple, or for a large folder a `ContextFile`, which equals it."""
-    items: Sequence[Item]
-    ratings: Sequence[Rating] = ()
-    """Kept as `RatingColumns`, which equals the tuple of the same."""
+    queries: InColumns[Iterable[Query], RecordColumns[Query]] = InColumns(partial(RecordColumns.of, Query))
+    """Given as records and held as a table, as are contexts, items and ratings. It equals the tuple of the same records."""
+    contexts: InColumns[Iterable[Context], RecordColumns[Context]] = InColumns(partial(RecordColumns.of, Context))
+    """For a large folder a `ContextFile`."""
+    items: InColumns[Iterable[Item], RecordColumns[Item]] = InColumns(partial(RecordColumns.of, Item))
+    ratings: InColumns[Iterable[Rating], RatingColumns] = InColumns(RatingColumns.of, ())
     revisions: tuple[Revision, ...] = ()
     taxonomy: Taxonomy = field(default_factory=sorry_bench)
     parameters: ParameterSet = field(default_factory=paper_parameters)
@@ -171,10 +168,8 @@ class Benchmark:
     """Those whose traits are stated; ratings may name others."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ratings, RatingColumns):
-            object.__setattr__(self, "ratings", RatingColumns.of(self.ratings))
         if self.about.scale is not None:
-            object.__setattr__(self, "ratings", self.rated.with_cut(self.about.scale))
+            object.__setattr__(self, "ratings", self.ratings.with_cut(self.about.scale))
         check(self)
 
     @classmethod
@@ -200,23 +195,17 @@ class Benchmark:
     @cached_property
     def query(self) -> Mapping[str, Query]:
         """Queries by id."""
-        return by_id(self.queries)
+        return self.queries.by_id
 
     @cached_property
     def context(self) -> Mapping[str, Context]:
         """Contexts by id."""
-        return by_id(self.contexts)
+        return self.contexts.by_id
 
     @cached_property
     def item(self) -> Mapping[str, Item]:
         """Items by id."""
-        return by_id(self.items)
-
-    @property
-    def rated(self) -> RatingColumns:
-        """The ratings in columns."""
-        assert isinstance(self.ratings, RatingColumns)
-        return self.ratings
+        return self.items.by_id
 
     @cached_property
     def votes(self) -> dict[str, Votes]:
@@ -229,10 +218,10 @@ class Benchmark:
         """A row an annotator, in the order of `rated.annotators`, with a column of texts for each trait; null where unknown."""
         stated = {person.id: person.traits for person in self.annotators}
         names = dict.fromkeys(name for person in self.annotators for name in person.traits)
-        rows = [stated.get(annotator, {}) for annotator in self.rated.annotators]
+        rows = [stated.get(annotator, {}) for annotator in self.ratings.annotators]
         texts = {name: [None if row.get(name) is None else as_text(row[name]) for row in rows] for name in names}
         return pl.DataFrame(
-            {"annotator": self.rated.annotators, **texts},
+            {"annotator": self.ratings.annotators, **texts},
             schema={"annotator": pl.String(), **dict.fromkeys(names, pl.String())},
         )
 
@@ -252,8 +241,6 @@ class Benchmark:
     @cached_property
     def judged(self) -> frozenset[tuple[Judged, bool]]:
         """The distinct kinds of text that queries ask to judge, each with whether a conversation precedes it."""
-        if not isinstance(self.queries, RecordColumns):
-            return frozenset((query.judged, query.before is not None) for query in self.queries)
         rows = self.queries.table.select(pl.col("judged").fill_null("request"), pl.col("before").is_not_null()).unique()
         return frozenset(rows.iter_rows())
 
@@ -264,17 +251,13 @@ class Benchmark:
     @cached_property
     def item_columns(self) -> pl.DataFrame:
         """A row an item, in their order, with the columns of `ITEM_COLUMNS`."""
-        columns = {
-            name: column_of_records(self.items, field, ITEM_COLUMNS[name]) for name, field in FIELDS_OF_ITEMS.items()
-        }
+        columns = {name: self.items.table[field] for name, field in FIELDS_OF_ITEMS.items()}
         ids, queries = columns["item_id"], columns["query_id"]
-        of_query = column_of_records(self.queries, "category").gather(
-            places_among(column_of_records(self.queries, "id"), queries)
-        )
+        of_query = self.queries.table["category"].gather(places_among(self.queries.table["id"], queries))
         category = columns["category"].zip_with(columns["category"].is_not_null(), of_query)
         domains = {name: resolved.domain for name in category.unique() if (resolved := self.taxonomy.resolve(name))}
-        context = places_among(column_of_records(self.contexts, "id"), column_of_records(self.items, "context_id"))
-        votes, values = self.rated.counts(ids), self.rated.means(ids)
+        context = places_among(self.contexts.table["id"], self.items.table["context_id"])
+        votes, values = self.ratings.counts(ids), self.ratings.means(ids)
         mean = pl.Series(values.mean).fill_nan(None)
         table = pl.DataFrame(
             columns
@@ -282,7 +265,7 @@ class Benchmark:
                 "cluster": columns["cluster"].zip_with(columns["cluster"].is_not_null(), queries),
                 "category": category,
                 "domain": category.replace_strict(domains, default=None, return_dtype=pl.String),
-                "intended_safe": column_of_records(self.contexts, "intended_safe", pl.Boolean()).gather(context),
+                "intended_safe": self.contexts.table["intended_safe"].gather(context),
                 "n_safe": votes.safe,
                 "n_votes": votes.total,
                 "n_unsure": votes.unsure,
@@ -302,12 +285,12 @@ class Benchmark:
         """A hash (128 bits) of the items, their clusters and means, and the ratings: what a run's numbers depend on, names
         and versions aside."""
         state = hashlib.blake2b(digest_size=16)
-        own = ((item.id, [item.cluster, item.mean]) for item in self.items)
+        own = self.items.table.select("id", "cluster", "mean").iter_rows()
         for line in sorted(
-            item_id if part == [None, None] else f"{item_id}\t{canonical_json(part)}" for item_id, part in own
+            item_id if part == [None, None] else f"{item_id}\t{canonical_json(part)}" for item_id, *part in own
         ):
             state.update(f"{line}\n".encode())
-        for block in self.rated.lines():
+        for block in self.ratings.lines():
             state.update(block.encode())
         return state.hexdigest()
 
@@ -392,7 +375,7 @@ class Benchmark:
         ids = {item.id for item in chosen}
         contexts = {item.context_id for item in chosen}
         queries = {item.query_id for item in chosen}
-        ratings = self.rated.of_items(ids)
+        ratings = self.ratings.of_items(ids)
         raters = set(ratings.annotators)
         return replace(
             self,
@@ -445,40 +428,35 @@ class Benchmark:
         return tuple(notes)
 
 
-def by_id(records: Sequence[C]) -> Mapping[str, C]:
-    return records.by_id if isinstance(records, RecordColumns) else {record.id: record for record in records}
-
-
 def check(benchmark: Benchmark) -> None:
     """Check that what a benchmark holds fits together. Raises BenchmarkError: as `Benchmark`."""
     people = pl.Series([annotator.id for annotator in benchmark.annotators], dtype=pl.String)
-    ids = {kind: column_of_records(getattr(benchmark, kind), "id") for kind in ("queries", "contexts", "items")}
+    ids = {kind: getattr(benchmark, kind).table["id"] for kind in ("queries", "contexts", "items")}
     for kind, column in (ids | {"annotators": people}).items():
         if (repeated := column.is_duplicated()).any():
             problem = f"two {kind} have the id {column[int(repeated.arg_max() or 0)]}"
             raise BenchmarkError(f"{problem}: each must stand once")
     categories = [name for entry in benchmark.taxonomy.categories for name in (entry.name, *entry.aliases)]
-    for kind, records in (("query", benchmark.queries), ("item", benchmark.items)):
-        column = column_of_records(records, "category")
-        if (unknown := ~column.is_in(categories).fill_null(value=True)).any():
-            place = int(unknown.arg_max() or 0)
-            problem = f"{kind} {records[place].id}: the taxonomy has no category {column[place]!r}"
-            raise BenchmarkError(problem)
+    for kind, table in (("query", benchmark.queries.table), ("item", benchmark.items.table)):
+        for record_id, category in (
+            table.filter(~pl.col("category").is_in(categories)).select("id", "category").iter_rows()
+        ):
+            raise BenchmarkError(f"{kind} {record_id}: the taxonomy has no category {category!r}")
     check_contexts(benchmark)
     check_scale(benchmark)
-    strays = benchmark.rated.item_ids.filter(~benchmark.rated.item_ids.is_in(ids["items"].implode()))
+    strays = benchmark.ratings.item_ids.filter(~benchmark.ratings.item_ids.is_in(ids["items"].implode()))
     if len(strays):
         raise BenchmarkError(f"a rating belongs to no item here ({strays[0]!r})")
-    if repeated_key := benchmark.rated.first_repeated_key():
+    if repeated_key := benchmark.ratings.first_repeated_key():
         item_id, rater = repeated_key
         raise BenchmarkError(f"item {item_id} has two ratings by {rater}")
 
 
 def check_scale(benchmark: Benchmark) -> None:
     """Check that values and means lie on the scale that the benchmark states."""
-    scale, ratings = benchmark.about.scale, benchmark.rated
-    items, means = (column_of_records(benchmark.items, *column) for column in (("id",), ("mean", pl.Float64())))
-    for ids, values in ((ratings.item_ids.gather(ratings.table["item"]), ratings.table["value"]), (items, means)):
+    scale, ratings, items = benchmark.about.scale, benchmark.ratings, benchmark.items.table
+    of_ratings = (ratings.item_ids.gather(ratings.table["item"]), ratings.table["value"])
+    for ids, values in (of_ratings, (items["id"], items["mean"])):
         if scale is None and not values.is_null().all():
             raise BenchmarkError("ratings or means have values, but the benchmark states no scale that they lie on")
         beside = None if scale is None else (values < scale.low) | (values > scale.high) | values.is_nan()
@@ -491,26 +469,25 @@ def check_scale(benchmark: Benchmark) -> None:
 
 def check_contexts(benchmark: Benchmark) -> None:
     """Check contexts and the items that show them; each context is read once, for it may lie in a file."""
-    queries, contexts = benchmark.query, benchmark.context
-    shown: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in benchmark.items:
-        if item.context_id is not None:
-            shown[item.context_id].append(item)
+    queries, items = set(benchmark.queries.table["id"]), benchmark.items.table
+    shown: defaultdict[str, list[list[str]]] = defaultdict(list)
+    for context_id, *item in items.select("context_id", "id", "query_id", "condition").iter_rows():
+        shown[context_id].append(item)
     for context in benchmark.contexts:
         if context.query_id not in queries:
             raise BenchmarkError(f"context {context.id} belongs to no query here ({context.query_id!r})")
         if problem := benchmark.parameters.problem(context):
             raise BenchmarkError(f"context {context.id} {problem}")
-        for item in shown.get(context.id, ()):
-            if context.query_id != item.query_id:
-                raise BenchmarkError(f"item {item.id} shows a context of another query ({context.query_id!r})")
-            if problem := condition_problem(item.condition, context):
-                raise BenchmarkError(f"item {item.id}: {problem}")
-    for item in benchmark.items:
-        if item.query_id not in queries:
-            raise BenchmarkError(f"item {item.id} belongs to no query here ({item.query_id!r})")
-        if item.context_id is not None and item.context_id not in contexts:
-            raise BenchmarkError(f"item {item.id} shows no context that is here ({item.context_id!r})")
+        for item_id, query_id, condition in shown.pop(context.id, ()):
+            if context.query_id != query_id:
+                raise BenchmarkError(f"item {item_id} shows a context of another query ({context.query_id!r})")
+            if problem := condition_problem(condition, context):
+                raise BenchmarkError(f"item {item_id}: {problem}")
+    for item_id, query_id in items.select("id", "query_id").filter(~pl.col("query_id").is_in(queries)).iter_rows():
+        raise BenchmarkError(f"item {item_id} belongs to no query here ({query_id!r})")
+    for context_id, strays in shown.items():
+        if context_id is not None:
+            raise BenchmarkError(f"item {strays[0][0]} shows no context that is here ({context_id!r})")
 
 
 # Two benchmarks made one: a release, and what people said since of other items over the same queries.
@@ -534,7 +511,7 @@ def join_benchmarks(first: Benchmark, second: Benchmark, *, name: str | None = N
         raise BenchmarkError(f"the contexts of {first.name} and {second.name} do not state the same parameters")
     if None not in (first.about.scale, second.about.scale) and first.about.scale != second.about.scale:
         raise BenchmarkError(f"people rated {first.name} and {second.name} on different scales")
-    if twice := sorted(set(first.rated.items) & set(second.rated.items)):
+    if twice := sorted(set(first.ratings.items) & set(second.ratings.items)):
         raise BenchmarkError(
             f"{len(twice):,} items were rated in both, {twice[0]} for one: other people at another time are another sample"
         )

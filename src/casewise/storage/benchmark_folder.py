@@ -6,11 +6,9 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cached_property, partial
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -208,7 +206,7 @@ def write_tables(benchmark: Benchmark, folder: Path, *, under: str = "", ending:
             if ending == ".jsonl":
                 write_jsonl(folder / names[-1], records)
             else:
-                table = records.written if isinstance(records, RatingColumns) else record_table(records, model)
+                table = benchmark.ratings.written if name == "ratings" else record_table(records, model)
                 write_table(table, folder / names[-1])
     return tuple(names)
 
@@ -276,7 +274,7 @@ def read_whole(folder: Path, manifest: Manifest, *, in_file: bool) -> Benchmark:
     return benchmark
 
 
-def read_all(path: Path, model: type[Record], *, in_file: bool) -> Sequence[Record]:
+def read_all(path: Path, model: type[Record], *, in_file: bool) -> Iterable[Record]:
     if path.suffix == ".parquet":
         try:
             rows = pl.read_parquet(path).iter_rows(named=True)
@@ -318,6 +316,9 @@ MOST_BENCHMARKS = 8
 
 ABOUT = "kept.json"
 
+KEPT = ("queries", "items", "contexts", "ratings", "rated", "columns")
+"""The tables; they are mapped into memory, so that removing their files changes nothing."""
+
 OF_ITEMS = ("item_id", "query_id", "pair_id", "condition", "published_rate")
 """Columns of the table of items that are fields of items."""
 
@@ -338,16 +339,14 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        queries, items, contexts, columns = (
-            pl.read_ipc(place / f"{name}.arrow") for name in ("queries", "items", "contexts", "columns")
-        )
+        queries, items, contexts, ratings, rated, columns = (pl.read_ipc(place / f"{name}.arrow") for name in KEPT)
         columns = items.select(**{name: FIELDS_OF_ITEMS[name] for name in OF_ITEMS}).hstack(columns)
         benchmark = Benchmark.checked_before(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
             contexts=ContextFile(folder / "contexts.jsonl", contexts),
             items=RecordColumns(Item, items),
-            ratings=KeptRatings(place, manifest.counts.ratings, about["annotators"]),
+            ratings=RatingColumns(ratings, items=rated["id"], annotators=about["annotators"]),
             annotators=tuple(read_jsonl(folder / "annotators.jsonl", Annotator)) if manifest.counts.annotators else (),
             **manifest.frame,
             digest=about["digest"],
@@ -358,35 +357,6 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
         shutil.rmtree(place, ignore_errors=True)
         return None
     return benchmark
-
-
-class KeptRatings(RatingColumns):
-    """The ratings of a kept benchmark, read when one is asked for: a report of anonymous votes needs none of them.
-
-    Their files are mapped into memory, so that removing them changes nothing.
-    """
-
-    def __init__(self, place: Path, n: int, annotators: Sequence[str]) -> None:
-        self.annotators, self._n, self._files = tuple(annotators), n, dict[str, mmap]()
-        for name in ("ratings", "rated"):
-            path = place / f"{name}.arrow"
-            pl.read_ipc_schema(path)  # stands at the end: a file that was cut off is refused here
-            with path.open("rb") as file:
-                self._files[name] = mmap(file.fileno(), 0, access=ACCESS_READ)
-
-    def __len__(self) -> int:
-        return self._n
-
-    @cached_property
-    def table(self) -> pl.DataFrame:  # type: ignore[override]
-        return pl.read_ipc(self._files["ratings"][:])
-
-    @cached_property
-    def item_ids(self) -> pl.Series:  # type: ignore[override]
-        return pl.read_ipc(self._files["rated"][:])["id"]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(RatingColumns, self.table, items=self.item_ids, annotators=self.annotators), ()
 
 
 def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
@@ -400,13 +370,13 @@ def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
                 "queries": record_table(benchmark.queries, Query),
                 "items": record_table(benchmark.items, Item),
                 "contexts": benchmark.contexts.table,
-                "ratings": benchmark.rated.table,
-                "rated": benchmark.rated.item_ids.alias("id").to_frame(),
+                "ratings": benchmark.ratings.table,
+                "rated": benchmark.ratings.item_ids.alias("id").to_frame(),
                 "columns": benchmark.item_columns.drop(*OF_ITEMS),
             }
             for name, table in tables.items():
                 table.write_ipc(draft / f"{name}.arrow")
-            about = {"digest": benchmark.digest, "annotators": benchmark.rated.annotators}
+            about = {"digest": benchmark.digest, "annotators": benchmark.ratings.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         cached = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)
         for oldest in cached[MOST_BENCHMARKS:]:
@@ -488,7 +458,7 @@ OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
     """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`; an unsure one has no value."""
-    items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.rated
+    items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.ratings
     people = pl.Series(ratings.annotators, dtype=pl.String)
     verdict = ratings.table["verdict"]
     of_ratings: pl.DataFrame = items[ratings.places(items["item_id"])]

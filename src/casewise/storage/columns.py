@@ -7,10 +7,10 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from casewise.records.base import ContentRecord, Record
 from casewise.records.context import GROUP_MODELS, OPTIONAL
 from casewise.storage.files import cannot_read, decoded, known_record, parse, record
 
-BLOCK = 65_536
+BLOCK = 8_192
 """Records that are held on their way into a table or out of it."""
 
 # Records as rows of a table, as Parquet files and data frames have them.
@@ -79,10 +79,9 @@ def schema(model: type[Record]) -> dict[str, pl.DataType]:
 
 def record_table(records: Iterable[Record], model: type[Record]) -> pl.DataFrame:
     """Return records as a table, one a row."""
-    columns = pl.Schema(schema(model))
-    if isinstance(records, RecordColumns) and records.table.columns == columns.names():
-        return records.table.cast(columns)
-    return table_of_rows(map(row_of, records), columns)
+    if isinstance(records, RecordColumns) and model is not Context:
+        return records.table
+    return table_of_rows(map(row_of, records), schema(model))
 
 
 def table_of_rows(rows: Iterable[Any], columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -143,6 +142,9 @@ PYDANTIC = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pyda
 DIGITS = 15
 """Of an id's end that are looked up as one number: 60 bits."""
 
+OF_CONTEXT: dict[str, pl.DataType] = {"id": pl.String(), "intended_safe": pl.Boolean()}
+"""The columns of contexts, which are held as records or stay in their file."""
+
 DECODED: dict[str, Callable[[str | None], Any]] = {
     "judged": lambda judged: judged or "request",
     "before": lambda text: None if text is None else tuple(Turn(**turn) for turn in json.loads(text)),
@@ -152,20 +154,35 @@ DECODED: dict[str, Callable[[str | None], Any]] = {
 
 
 class RecordColumns(Sequence[C]):
-    """The records of a table, which were checked when it was written. It equals the tuple of the same, and is pickled as that.
+    """The records of a table, which were checked when it was written. It equals the tuple of the same.
 
-    `model`: what they are; `table`: a column for each of its fields.
+    `model`: what they are.
+    `table`: a column for each of its fields; of contexts, the columns `id` and `intended_safe`.
+    `held`: the records themselves, for contexts, of which the table does not hold all.
     """
 
-    def __init__(self, model: type[C], table: pl.DataFrame) -> None:
-        self.model, self.table = model, table.select(list(model.model_fields))
+    def __init__(self, model: type[C], table: pl.DataFrame, held: tuple[C, ...] | None = None) -> None:
+        self.model, self.table = model, table
         self._given: set[str] = set(model.model_fields)
         self._decoded = [name for name in DECODED if name in model.model_fields]
+        if held is not None:
+            self.__dict__["_held"] = held
+
+    @classmethod
+    def of(cls, model: type[C], records: Iterable[C]) -> RecordColumns[C]:
+        """Return records of this type in columns; they are read once."""
+        if isinstance(records, RecordColumns):
+            return records
+        if model is not Context:
+            return RecordColumns(model, record_table(records, model))
+        held = tuple(records)
+        columns = {name: [getattr(context, name) for context in held] for name in OF_CONTEXT}
+        return RecordColumns(model, pl.DataFrame(columns, schema=OF_CONTEXT), held)
 
     @property
     def is_held(self) -> bool:
         """True if each record is made once and kept."""
-        return len(self) <= MOST_HELD
+        return len(self) <= MOST_HELD or "_held" in self.__dict__
 
     @cached_property
     def _held(self) -> tuple[C, ...]:
@@ -214,10 +231,14 @@ class RecordColumns(Sequence[C]):
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (tuple(self),)
+        return partial(RecordColumns.of, self.model), (tuple(self),)
 
     def __repr__(self) -> str:
         return f"<{len(self):,} records of {self.model.__name__}>"
+
+    def at(self, places: NDArray[np.intp]) -> RecordColumns[C]:
+        """Return the queries or items at these places."""
+        return RecordColumns(self.model, self.table[places])
 
     @property
     def by_id(self) -> Mapping[str, C]:
@@ -288,26 +309,34 @@ def joined_places(ids: pl.Series, sought: pl.Series) -> pl.Series:
     return sought.alias("id").to_frame().join(numbered, on="id", how="left", maintain_order="left")["place"]
 
 
-def column_of_records(records: Sequence[C], name: str, dtype: pl.DataType = pl.String()) -> pl.Series:
-    """Return a field of every record, in order; of records in columns no record is made for it."""
-    if isinstance(records, RecordColumns) and name in records.table.columns:
-        return records.table[name]
-    return pl.Series(name, [getattr(record, name) for record in records], dtype=dtype)
+K = TypeVar("K")
+A_contra = TypeVar("A_contra", contravariant=True)
 
 
-def records_at(records: Sequence[C], places: NDArray[np.intp]) -> Sequence[C]:
-    """Return the records at these places, in columns where all are."""
-    if isinstance(records, RecordColumns):
-        return RecordColumns(records.model, records.table[places])
-    return tuple(records[place] for place in places.tolist())
+class InColumns(Generic[A_contra, K]):
+    """A field of a dataclass that is given records and holds them in columns."""
+
+    def __init__(self, convert: Callable[[A_contra], K], default: A_contra | None = None) -> None:
+        self.convert, self.default = convert, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, _type: type | None = None) -> K:
+        if owner is not None:
+            return cast("K", owner.__dict__[self.name])
+        if self.default is None:
+            raise AttributeError(self.name)  # a dataclass takes it for a field without a default
+        return cast("K", self.default)
+
+    def __set__(self, owner: Any, records: A_contra) -> None:
+        owner.__dict__[self.name] = self.convert(records)
 
 
 # Contexts that stay in their file, for benchmarks too large to be held in memory.
 
 
-PLACES = {"id": pl.String(), "intended_safe": pl.Boolean()} | dict.fromkeys(
-    ("line", "start", "size", "check"), pl.UInt64()
-)
+PLACES = OF_CONTEXT | dict.fromkeys(("line", "start", "size", "check"), pl.UInt64())
 """The columns held of a context: its id, its author's intent, its place in the file, and a hash of the line's bytes."""
 
 

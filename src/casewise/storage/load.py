@@ -458,7 +458,7 @@ WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
 def lost(benchmark: Benchmark) -> Iterator[str]:
     """Yield the parts of `benchmark` that the published format has no room for."""
     is_told = pl.any_horizontal(pl.col("annotator", "seconds", "at").is_not_null())
-    if n := benchmark.rated.table.select(is_told.sum()).item():
+    if n := benchmark.ratings.table.select(is_told.sum()).item():
         yield f"who gave {n:,} ratings, when, and how long it took"
     if n := sum(context.origin != "imported" for context in benchmark.contexts):
         yield f"the origin of {n:,} contexts: they will read as imported, in the revised conditions"

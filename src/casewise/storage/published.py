@@ -33,7 +33,6 @@ from casewise.records import (
 )
 from casewise.records.context import Text, checked_names
 from casewise.storage.benchmark import About, Benchmark, Published
-from casewise.storage.columns import column_of_records
 from casewise.storage.files import Row, brief, read_text, replacing, rows, what_is_wrong
 
 # The JSON of the published CASE-Bench release, read and written without loss. Its quirks end here.
@@ -215,7 +214,7 @@ def write_published(benchmark: Benchmark, path: Path) -> None:
     Raises BenchmarkError: an item has no context, an optional parameter that the format does not know, or no ratings; or
     what is judged is no request.
     """
-    rated = benchmark.rated.arrays(column_of_records(benchmark.items, "id"))
+    rated = benchmark.ratings.arrays(benchmark.items.table["id"])
     order = np.lexsort((np.maximum(rated.position, 0), rated.item))
     votes = np.where(rated.safe[order], 1, 2)
     end = 0

@@ -99,6 +99,8 @@ class RatingColumns(Sequence[Rating]):
     @classmethod
     def of(cls, ratings: Iterable[Rating]) -> RatingColumns:
         """The same ratings in columns; they are read once, and not kept."""
+        if isinstance(ratings, RatingColumns):
+            return ratings
         items: dict[str, int] = {}
         annotators: dict[str, int] = {}
         blocks: list[pl.DataFrame] = []

@@ -262,7 +262,7 @@ def _from_benchmark(path: Path | str) -> RatingsSource:
     safe = pl.when(pl.col("value") > 0.5).then(pl.lit("safe")).otherwise(pl.lit("unsafe"))
     frame = (
         people_rows(benchmark)
-        .with_columns(annotator_id="rater_id", verdict=safe, seconds=benchmark.rated.table["seconds"])
+        .with_columns(annotator_id="rater_id", verdict=safe, seconds=benchmark.ratings.table["seconds"])
         .drop_nulls("value")
         .select(*SCHEMA)
     )
