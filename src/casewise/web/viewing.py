@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Thread
-from typing import Annotated, Any, NamedTuple, Protocol
-from urllib.parse import parse_qs, urlencode
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
 
 import polars as pl
 from fastapi import Depends, FastAPI, Request
+from jinja2 import Environment
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -50,7 +50,7 @@ from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import arm_named, show
 from casewise.transforms.texts import MadeTexts
 from casewise.web import pages
-from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders
+from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, SentForm
 
 # Who may ask: this machine's browser, on a page of ours. Another site's page, or a name that leads here, may not.
 
@@ -88,62 +88,38 @@ class LoopbackOnly:
 # Where pages of the room lead: to addresses of a server, or to files of a folder.
 
 
-class Links(Protocol):
-    """Addresses of other pages; None where there is no such page."""
+@dataclass(frozen=True)
+class Links:
+    """Addresses of other pages, on the server or in a folder; None where there is no such page."""
+
+    lists: dict[ItemsWanted, str] | None = None
+    """The lists that a folder has, each with the beginning of its files' names; None on the server."""
+    written: frozenset[int] = frozenset()
+    """The places of the items that have a page in the folder."""
 
     @property
     def live(self) -> bool:
         """Return whether a server answers, so that filters and notes work."""
+        return self.lists is None
 
     def items(self, query: ItemsWanted, **changes: Any) -> str | None:
         """The list of a query."""
+        query = replace(query, **({"page": 1} | changes))
+        if self.lists is None:
+            return f"/?{urlencode(words)}" if (words := query.words()) else "/"
+        name = self.lists.get(replace(query, page=1))
+        return None if name is None else f"{name}.html" if query.page == 1 else f"{name}-{query.page}.html"
 
     def item(self, place: int, query: ItemsWanted) -> str | None:
         """An item in the list of a query."""
+        if self.lists is not None:
+            return f"item-{place + 1:06d}.html" if place in self.written else None
+        words = urlencode(replace(query, page=1).words())
+        return f"/item/{place + 1}{'?' if words else ''}{words}"
 
     def static(self, name: str) -> str:
         """A file that pages need."""
-
-
-@dataclass(frozen=True)
-class Served:
-    """Addresses of the server."""
-
-    live: bool = True
-
-    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
-        words = replace(query, **({"page": 1} | changes)).words()
-        return f"/?{urlencode(words)}" if words else "/"
-
-    def item(self, place: int, query: ItemsWanted) -> str | None:
-        words = replace(query, page=1).words()
-        return f"/item/{place + 1}{'?' if words else ''}{urlencode(words)}"
-
-    def static(self, name: str) -> str:
-        return f"/static/{name}"
-
-
-@dataclass(frozen=True)
-class ListFiles:
-    """Files of a folder."""
-
-    lists: dict[ItemsWanted, str]
-    """The lists that there are, each with the beginning of its files' names."""
-    written: frozenset[int] = field(default_factory=frozenset)
-    """The places of the items that have a page."""
-    live: bool = False
-
-    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
-        query = replace(query, **changes)
-        name, page = self.lists.get(replace(query, page=1)), query.page if "page" in changes else 1
-        return None if name is None else f"{name}.html" if page == 1 else f"{name}-{page}.html"
-
-    def item(self, place: int, query: ItemsWanted) -> str | None:
-        del query
-        return f"item-{place + 1:06d}.html" if place in self.written else None
-
-    def static(self, name: str) -> str:
-        return f"static/{name}"
+        return f"/static/{name}" if self.live else f"static/{name}"
 
 
 # What stands on the pages of the room, from the table and what of it is wanted.
@@ -162,6 +138,14 @@ BANDS = {"all": "everybody", "90": "90 % or more", "75": "75 % or more", "split"
 CELL_WORDS = ("both right", "only the first right", "only the second right", "both wrong", "no label or no verdict")
 
 
+STATIC = Path(__file__).parent / "static"
+
+
+@cache
+def templates() -> Environment:
+    return pages.templates(STATIC)
+
+
 @dataclass(frozen=True)
 class Room:
     """The state that every page needs."""
@@ -176,13 +160,12 @@ class Room:
     """True if chatbots' replies stay out."""
     rows: int = ROWS
 
-    @property
-    def values(self) -> dict[str, Any]:
-        """For every page."""
-        benchmark = self.table.benchmark
-        return {
+    def rendered(self, name: str, **values: Any) -> str:
+        """A page, made of a template with what every page needs and `values`."""
+        usual = {
             "links": self.links,
-            "title": benchmark.title,
+            "static": self.links.static,
+            "title": self.table.benchmark.title,
             "notices": self.table.notices,
             "under_way": self.under_way,
             "version": self.table.version,
@@ -190,7 +173,11 @@ class Room:
             "withheld": self.withheld,
             "names": self.names,
             "labels": self.labels,
+            "person": None,
+            "start": ItemsWanted(),
+            "heading": "Items and judges",
         }
+        return templates().get_template(f"viewing/{name}.html").render(usual | values)
 
     @cached_property
     def labels(self) -> LabelWords:
@@ -213,7 +200,15 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
     pages = max(1, -(-len(chosen.places) // room.rows))
     page = min(max(1, query.page), pages)
     places = chosen.places[(page - 1) * room.rows : page * room.rows]
-    return room.values | {
+    cells = None
+    if chosen.cells is not None:
+        counted = [*zip(CELLS, CELL_WORDS, chosen.cells.counts.values(), strict=True)]
+        counted.append(("differ", "their verdicts differ", chosen.cells.differ))
+        cells = [
+            {"words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
+            for cell, words, n in counted
+        ]
+    return {
         "wanted": replace(query, page=1),
         "rows": list(rows_of(room, places, series[:COLUMNS])),
         "columns": series[:COLUMNS],
@@ -225,7 +220,7 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
         "choices": choices(room) if room.links.live else {},
         "chips": list(chips(room, query)),
         "quick": list(common_lists(room, query)),
-        "cells": None if chosen.cells is None else cells(room, query, chosen),
+        "cells": cells,
     }
 
 
@@ -300,17 +295,6 @@ def common_lists(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
             yield words, address
 
 
-def cells(room: Room, query: ItemsWanted, chosen: Chosen) -> list[dict[str, Any]]:
-    """The four cells of two series, the rest, and where they differ: each with its count and where it leads."""
-    assert chosen.cells is not None
-    counted = [*zip(CELLS, CELL_WORDS, chosen.cells.counts.values(), strict=True)]
-    counted.append(("differ", "their verdicts differ", chosen.cells.differ))
-    return [
-        {"cell": cell, "words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
-        for cell, words, n in counted
-    ]
-
-
 def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     benchmark = room.table.benchmark
     for row in room.table.items[places].iter_rows(named=True):
@@ -322,7 +306,7 @@ def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[
             "context": "" if room.withheld else short_context(benchmark, item),
             "category": row["category"],
             "condition": row["condition"].replace("_", " "),
-            "people": people(row),
+            "people": votes(row),
             "series": [verdict_shown(row, place) for place in series],
             "tags": () if note is None else (*note.tags, *(["note"] if note.text and not note.tags else [])),
         }
@@ -346,7 +330,7 @@ def short_context(benchmark: Benchmark, item: Item) -> str:
     return text if len(text) <= CONTEXT_SHOWN else f"{text[: CONTEXT_SHOWN - 1]}…"
 
 
-def people(row: dict[str, Any]) -> dict[str, Any]:
+def votes(row: dict[str, Any]) -> dict[str, Any]:
     return {"safe": row["n_safe"], "total": row["n_votes"], "label": row["label"]}
 
 
@@ -376,7 +360,10 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
     )
     paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
     twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
-    return room.values | {
+    stated, twin_context = benchmark.query[item.query_id], benchmark.twin_of(item)
+    own = LaidOpen(show(FULL, stated, benchmark.context_of(item)))
+    other = None if twin_context is None else LaidOpen(show(FULL, stated, twin_context))
+    return {
         "wanted": query,
         "place": place,
         "item": item,
@@ -388,12 +375,12 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "category": row["category"],
         "condition": row["condition"].replace("_", " "),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
-        "people": people(row),
-        "query": room.text(benchmark.query[item.query_id].text),
-        "judged": benchmark.query[item.query_id].judged,
-        "groups": [] if room.withheld else context_groups(benchmark, item),
+        "people": votes(row),
+        "query": room.text(stated.text),
+        "judged": stated.judged,
+        "groups": [] if room.withheld else with_marks(own, other),
         "twin": None if twin is None else room.links.item(twin, query),
-        "has_twin": benchmark.twin_of(item) is not None,
+        "has_twin": twin_context is not None,
         "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
         "history": list(history(room, item)),
         "arms": [] if room.withheld else list(as_shown(room, item)),
@@ -414,13 +401,6 @@ class Stated:
 
 IN_COMMON = 0.5
 """Share of the letters that two texts must share for marks between their words to be readable."""
-
-
-def context_groups(benchmark: Benchmark, item: Item) -> list[tuple[str, list[Stated]]]:
-    """The context, group by group, with what its twin says otherwise marked."""
-    query, twin = benchmark.query[item.query_id], benchmark.twin_of(item)
-    own = LaidOpen(show(FULL, query, benchmark.context_of(item)))
-    return with_marks(own, None if twin is None else LaidOpen(show(FULL, query, twin)))
 
 
 def with_marks(shown: LaidOpen, original: LaidOpen | None) -> list[tuple[str, list[Stated]]]:
@@ -484,75 +464,8 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
 # The room as a server on this machine: reads runs, and writes nothing but notes.
 
 
-STATIC = Path(__file__).parent / "static"
-
-
 KEPT = 32
 """Lists that are kept, so that the next page or item need not look for them again."""
-
-
-class ViewingRoom:
-    """Runs that are looked at, and the lists that were asked for last."""
-
-    def __init__(self, viewed: Viewed) -> None:
-        self.viewed = viewed
-        self.templates = pages.templates(STATIC)
-        self._chosen = lru_cache(KEPT)(self._choose)
-        self._table = viewed.now()
-        Thread(target=lambda table: table.contexts, args=(self._table,), daemon=True).start()  # for the first search
-
-    def now(self) -> tuple[Room, ViewedTable]:
-        """Return what there is to look at now."""
-        self._table = self.viewed.now()
-        room = Room(self._table, self.viewed.notes, Served(), under_way=self.viewed.under_way)
-        return room, self._table
-
-    def chosen(self, table: ViewedTable, query: ItemsWanted) -> Chosen:
-        """The items of a list."""
-        tags = tuple(sorted((item, note.tags) for item, note in self.viewed.notes.items())) if query.tag else ()
-        return self._chosen(ItemsWanted.of(query.words() | {"page": "1"}), table.version, tags)
-
-    def _choose(self, query: ItemsWanted, _version: int, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
-        return choose(self._table, query, tagged=dict(tags))
-
-    def items(self, words: dict[str, str]) -> str:
-        """The page of a list."""
-        room, table = self.now()
-        query = ItemsWanted.of(words)
-        return rendered(self.templates, "viewing/items.html", **items_values(room, query, self.chosen(table, query)))
-
-    def item(self, place: int, words: dict[str, str]) -> str:
-        """The page of an item."""
-        room, table = self.now()
-        query = ItemsWanted.of(words)
-        values = item_values(room, query, place, near=self.chosen(table, query).places)
-        note_to = f"{room.links.item(place, query)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
-        notes_file = str(self.viewed.paths[0] / ITEM_NOTES)
-        return rendered(self.templates, "viewing/item.html", **values, note_to=note_to, notes_file=notes_file)
-
-    def keep(self, place: int, form: dict[str, list[str]]) -> None:
-        """Keep a note on an item.
-
-        Raises HTTPException: 422: it is too long, or a tag has a character that tags have not.
-        """
-        tags = tuple(filter(None, (tag.strip() for tag in form.get("tags", [""])[0].split(","))))
-        text = form.get("text", [""])[0].replace("\r\n", "\n")
-        try:
-            note = ItemNote(
-                item_id=self._table.benchmark.items[place].id,
-                text=text,
-                tags=tuple(dict.fromkeys(tags)),
-                at=datetime.now(UTC),
-            )
-        except ValidationError as error:
-            raise HTTPException(422, what_is_wrong(error)) from error
-        self.viewed.note(note)
-
-
-def rendered(templates: Any, name: str, **values: Any) -> str:
-    """A page of the room."""
-    usual = {"person": None, "static": values["links"].static, "start": ItemsWanted(), "heading": "Items and judges"}
-    return str(templates.get_template(name).render(usual | values))
 
 
 def place_of(request: Request, number: int) -> int:
@@ -567,7 +480,6 @@ Place = Annotated[int, Depends(place_of)]
 
 def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     """The room as an ASGI app that answers on loopback at `port`."""
-    room = ViewingRoom(viewed)
     app = FastAPI(
         docs_url=None,
         redoc_url=None,
@@ -582,20 +494,45 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     )
     app.state.viewed = viewed
     app.mount("/static", StaticFiles(directory=STATIC))
+    Thread(target=lambda table: table.contexts, args=(viewed.now(),), daemon=True).start()  # for the first search
+
+    @lru_cache(KEPT)
+    def kept(query: ItemsWanted, version: int, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
+        del version  # of the table: a list is chosen anew once there are more judgements
+        return choose(viewed.now(), query, tagged=dict(tags))
+
+    def looked_at(request: Request) -> tuple[Room, ItemsWanted, Chosen]:
+        room = Room(viewed.now(), viewed.notes, Links(), under_way=viewed.under_way)
+        query = ItemsWanted.of(dict(request.query_params))
+        tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
+        return room, query, kept(replace(query, page=1), room.table.version, tags)
 
     @app.get("/")
     def items(request: Request) -> HTMLResponse:
-        return HTMLResponse(room.items(dict(request.query_params)))
+        room, query, chosen = looked_at(request)
+        return HTMLResponse(room.rendered("items", **items_values(room, query, chosen)))
 
     @app.get("/item/{number:int}")
     def item(request: Request, place: Place) -> HTMLResponse:
-        return HTMLResponse(room.item(place, dict(request.query_params)))
+        room, query, chosen = looked_at(request)
+        values = item_values(room, query, place, near=chosen.places)
+        note_to = f"{room.links.item(place, query)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
+        notes_file = str(viewed.paths[0] / ITEM_NOTES)
+        return HTMLResponse(room.rendered("item", **values, note_to=note_to, notes_file=notes_file))
 
     @app.post("/item/{number:int}/note")
-    async def note(request: Request, place: Place) -> RedirectResponse:
-        body = (await request.body()).decode("utf-8", "replace")
-        form = parse_qs(body, keep_blank_values=True, max_num_fields=10)
-        await run_in_threadpool(room.keep, place, form)
+    def note(request: Request, place: Place, form: SentForm) -> RedirectResponse:
+        tags = filter(None, (tag.strip() for tag in form.get("tags", "").split(",")))
+        try:
+            note = ItemNote(
+                item_id=viewed.now().benchmark.items[place].id,
+                text=form.get("text", "").replace("\r\n", "\n"),
+                tags=tuple(dict.fromkeys(tags)),
+                at=datetime.now(UTC),
+            )
+        except ValidationError as error:
+            raise HTTPException(422, what_is_wrong(error)) from error
+        viewed.note(note)
         query = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(f"/item/{place + 1}{query}#notes", 303)
 
@@ -612,7 +549,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     def problem(request: Request, error: Exception) -> HTMLResponse:
         status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
         values = {"person": None, "title": "That did not work", "message": message, "path": request.url.path}
-        page = room.templates.get_template("problem.html").render(values, static=Served().static)
+        page = templates().get_template("problem.html").render(values, static=Links().static)
         return HTMLResponse(page, status)
 
     app.add_exception_handler(HTTPException, problem)
@@ -632,9 +569,8 @@ PAIRED = 4
 FILES = ("casewise.css", "viewing.css", "viewing.js", "icon.svg")
 
 
-@dataclass(frozen=True)
-class Copied:
-    """The result of writing the pages."""
+class Copied(NamedTuple):
+    """Where to begin, and how many items and lists were written."""
 
     path: Path
     n_items: int
@@ -654,19 +590,17 @@ def write_view(
     """
     if folder.exists() and (folder.is_file() or any(folder.iterdir())):
         raise ConfigurationError(f"{folder} exists, and nothing is overwritten; choose another place")
-    table, templates = viewed.now(), pages.templates(STATIC)
+    table = viewed.now()
     tagged = {item: note.tags for item, note in viewed.notes.items()}
     base = replace(only, page=1)
     every = [(listed, choose(table, listed.query, tagged=tagged)) for listed in lists_of(table, base)]
     lists = [(listed, chosen) for listed, chosen in every if listed.query == base or len(chosen.places)]
     places = every[0][1].places
-    links = ListFiles({listed.query: listed.name for listed, _ in lists}, frozenset(places))
-    room = Room(
-        table, {} if withheld else viewed.notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED
-    )
-    navigation: dict[
-        str, list[tuple[str, str]]
-    ] = {}  # the cells of two side by side are reached from the page of the two
+    links = Links({listed.query: listed.name for listed, _ in lists}, frozenset(places))
+    notes = {} if withheld else viewed.notes
+    room = Room(table, notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED)
+    # the cells of two side by side are reached from the page of the two
+    navigation: dict[str, list[tuple[str, str]]] = {}
     for listed, _ in lists:
         if listed.under:
             navigation.setdefault(listed.under, []).append((listed.title, f"{listed.name}.html"))
@@ -681,17 +615,15 @@ def write_view(
         raise cannot_write(folder, error) from error
     for listed, chosen in lists:
         for page in range(1, max(1, -(-len(chosen.places) // ROWS_COPIED)) + 1):
-            values = items_values(room, replace(listed.query, page=page), chosen) | {"heading": listed.title}
-            file = folder / str(links.items(listed.query, page=page))
-            write_text(file, rendered(templates, "viewing/items.html", **(values | usual)))
+            values = items_values(room, replace(listed.query, page=page), chosen) | {"heading": listed.title} | usual
+            write_text(folder / str(links.items(listed.query, page=page)), room.rendered("items", **values))
     for place in places:
-        values = item_values(room, base, place, near=places)
-        file = folder / str(links.item(place, base))
-        write_text(file, rendered(templates, "viewing/item.html", **(values | usual)))
-    if room.notes:
+        values = item_values(room, base, place, near=places) | usual
+        write_text(folder / str(links.item(place, base)), room.rendered("item", **values))
+    if notes:
         item_ids = set(table.items["item_id"][places])
-        notes = (note.line() for item, note in room.notes.items() if item in item_ids)
-        write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in notes))
+        lines = (note.line() for item, note in notes.items() if item in item_ids)
+        write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in lines))
     return Copied(folder / "index.html", len(places), len(lists))
 
 
