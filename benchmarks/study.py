@@ -43,7 +43,7 @@ from tests.support.study import design, material
 
 from casewise import database
 from casewise.database import Database
-from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.rounds import load_round, open_round
 from casewise.studies.wording import read_wording
 from casewise.web.load_test import Crowd, RehearsalPlan, Rehearsed, arrivals, rehearse_to_the_end
 
@@ -179,9 +179,8 @@ def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehear
     )
     shown = material(plan, queries=queries)
     with store.write() as connection:
-        study_id = open_round(
-            connection, NewRound(plan, "rehearsal", read_wording(plan, Path()), shown), now=datetime.now(UTC)
-        )
+        texts = read_wording(plan, Path())
+        study_id = open_round(connection, plan, phase="rehearsal", wording=texts, material=shown, now=datetime.now(UTC))
         study = load_round(connection, study_id)
     assert study is not None
     people = len(shown.items) * per_item // 25 + len(PAPER)  # each condition may end with a short batch

@@ -25,7 +25,7 @@ from casewise.studies.answers import Given, lapse_and_void, take_answer, undo, v
 from casewise.studies.freeze import Open, StudyItem, choose_batch, choose_condition
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.rounds import load_round, open_round
 from casewise.studies.slots import resume
 from casewise.studies.wording import read_wording
 
@@ -253,9 +253,8 @@ class InDatabase:
         self.database = database.open(url)
         plan = design(attention={"checks_per_batch": 0, "may_skip": 1.0}, seed=seed)
         with self.database.write() as connection:
-            study_id = open_round(
-                connection, NewRound(plan, "main", read_wording(plan, Path()), material(plan)), now=START
-            )
+            texts = read_wording(plan, Path())
+            study_id = open_round(connection, plan, phase="main", wording=texts, material=material(plan), now=START)
             found = load_round(connection, study_id)
         assert found is not None
         self.study, self.ids = found, dict[str, str]()

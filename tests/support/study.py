@@ -12,7 +12,7 @@ from tests.support.app import form_token, visitor
 
 from casewise.studies.design import Design, study_toml
 from casewise.studies.freeze import Material, StudyItem
-from casewise.studies.rounds import NewRound, load_round, open_round
+from casewise.studies.rounds import load_round, open_round
 from casewise.studies.wording import read_wording
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -71,9 +71,8 @@ def opened(database: Any, plan: Design | None = None, *, queries: int = 4, phase
     """The round of `plan` in `database`, opened now."""
     plan = plan or design()
     with database.write() as connection:
-        study_id = open_round(
-            connection, NewRound(plan, phase, read_wording(plan, Path()), material(plan, queries=queries)), now=START
-        )
+        texts, shown = read_wording(plan, Path()), material(plan, queries=queries)
+        study_id = open_round(connection, plan, phase=phase, wording=texts, material=shown, now=START)
         return load_round(connection, study_id)
 
 

@@ -1,6 +1,5 @@
 """What the app does by itself: leases, dates and counts."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy import select
@@ -44,20 +43,6 @@ def test_the_budget_and_failures_are_said(store):
     said = {alert.kind: alert.said for alert in alerts(seen, study, now=START)}
     assert "are spent or promised" in said["budget"]
     assert set(said) == {"budget", "failing"}
-
-
-def test_a_condition_that_is_behind_by_more_than_chance_is_told(store):
-    study = opened(store, design(ratings={"per_item": 6, "per_annotator": 2}, attention={"checks_per_batch": 0}))
-    with study.read(store, START) as live:
-        seen = monitor(live)
-    slow, fast = (
-        replace(condition, valid=valid) for condition, valid in zip(seen.overview.conditions, (6, 14), strict=True)
-    )
-    behind = replace(seen, overview=replace(seen.overview, conditions=(slow, fast)))
-    assert [alert.said for alert in alerts(behind, study, now=START)] == [
-        "no_context has 25 % of its ratings given or reserved, the others 58 %"
-    ]
-    assert alerts(seen, study, now=START) == ()
 
 
 def test_upkeep_is_done_by_one_worker_a_minute(store):

@@ -31,7 +31,7 @@ Decision = Literal["respond", "refuse", "skip"]
 Taken = Literal["rated", "skipped", "surplus", "again", "over"]
 BatchOutcome = Literal["completed", "stopped", "left_early", "too_many_skips"]
 
-PAGES, ANNOTATORS, ITEMS = tables.pages, tables.annotators, tables.items
+PAGES, ANNOTATORS, ITEMS, SLOTS = tables.pages, tables.annotators, tables.items, tables.slots
 
 ITEM_OF_PAGE = (ITEMS.c.study_id == PAGES.c.study_id) & (ITEMS.c.item_id == PAGES.c.item_id)
 
@@ -201,7 +201,10 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
         if page is None or page.revision != answer.revision or page.state not in {"waiting", "lapsed"}:
             return "again"
         if skips:
-            skip(study, page)
+            change(study, page, state="skipped", slot_id=None, answered_at=study.now)
+            study.execute(update(SLOTS).where(SLOTS.c.id == page.slot_id).values(holder_id=None))
+            detail = {"item_id": page.item_id, "condition": page.condition}
+            study.note("skipped", by="annotator", annotator_id=annotator_id, detail=detail)
         else:  # the page's slot went when the lease ran out
             slot_id = take_slot(study, page)
             taken = "rated" if slot_id is not None or page.kind == "check" else "surplus"
@@ -221,15 +224,6 @@ def take_answer(study: LiveRound, annotator_id: str, answer: Given) -> Taken:
 
 def locked_annotator(study: LiveRound, annotator_id: str) -> Row[*tuple[Any, ...]] | None:
     return study.execute(ANNOTATOR_LOCKED, {"who": annotator_id}).first()
-
-
-def skip(study: LiveRound, page: Row[Any]) -> None:
-    change(study, page, state="skipped", slot_id=None, answered_at=study.now)
-    if page.slot_id is not None:
-        slots = tables.slots
-        study.execute(update(slots).where(slots.c.id == page.slot_id).values(holder_id=None))
-    detail = {"item_id": page.item_id, "condition": page.condition}
-    study.note("skipped", by="annotator", annotator_id=page.annotator_id, detail=detail)
 
 
 def change(study: LiveRound, page: Row[Any], **values: Any) -> None:
@@ -347,21 +341,17 @@ def take_returned(study: LiveRound, annotator_id: str, *, by: str) -> int:
 def lapse_and_void(study: LiveRound) -> int:
     """Re-open what expired leases hold, and void those who left and whom the design's rules leave out."""
     expired = lapse_expired(study)
-    for annotator_id in suspects(study):
+    rules = study.design.exclusion != Exclusion()
+    if not rules and not study.design.attention.void:
+        return expired
+    # all who answered may have broken a rule of exclusion; else those who met an attention check
+    answered = COUNTS_FOR_QUALITY if rules else COUNTS_FOR_QUALITY & (PAGES.c.kind == "check")
+    mine = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
+    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id).where(*mine, answered)
+    for annotator_id in study.scalars(query.distinct().order_by(ANNOTATORS.c.id)).all():
         if why := reason_to_void(answers_of(study, annotator_id), study.design):
             void(study, annotator_id, why=why, by="system")
     return expired
-
-
-def suspects(study: LiveRound) -> Sequence[str]:
-    """Return who left in the middle and may have broken a rule: all who answered, or those who met an attention check."""
-    rules, checks = study.design.exclusion != Exclusion(), PAGES.c.kind == "check"
-    if not rules and not study.design.attention.void:
-        return ()
-    mine = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(True))
-    query = select(ANNOTATORS.c.id).join(PAGES, PAGES.c.annotator_id == ANNOTATORS.c.id)
-    query = query.where(*mine, COUNTS_FOR_QUALITY if rules else COUNTS_FOR_QUALITY & checks)
-    return study.scalars(query.distinct().order_by(ANNOTATORS.c.id)).all()
 
 
 # What people have cost, the recruiter's fee apart: by how it ended for them, and in bonuses.
@@ -473,16 +463,14 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
 # Answers to the owner's own questions: read from a form, and no other than those that were offered.
 
 
-def field_of(question: OwnQuestion) -> str:
-    """The name of a question's field in a form; each option of a choice of many adds its place."""
-    return f"own-{question.name}"
-
-
 def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:
-    """Read the answers in `form`, by the names of their questions; what was not offered is no answer."""
+    """Read the answers in `form`, by the names of their questions; what was not offered is no answer.
+
+    Each option of a choice of many has a field of its own.
+    """
     answers: dict[str, OwnAnswer] = {}
     for question in questions:
-        name, offered = field_of(question), range(len(question.offered))
+        name, offered = f"own-{question.name}", range(len(question.offered))
         chosen = whole_number(form.get(name, ""))
         if question.many:
             if places := [place for place in offered if f"{name}-{place}" in form]:

@@ -73,6 +73,7 @@ ENGLISH = Speech("en")
 RETIRED = frozenset(
     {
         "alerts.email",
+        "alerts.lagging_share",
         "languages",
         "ratings.most_batches",
         "recruiter.form_fields",
@@ -84,31 +85,6 @@ RETIRED = frozenset(
     }
 )
 """Settings that are read past."""
-
-
-def without_retired(values: Any) -> Any:
-    """A study's settings without those that are retired.
-
-    Raises ValueError: one of them decided what people do.
-    """
-    if not isinstance(values, dict):
-        return values
-    match values:
-        case {"recruiter": {"kind": "form"}}:
-            raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
-        case {"ratings": {"most_batches": int(most)}} if most > 1:
-            raise ValueError(f"ratings.most_batches is {most}, but each person takes one batch; remove the setting")
-        case {"languages": [_, _, *_]}:
-            raise ValueError("a study has one language: set `language`, and make a second study for a second language")
-        case {"languages": [language]}:
-            values = values | {"language": language}
-    return {
-        name: {key: setting for key, setting in value.items() if f"{name}.{key}" not in RETIRED}
-        if isinstance(value, dict)
-        else value
-        for name, value in values.items()
-        if name not in RETIRED
-    }
 
 
 # What the tables of `study.toml` have in common.
@@ -139,6 +115,10 @@ OwnAnswer = int | list[int]
 """A point of a scale (from 1), the place of an option, or the places of several."""
 
 
+CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "entirely sure"}
+"""The words of the retired kind `confidence` where its owner gave none."""
+
+
 class OwnQuestion(DesignSection):
     """A question on each page, beside whether the chatbot should respond."""
 
@@ -163,7 +143,15 @@ class OwnQuestion(DesignSection):
     @model_validator(mode="before")
     @classmethod
     def _reads_older_files(cls, values: Any) -> Any:
-        return question_of_today(values)
+        """A question of a kind that is retired becomes the scale or the choice that it was."""
+        match values:
+            case {"kind": "confidence"}:
+                return CONFIDENCE | {name: value for name, value in values.items() if value} | {"kind": "scale"}
+            case {"kind": "reasons"}:
+                return {**values, "kind": "choice", "many": True}
+            case {"kind": "text" | "parameter" as kind}:
+                raise ValueError(f"questions of the kind {kind!r} are no longer supported; use 'scale' or 'choice'")
+        return values
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
@@ -185,25 +173,6 @@ class OwnQuestion(DesignSection):
         if isinstance(answer, list):
             return [self.offered[place] for place in answer]
         return answer if self.kind == "scale" else self.offered[answer]
-
-
-CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "entirely sure"}
-"""The words of the retired kind `confidence` where its owner gave none."""
-
-
-def question_of_today(values: Any) -> Any:
-    """An own question of a kind that is retired, as the scale or the choice that it was.
-
-    Raises ValueError: it was neither.
-    """
-    match values:
-        case {"kind": "confidence"}:
-            return CONFIDENCE | {name: value for name, value in values.items() if value} | {"kind": "scale"}
-        case {"kind": "reasons"}:
-            return {**values, "kind": "choice", "many": True}
-        case {"kind": "text" | "parameter" as kind}:
-            raise ValueError(f"questions of the kind {kind!r} are no longer supported; use 'scale' or 'choice'")
-    return values
 
 
 class Demographic(DesignSection):
@@ -410,8 +379,6 @@ class Alerts(DesignSection):
 
     stalled_minutes: float = Field(60.0, gt=0)
     """Alert after this long without a valid rating while slots are open."""
-    lagging_share: Share = 0.15
-    """Alert when a condition lags the others' mean by more than this share of its promised ratings."""
     failing_share: Share = 0.4
     """Alert when more than this share of the last 20 people who ended did not pass the quiz or failed checks."""
     budget_share: Share = 0.9
@@ -579,39 +546,54 @@ class Design(DesignSection):
     @model_validator(mode="before")
     @classmethod
     def _reads_older_files(cls, values: Any) -> Any:
-        return without_retired(values)
+        """Settings that are retired are left out, unless one of them decided what people do."""
+        if not isinstance(values, dict):
+            return values
+        match values:
+            case {"recruiter": {"kind": "form"}}:
+                raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
+            case {"ratings": {"most_batches": int(most)}} if most > 1:
+                raise ValueError(f"ratings.most_batches is {most}, but each person takes one batch; remove the setting")
+            case {"languages": [_, _, *_]}:
+                raise ValueError(
+                    "a study has one language: set `language`, and make a second study for a second language"
+                )
+            case {"languages": [language]}:
+                values = values | {"language": language}
+        return {
+            name: {key: setting for key, setting in value.items() if f"{name}.{key}" not in RETIRED}
+            if isinstance(value, dict)
+            else value
+            for name, value in values.items()
+            if name not in RETIRED
+        }
 
     @model_validator(mode="after")
-    def _conditions_are_distinct(self) -> Self:
+    def _names_are_known(self) -> Self:
         if len(set(self.conditions)) < len(self.conditions):
             raise ValueError("conditions lists a condition twice")
-        for pair in self.contrasts:
-            for condition in pair:
-                if condition not in self.conditions:
-                    raise ValueError(f"contrasts names {condition!r}, which is not one of the conditions")
-            if pair[0] == pair[1]:
-                raise ValueError(f"contrasts compares {pair[0]!r} with itself")
-        return self
-
-    @model_validator(mode="after")
-    def _questions_are_distinct(self) -> Self:
-        for table in ("questions", "demographics"):
-            names = [question.name for question in getattr(self, table)]
+        for first, second in self.contrasts:
+            if unknown := {first, second}.difference(self.conditions):
+                raise ValueError(f"contrasts names {min(unknown)!r}, which is not one of the conditions")
+            if first == second:
+                raise ValueError(f"contrasts compares {first!r} with itself")
+        names: list[str] = []
+        for table, questions in (("questions", self.questions), ("demographics", self.demographics)):
+            names = [question.name for question in questions]
             if len(set(names)) < len(names):
                 raise ValueError(f"two of the {table} share a name: {', '.join(sorted(names))}")
-        return self
-
-    @model_validator(mode="after")
-    def _groups_are_asked(self) -> Self:
-        names = [question.name for question in self.demographics]
-        if unknown := [name for name in self.analysis.groups if name not in names]:
+        if unknown := set(self.analysis.groups).difference(names):
             raise ValueError(
-                f"analysis.groups names {unknown[0]!r}; the demographics asked are {', '.join(names) or 'none'}"
+                f"analysis.groups names {min(unknown)!r}; the demographics asked are {', '.join(names) or 'none'}"
             )
         return self
 
     @model_validator(mode="after")
-    def _replies_are_asked_about(self) -> Self:
+    def _can_be_run(self) -> Self:
+        if self.attention.may_fail > self.attention.checks_per_batch:
+            raise ValueError("attention.may_fail is more than attention.checks_per_batch, so nobody could fail")
+        if self.recruiter.kind == "prolific" and self.quiz.attempts < 2:
+            raise ValueError("quiz.attempts must be at least 2 with Prolific before anyone is screened out")
         if self.rates != "replies":
             return self
         name, first = REPLY_QUESTION.name, self.questions[0] if self.questions else None
@@ -627,14 +609,6 @@ class Design(DesignSection):
                 f"ratings.per_annotator is {most}, more than sensitive.most_replies ({most_replies}): "
                 "nobody should have to read so many replies"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _checks_can_fail(self) -> Self:
-        if self.attention.may_fail > self.attention.checks_per_batch:
-            raise ValueError("attention.may_fail is more than attention.checks_per_batch, so nobody could fail")
-        if self.recruiter.kind == "prolific" and self.quiz.attempts < 2:
-            raise ValueError("quiz.attempts must be at least 2 with Prolific before anyone is screened out")
         return self
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from math import ceil
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -362,10 +360,7 @@ def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for name, value in policy.items():
         table, dot, key = name.partition(".")
-        if dot:
-            nested.setdefault(table, {})[key] = value
-        else:
-            nested[table] = value
+        nested |= {table: nested.get(table, {}) | {key: value} if dot else value}
     return nested
 
 
@@ -387,21 +382,6 @@ def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
     gone = (name for name in frozen.policy if name not in now and name not in RETIRED)
     names = [*(name for name in now if name in frozen.policy), *gone]
     return tuple(Departure(name, then[name], now.get(name)) for name in names if then[name] != now.get(name))
-
-
-def write_frozen(frozen: Frozen, path: Path) -> None:
-    """Write the frozen policy beside `study.toml`.
-
-    Raises StudyError: there is one already: freezing again would hide departures.
-    """
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            json.dump(plain(frozen), file, indent=2, ensure_ascii=False)
-            file.write("\n")
-    except FileExistsError as error:
-        raise StudyError(
-            f"{path} exists: the study is already frozen. If you change study.toml, reports list the change as a departure"
-        ) from error
 
 
 def plain(frozen: Frozen) -> dict[str, Any]:

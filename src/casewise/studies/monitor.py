@@ -13,7 +13,6 @@ from sqlalchemy import func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
-from casewise.notation import percent
 from casewise.studies.answers import (
     PAID_AS_SCREEN_OUT,
     PAID_IN_FULL,
@@ -276,10 +275,10 @@ def count_arrival(study: LiveRound, kind: Literal["arrived", "turned away"]) -> 
         study.execute(counted.values(count=TALLIES.c.count + 1))
 
 
-# When a round needs its owner: it stalls, a condition lags, too many fail, the budget nears its end.
+# When a round needs its owner: it stalls, too many fail, the budget nears its end.
 
 
-AlertKind = Literal["stalled", "lagging", "failing", "budget"]
+AlertKind = Literal["stalled", "failing", "budget"]
 UNITS = {"days": 1440, "hours": 60, "minutes": 1}
 """Minutes in each unit of time."""
 ENOUGH_ENDED = 10
@@ -304,16 +303,6 @@ def alerts(monitor: Monitor, study: Round, *, now: datetime) -> tuple[Alert, ...
             f"{minutes / unit:,.0f} {name}" for name, unit in UNITS.items() if minutes >= 2 * unit or unit == 1
         )
         raised.append(Alert("stalled", f"no valid rating for {length}, and {missing:,} are missing"))
-    shares = {c.condition: (c.valid + c.reserved) / c.promised for c in counts.conditions if c.promised}
-    if len(shares) > 1:
-        name = min(shares, key=lambda condition: shares[condition])
-        mean_of_others = sum(share for condition, share in shares.items() if condition != name) / (len(shares) - 1)
-        behind = mean_of_others - shares[name]
-        promised = next(c.promised for c in counts.conditions if c.condition == name)
-        # a batch apart is what random assignment makes of small rounds
-        if behind > limits.lagging_share and behind * promised > 2 * study.design.ratings.per_annotator:
-            own, others = (percent(share, digits=0) for share in (shares[name], mean_of_others))
-            raised.append(Alert("lagging", f"{name} has {own} of its ratings given or reserved, the others {others}"))
     ended = len(monitor.last_outcomes)
     failed = sum(outcome in {"screened_out", "failed_checks", "excluded"} for outcome in monitor.last_outcomes)
     if ended >= ENOUGH_ENDED and failed > limits.failing_share * ended:

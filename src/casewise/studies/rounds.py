@@ -67,7 +67,6 @@ from casewise.studies.freeze import (
     pilot_sample,
     plain,
     read_frozen,
-    write_frozen,
 )
 from casewise.studies.wording import StudyWording, read_wording
 
@@ -263,61 +262,45 @@ class LiveRound(Round):
         note(self.connection, self.id, kind, at=self.now, by=by, annotator_id=annotator_id, detail=detail)
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRound:
-    """A line of the list of rounds."""
-
-    id: str
-    name: str
-    version: str
-    phase: Phase
-    state: RoundState
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class NewRound:
-    """The contents of a round that is opened."""
-
-    design: Design
-    phase: Phase
-    wording: StudyWording
-    material: Material
-    frozen: dict[str, Any] | None = None
-
-
-def open_round(connection: Connection, new: NewRound, *, now: datetime) -> str:
+def open_round(
+    connection: Connection,
+    design: Design,
+    *,
+    phase: Phase,
+    wording: StudyWording,
+    material: Material,
+    now: datetime,
+    frozen: dict[str, Any] | None = None,
+) -> str:
     """Put a round into the database, with all its slots; returns its id, which is in the annotators' link.
 
     Raises StudyError: there is a round of that name, version and phase already, or nothing to rate.
     """
-    design, items = new.design, new.material.items
-    if not items:
+    if not material.items:
         raise StudyError("there is nothing to rate: no item of the benchmark is in one of the study's conditions")
-    if find_round(connection, design.name, version=design.version, phase=new.phase) is not None:
+    if find_round(connection, design.name, version=design.version, phase=phase) is not None:
         raise StudyError(
-            f"the {new.phase} round of {design.name} {design.version} already exists; set a new `version` in study.toml "
+            f"the {phase} round of {design.name} {design.version} already exists; set a new `version` in study.toml "
             "for another one"
         )
     study_id = uuid.uuid4().hex[:20]
-    connection.execute(
-        insert(tables.studies).values(
-            id=study_id,
-            name=design.name,
-            version=design.version,
-            phase=new.phase,
-            state="open",
-            design=design.model_dump(mode="json"),
-            wording=WORDING.dump_python(new.wording, mode="json"),
-            categories=[list(pair) for pair in new.material.categories],
-            benchmark=new.material.benchmark,
-            frozen=new.frozen,
-            created_at=now,
-        )
-    )
-    connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in items])
-    add_slots(connection, study_id, items, range(1, design.ratings.per_item + 1))
-    note(connection, study_id, "opened", at=now, detail={"phase": new.phase, "items": len(items)})
+    values = {
+        "id": study_id,
+        "name": design.name,
+        "version": design.version,
+        "phase": phase,
+        "state": "open",
+        "design": design.model_dump(mode="json"),
+        "wording": WORDING.dump_python(wording, mode="json"),
+        "categories": [list(pair) for pair in material.categories],
+        "benchmark": material.benchmark,
+        "frozen": frozen,
+        "created_at": now,
+    }
+    connection.execute(insert(tables.studies).values(values))
+    connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in material.items])
+    add_slots(connection, study_id, material.items, range(1, design.ratings.per_item + 1))
+    note(connection, study_id, "opened", at=now, detail={"phase": phase, "items": len(material.items)})
     return study_id
 
 
@@ -348,11 +331,10 @@ def find_round(connection: Connection, name: str, *, version: str | None = None,
     return None if row is None else as_round(row)
 
 
-def all_rounds(connection: Connection) -> list[ListedRound]:
-    """All rounds, the newest first."""
-    table = tables.studies
-    query = select(table.c.id, table.c.name, table.c.version, table.c.phase, table.c.state, table.c.created_at)
-    return [ListedRound(*row) for row in connection.execute(query.order_by(table.c.created_at.desc()))]
+def all_rounds(connection: Connection) -> Sequence[Row[Any]]:
+    """Return id, name, version, phase, state and time of opening of all rounds, the newest first."""
+    columns = (tables.studies.c[name] for name in ("id", "name", "version", "phase", "state", "created_at"))
+    return connection.execute(select(*columns).order_by(tables.studies.c.created_at.desc())).all()
 
 
 def as_round(row: Row[Any]) -> Round:
@@ -519,23 +501,27 @@ def read_plan(path: Path) -> StudyPlan:
     design = read_design(path)
     inside = path.parent / design.benchmark
     benchmark = load(inside if inside.exists() else design.benchmark)
-    beside = frozen_path(path)
-    frozen = None
-    if beside.exists():
-        frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside))
+    beside = path.with_suffix(".frozen.json")
+    frozen = read_frozen(parse(read_text(beside), path=beside), source=str(beside)) if beside.exists() else None
     return StudyPlan(path, design, read_wording(design, path.parent), benchmark, collect(design, benchmark), frozen)
 
 
-def frozen_path(path: Path) -> Path:
-    return path.with_suffix(".frozen.json")
-
-
 def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
-    """Freeze the policy of a study; returns the file that keeps it. Freezing twice is an error."""
+    """Freeze the policy of a study; returns the file that keeps it.
+
+    Raises StudyError: the study should not run as it is, or it is frozen already: freezing again would hide departures.
+    """
     if plan.problem:
         raise StudyError(plan.problem)
-    path = frozen_path(plan.path)
-    write_frozen(freeze(plan.promise, at=at), path)
+    path = plan.path.with_suffix(".frozen.json")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            json.dump(plain(freeze(plan.promise, at=at)), file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    except FileExistsError as error:
+        raise StudyError(
+            f"{path} exists: the study is already frozen. If you change study.toml, reports list the change as a departure"
+        ) from error
     return path
 
 
@@ -549,14 +535,10 @@ def open_plan(connection: Connection, plan: StudyPlan, *, phase: Phase, now: dat
         raise StudyError(f"{plan.path} is not frozen; freeze it first: casewise study check --freeze {plan.path}")
     if phase in {"main", "pilot"} and plan.problem:
         raise StudyError(plan.problem)
-    new = NewRound(
-        design=plan.design,
-        phase=phase,
-        wording=plan.wording,
-        material=plan.material,
-        frozen=plain(plan.frozen) if plan.frozen else None,
+    frozen = plain(plan.frozen) if plan.frozen else None
+    return open_round(
+        connection, plan.design, phase=phase, wording=plan.wording, material=plan.material, frozen=frozen, now=now
     )
-    return open_round(connection, new, now=now)
 
 
 def pilot_of(plan: StudyPlan, *, queries: int, per_item: int) -> StudyPlan:
