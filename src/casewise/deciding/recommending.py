@@ -379,18 +379,11 @@ def commands(recommended: Recommendation) -> Iterator[str]:
         words += ["--elicit", best.series.elicitation]
     if best.series.arm != FULL.name and len({series.arm for series in own}) > 1:
         words += ["--arm", best.series.arm]
-    for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal"):
+    for name in ("ratio", "ask_cost", "max_harm", "max_over_refusal", "level", "chosen_from", "fail"):
         value = getattr(wanted, name)
-        if value is not None:
-            words += [f"--{name.replace('_', '-')}", f"{value:g}"]
-    if wanted.level is None:
-        words.append("--on-average")
-    elif wanted.level != Wanted.level:
-        words += ["--level", f"{wanted.level:g}"]
-    if wanted.chosen_from > 1:
-        words += ["--chosen-from", str(wanted.chosen_from)]
-    if wanted.fail != Wanted.fail:
-        words += ["--fail", wanted.fail]
+        if value not in (getattr(Wanted, name), None):
+            words += [f"--{name.replace('_', '-')}", value if isinstance(value, str) else f"{value:g}"]
+    words += ["--on-average"] if wanted.level is None else []
     if recommended.benchmark_given is not None:
         words += ["--benchmark", recommended.benchmark_given]
     yield shlex.join(words)

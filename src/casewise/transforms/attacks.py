@@ -23,7 +23,7 @@ from casewise.records.base import Record, digest, problems, read_toml, shipped_t
 from casewise.records.context import OPTIONAL, Text, in_order
 from casewise.records.item import Turn
 from casewise.storage.files import numbered_lines, read_jsonl, read_text, record
-from casewise.transforms.channels import DIRECTIONS, Channel, Direction, put_into
+from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_named, put_into
 
 # Claims: somebody argues, in one of the channels, for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines file.
 #
@@ -173,10 +173,7 @@ def attack_in_file(rest: str) -> Attack:
             f"'toml:{rest}' is not toml:FILE#NAME/CHANNEL/DIRECTION@DIGEST; --attacks toml:FILE spells it out"
         )
     attack = attack_among(read_claims(Path(path)), name, f"toml:{path}#")
-    if attack.fingerprint != fingerprint:
-        raise ConfigurationError(
-            f"{path}: {name} has other words now than when the arm was named; name it anew: toml:{path}#{name}"
-        )
+    check_named(f"{path}#{name}", fingerprint, attack.fingerprint)
     return attack
 
 

@@ -43,7 +43,16 @@ from casewise.transforms.attacks import (
     shipped_claims,
     twin,
 )
-from casewise.transforms.channels import TURNS, Channel, Direction, datamark, delimit, in_system, over_texts
+from casewise.transforms.channels import (
+    TURNS,
+    Channel,
+    Direction,
+    check_named,
+    datamark,
+    delimit,
+    in_system,
+    over_texts,
+)
 from casewise.transforms.texts import AdaptiveTurn, MadeTexts, adaptive, check_model, detect, rewrite
 from casewise.transforms.user_function import function_at, own_transform
 from casewise.transforms.verified import annotated, dated_facts, name_with_facts, verified
@@ -86,8 +95,7 @@ def paraphrases_named(rest: str) -> dict[str, str]:
     if not path:
         raise ConfigurationError(f"'checked:{rest}' is not checked:FILE@DIGEST; checked:FILE spells it out")
     texts = accepted_paraphrases(Path(path))
-    if digest(texts)[:8] != fingerprint:
-        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")
+    check_named(path, fingerprint, digest(texts)[:8])
     return texts
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from casewise.ask.layouts import Scene, ShownItem, filled
+from casewise.errors import ConfigurationError
 from casewise.models.protocol import Message
 from casewise.records import ShownContext
 from casewise.records.base import digest
@@ -161,3 +162,9 @@ def over_all(shown: ShownItem, change: Callable[[str], str]) -> ShownItem:
 
 def explained(shown: ShownItem, text: str) -> ShownItem:
     return replace(shown, placement=replace(shown.placement, system=(*shown.placement.system, text)))
+
+
+def check_named(path: str, fingerprint: str, now: str) -> None:
+    """Refuse an arm whose file has changed: other content is another arm. Raises ConfigurationError."""
+    if now != fingerprint:
+        raise ConfigurationError(f"{path} says something else now than when the arm was named; name it anew")

@@ -23,7 +23,7 @@ from casewise.records import ShownContext
 from casewise.records.base import Record, digest
 from casewise.records.context import Text, headings
 from casewise.storage.files import numbered_lines, record
-from casewise.transforms.channels import explained, without_marks
+from casewise.transforms.channels import check_named, explained, without_marks
 
 # Facts: what a source outside says about whom a context is about, with when it was issued and how long it holds.
 
@@ -265,8 +265,5 @@ def dated_facts(rest: str) -> tuple[Facts, date]:
     except ValueError:
         raise ConfigurationError(f"{rest!r} is not FILE@DIGEST@DAY; --defences verified:FILE spells it out") from None
     facts = read_facts(Path(path))
-    if facts.fingerprint != fingerprint:
-        raise ConfigurationError(
-            f"{path} holds other facts now than when the arm was named; name it anew: verified:{path}"
-        )
+    check_named(path, fingerprint, facts.fingerprint)
     return facts, at
