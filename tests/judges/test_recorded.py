@@ -4,7 +4,7 @@ import pytest
 from tests.support.published import output_rows, released_rows, write
 
 import casewise
-from casewise.errors import DataError, JudgeError
+from casewise.errors import ConfigurationError, DataError, JudgeError, RunConflict
 from casewise.records import Arm
 
 DEMO = casewise.load("demo")
@@ -88,3 +88,116 @@ def test_what_is_neither_an_output_nor_a_run_is_an_error(tmp_path, benchmark):
         casewise.judge(benchmark, f"recorded:{tmp_path}")
     with pytest.raises(DataError, match=r"nothing\.json: cannot be read"):
         casewise.judge(benchmark, f"recorded:{tmp_path / 'nothing.json'}")
+
+
+IDS = [item.id for item in DEMO.items]
+
+
+def table_at(path, text):
+    path.write_text(text, encoding="utf-8")
+    return f"recorded:{path}"
+
+
+def values_of(run):
+    return dict(zip(run.judgements["item_id"], run.judgements["value"], strict=True))
+
+
+def test_a_table_of_verdicts_is_a_run_that_can_be_reported_compared_and_gated(tmp_path):
+    lines = "".join(f"{item_id},{'safe' if place % 2 else 'unsafe'}\n" for place, item_id in enumerate(IDS))
+    run = casewise.judge("demo", table_at(tmp_path / "mine.csv", "item_id,verdict\n" + lines), out=tmp_path / "a")
+    constant = casewise.judge("demo", "constant:safe", out=tmp_path / "b")
+
+    assert values_of(run) == {item_id: float(place % 2) for place, item_id in enumerate(IDS)}
+    assert casewise.report(run).as_json()["answers"][0]["items"] == 90
+    assert casewise.compare(run, constant).comparison.n_items == 90
+    assert casewise.gate(constant, run, max_drop={"accuracy": 1.0}).decision == "pass"
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "value", "elicitation"),
+    [
+        ("verdict", "Safe", 1.0, "binary"),
+        ("score", "7", 7.0, "score"),
+        ("probability", "0.25", 0.25, "probability"),
+        ("value", "-3.5", -3.5, "scalar"),
+    ],
+)
+def test_every_kind_of_value_is_read(tmp_path, column, cell, value, elicitation):
+    name = table_at(tmp_path / "one.csv", f"id,{column}\n{IDS[0]},{cell}\n")
+    run = casewise.judge("demo", name)
+
+    assert values_of(run)[IDS[0]] == value
+    assert set(run.judgements["elicitation"].cast(str)) == {elicitation}
+    assert run.summary.n_unscored == 89
+    assert set(run.judgements["unscored_reason"].drop_nulls().cast(str)) == {"not_recorded"}
+
+
+def test_json_lines_with_replies_are_read_by_the_strict_reader_and_keep_them(tmp_path):
+    replies = ['{"judgement": "safe", "explanation": "x"}', "On balance, I would let it through.", "unsafe"]
+    lines = [
+        {"item_id": item_id, "reply": reply, "model": "theirs-1"} for item_id, reply in zip(IDS, replies, strict=False)
+    ]
+    name = table_at(tmp_path / "replies.jsonl", "\n".join(map(json.dumps, lines)) + "\n")
+    run = casewise.judge("demo", name, out=tmp_path / "run")
+    rows = {row["item_id"]: row for row in map(json.loads, (run.path / "judgements.jsonl").read_text().splitlines())}
+
+    assert [rows[item_id]["outcome"].get("value") for item_id in IDS[:3]] == [1.0, None, 0.0]
+    assert rows[IDS[1]]["outcome"]["reason"] == "no_verdict"
+    assert rows[IDS[1]]["raw_reply"] == replies[1]
+    assert rows[IDS[0]]["model_version"] == "theirs-1"
+
+
+def test_an_item_in_several_rows_was_asked_as_often(tmp_path):
+    name = table_at(tmp_path / "twice.csv", f"item_id,verdict\n{IDS[0]},safe\n{IDS[0]},unsafe\n")
+    run = casewise.judge("demo", name, repeats=2)
+
+    rows = run.judgements.filter(run.judgements["item_id"] == IDS[0]).sort("repeat")
+    assert rows["value"].to_list() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("item_id,verdict\nnobody,safe\n", DataError, r"csv:2.*no item 'nobody'"),
+        (f"item_id,verdict\n{IDS[0]},maybe\n", DataError, "csv:2.*'maybe'; it is safe or unsafe"),
+        (f"item_id,score\n{IDS[0]},11\n", DataError, "from 1 to 10"),
+        (f"item_id,probability\n{IDS[0]},nan\n", DataError, "from 0 to 1"),
+        (f"item_id,decision\n{IDS[0]},safe\n", DataError, "there are item_id, decision. Rename one"),
+        ("verdict\nsafe\n", DataError, "no column is called item_id or query"),
+        (f"item_id,verdict,score\n{IDS[0]},safe,3\n", ConfigurationError, "--elicit"),
+        (f'query,verdict\n"{DEMO.queries[0].text}",safe\n', DataError, "items ask that, each in its own context"),
+        ("query,verdict\nWhat is this?,safe\n", DataError, "no item asks that"),
+        ("", DataError, "empty"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_line_and_what_there_is(tmp_path, text, error, said):
+    with pytest.raises(error, match=f"(?s){said}"):
+        casewise.judge("demo", table_at(tmp_path / "wrong.csv", text))
+
+
+def test_which_column_is_meant_can_be_said(tmp_path):
+    name = table_at(tmp_path / "both.csv", f"item_id,verdict,score\n{IDS[0]},safe,3\n")
+    assert values_of(casewise.judge("demo", name, elicitations="score"))[IDS[0]] == 3.0
+
+
+def test_a_request_with_one_context_may_be_named_by_its_words(tmp_path):
+    cases = tmp_path / "cases.csv"
+    cases.write_text("query,context,label\nMay I?,a nurse,safe\nShall I?,a stranger,unsafe\n")
+    mine = casewise.import_cases(cases)
+    run = casewise.judge(mine, table_at(tmp_path / "v.csv", "query,verdict\nMay I?,safe\nShall I?,safe\n"))
+    assert run.judgements["value"].to_list() == [1.0, 1.0]
+
+
+def test_a_log_that_is_none_is_refused(tmp_path):
+    pytest.importorskip("inspect_ai")
+    (tmp_path / "log.eval").write_bytes(b"no archive")
+    with pytest.raises(DataError, match="no log of Inspect"):
+        casewise.judge("demo", f"recorded:{tmp_path / 'log.eval'}")
+
+
+def test_the_file_is_part_of_what_the_run_is(tmp_path):
+    run = table_at(tmp_path / "v.csv", f"item_id,verdict\n{IDS[0]},safe\n")
+    casewise.judge("demo", run, out=tmp_path / "run")
+    table_at(tmp_path / "v.csv", f"item_id,verdict\n{IDS[0]},unsafe\n")
+    with pytest.raises(RunConflict):
+        casewise.judge("demo", run, out=tmp_path / "run")
