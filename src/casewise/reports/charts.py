@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -293,20 +293,3 @@ def panel_chart(curve: pl.DataFrame) -> str:
     dots = mark("point", curve.filter(~modelled), y, color=blue, filled=True, size=55, opacity=1)
     rings = mark("point", curve.filter(modelled), y, color=blue, filled=False, size=55, opacity=1)
     return svg(layers(band, line, dots, rings, width=WIDTH, height=220))
-
-
-def safe_rate_histogram(counts: pl.DataFrame, *, conditions: Sequence[str]) -> str:
-    """Items by their safe rate, a small panel a condition: `low`, `items` and `condition`."""
-    bars = mark(
-        "bar",
-        counts,
-        {
-            "x": field("low:Q", bin="binned", title="Safe rate", scale={"domain": [0, 1]}),
-            "x2": field("high"),
-            "y": field("items:Q", title="Items"),
-        },
-        color=COLOURS["safe"],
-    )
-    panels = field("condition:N", title=None, sort=list(conditions))
-    panel = {name: part for name, part in bars.items() if name != "data"} | {"width": 140, "height": 90}
-    return svg({"data": bars["data"], "facet": panels, "spec": panel, "columns": 2})

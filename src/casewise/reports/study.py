@@ -36,7 +36,6 @@ from casewise.reports.study_parts import (
     contrast_name,
     group_blocks,
     methods,
-    mixed_model_section,
     of_replies,
     own_blocks,
     own_json,
@@ -67,7 +66,8 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
     excluded = analysis.left_out
     if excluded is None:
         return
-    contrasts = paired(excluded.contrasts, analysis.contrasts, by=("first", "second"))
+    same = {(row["first"], row["second"]): row for row in analysis.contrasts.to_dicts()}
+    contrasts = [(row, same.get((row["first"], row["second"]))) for row in excluded.contrasts.to_dicts()]
     turned = [contrast_name(row) for row, without in contrasts if without and without["differs"] != row["differs"]]
     if contrasts:
         yield Prose(
@@ -76,16 +76,6 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
         )
     yield table_of("left-out", "Ratings left out, by reason", ("Reason", "Ratings"), excluded.reasons.items())
     columns: Columns = {
-        "Condition": "0.condition",
-        "Ratings without": "1.ratings",
-        "Safe, 95 % interval": (share, "1.safe_rate", "1.ci_low", "1.ci_high"),
-        "Ratings with": "0.ratings",
-        "Safe, 95 % interval ": (share, "0.safe_rate", "0.ci_low", "0.ci_high"),
-    }
-    conditions = paired(excluded.conditions, analysis.conditions, by=("condition",))
-    caption = "Safe rates without and with these ratings"
-    yield table_by("left-out-conditions", caption, conditions, columns, frame=excluded.conditions)
-    columns = {
         "Contrast": (contrast_name, "0"),
         "Points without, 95 % interval": (best_points, "1"),
         "p": (p_value, "1.recommended_p_corrected"),
@@ -97,12 +87,6 @@ def left_out(analysis: StudyAnalysis) -> Iterator[Block]:
 
 
 Row = dict[str, Any]
-
-
-def paired(rows: pl.DataFrame, without: pl.DataFrame, *, by: tuple[str, ...]) -> list[tuple[Row, Row | None]]:
-    """Each row with the one of `others` that has the same names."""
-    same = {tuple(row[name] for name in by): row for row in without.to_dicts()}
-    return [(row, same.get(tuple(row[name] for name in by))) for row in rows.to_dicts()]
 
 
 def best(row: Row) -> str:
@@ -146,22 +130,25 @@ def study_page(study: StudyNumbers) -> Document:
     analysis = study.analysis
     ratings = analysis.ratings
     people = "anonymous votes" if ratings.annotator is None else f"{len(ratings.annotator):,} annotators"
+    heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
+    caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
+    labels = table_of("labels", caption, heads, analysis.labels.iter_rows(), frame=analysis.labels)
+    caption, reasons = "Not available from these ratings", analysis.not_available.items()
+    missing = table_of("not-available", caption, ("Part", "Reason"), reasons)
     numbers = (
-        Section("conditions", "Each condition", tuple(conditions(analysis))),
         Section("other-tests", "Other tests of the contrasts", tuple(other_tests(analysis))),
-        Section("labels", "Labels of the items", tuple(label_counts(analysis))),
+        Section("labels", "Labels of the items", (labels,)),
         Section("tasks", "Tests of each query", tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
         Section("cases", "Single queries of some categories", tuple(cases(analysis, study.case_studies))),
         *people_sections(analysis),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
-        Section("methods", "Methods paragraph for a paper", (Prose(methods(analysis)),)),
-        Section("missing", "Not available from these ratings", tuple(missing(analysis))),
+        Section("methods", "Methods paragraph for a paper", (Prose(" ".join(methods(analysis))),)),
+        Section("missing", caption, (missing,) if analysis.not_available else ()),
     )
     sections = (
         Section("answer", "The answer", tuple(answer(study)), first=True),
         Section("contrasts", "The contrasts", tuple(contrasts(analysis)), brief=True),
-        mixed_model_section(study.mixed_model),
         with_judge_section(study.with_judges),
         Section("groups", "Groups of annotators", tuple(group_blocks(analysis)), brief=True),
         Section("left-out", "With and without excluded ratings", tuple(left_out(analysis)), brief=True),
@@ -200,7 +187,15 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         for row in analysis.conditions.to_dicts()
     )
     over = f"intervals over queries{'' if analysis.anonymous else ' and people'}"
-    yield Forest("condition-rates", f"{rate}; {over}", (("", drawn),), heads=("Condition", "", "Rate"))
+    columns: Columns = {
+        "Condition": "condition",
+        "Items": "items",
+        "Annotators": "annotators",
+        "Ratings": "ratings",
+        "Safe, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
+    }
+    behind = table_by("conditions", f"{rate}; {over}", analysis.conditions, columns)
+    yield Forest("condition-rates", f"{rate}; {over}", (("", drawn),), ("Condition", "", "Rate"), behind=behind)
 
 
 def contrast_sentence(
@@ -228,18 +223,6 @@ def contrast_sentence(
     corrected = CORRECTED[options.correction]
     how = f", {corrected} over {of} contrasts" if of > 1 else ""
     return f"{decision} ({planned}; {p}{how})."
-
-
-def conditions(analysis: StudyAnalysis) -> Iterator[Block]:
-    columns: Columns = {
-        "Condition": "condition",
-        "Items": "items",
-        "Annotators": "annotators",
-        "Ratings": "ratings",
-        "Safe, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
-    }
-    caption = f"Safe rate of each condition; intervals over queries{'' if analysis.anonymous else ' and people'}"
-    yield table_by("conditions", caption, analysis.conditions, columns)
 
 
 def contrasts(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -276,21 +259,13 @@ def recommended(table: pl.DataFrame, analysis: StudyAnalysis, *, name: str, capt
 
 
 def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
-    """The completers; the same differences for these very queries, and as an average over queries; the paper's tests."""
+    """The same contrasts among the completers, and by the paper's test."""
     if not len(analysis.contrasts):
         return
     if analysis.contrasts_of_completers is not None and len(analysis.contrasts_of_completers):
         caption = "The same among those who finished"
         yield recommended(analysis.contrasts_of_completers, analysis, name="completers", caption=caption)
-    rows = analysis.contrasts.to_dicts()
     columns: Columns = {
-        "Contrast": contrast_name,
-        "These queries": lambda row: "anonymous votes" if analysis.anonymous else in_points(row, "these"),
-        "Average per query": lambda row: in_points(row, "query"),
-    }
-    caption = "The differences in points, with 95 % intervals of other kinds: for these very queries, and over queries"
-    yield table_by("other-errors", caption, rows, columns)
-    columns = {
         "Contrast": contrast_name,
         "z": lambda row: number(row["z"], digits=2),
         "p": (p_value, "p"),
@@ -300,14 +275,8 @@ def other_tests(analysis: StudyAnalysis) -> Iterator[Block]:
         "95 % Wald, points": lambda row: interval(100 * row["ci_low"], 100 * row["ci_high"], digits=1),
     }
     caption = f"As in the paper: pooled z test, level {analysis.bonferroni_level:.4g} (Bonferroni)"
-    yield table_by("z-tests", caption, rows, columns)
+    yield table_by("z-tests", caption, analysis.contrasts.to_dicts(), columns)
     yield Prose(POOLED)
-
-
-def label_counts(analysis: StudyAnalysis) -> Iterator[Block]:
-    heads = ("Condition", "Items", "Safe", "Unsafe", "Half of each", "No label")
-    caption = f"Items by their label, under the policy {analysis.options.label_policy.name}"
-    yield table_of("labels", caption, heads, analysis.labels.iter_rows(), frame=analysis.labels)
 
 
 def tasks(analysis: StudyAnalysis) -> Iterator[Block]:
@@ -397,12 +366,6 @@ def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
         yield Forest(f"case-{place}", caption, groups, heads=("Condition", "Query", "Respond"))
 
 
-def missing(analysis: StudyAnalysis) -> Iterator[Block]:
-    if analysis.not_available:
-        rows = analysis.not_available.items()
-        yield table_of("not-available", "Not available from these ratings", ("Part", "Reason"), rows)
-
-
 # The report of a study's ratings: numbers first, then every face, written to a folder.
 
 
@@ -425,10 +388,6 @@ class StudyNumbers(ShortRepr):
     """From what was frozen; `notes` say them too."""
     with_judges: tuple[RatesWithJudge, ...] = ()
     """Rates with a judge on every item, for each run given."""
-    exported: Path | None = None
-    """The benchmark's folder, such as a study was exported to, where the ratings are from there."""
-    mixed_model: pl.DataFrame | None = None
-    """The results of R's mixed model, where it was run on the files of an earlier report of these ratings."""
 
     @property
     def of_replies(self) -> bool:
@@ -466,9 +425,11 @@ class StudyNumbers(ShortRepr):
         )
         names = ("conditions", "contrasts", "contrasts_of_completers", "groups", "labels")
         tables = {name: getattr(a, name) for name in names} | by_query
-        tables |= {} if self.mixed_model is None else {"mixed_model": self.mixed_model}
+        with_judges = [
+            rates.table.with_columns(judge=pl.lit(rates.judge)) for rates in self.with_judges if len(rates.table)
+        ]
         numbers = {
-            "rates_with_judge": with_judges_table(self.with_judges),
+            "rates_with_judge": pl.concat(with_judges) if with_judges else None,
             "left_out": a.left_out,
             "agreement": a.agreement,
             "reliability": a.reliability,
@@ -502,24 +463,16 @@ class StudyReport(Report[StudyNumbers]):
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
-        Where it is known who rated, `mixed_model/` has the ratings and a script for R; where that was run on the same
-        ratings, here or where the study was exported to, what it found stands in the report.
+        Where it is known who rated, `mixed_model/` has the ratings and a script for R.
 
         Raises ConfigurationError: there is something else at `folder` than an earlier report of the same study.
         """
         self.check_place(folder)
-        a, result = self.numbers.analysis, None
-        if not a.anonymous and len(a.contrasts):
-            pairs = list(a.contrasts.select("first", "second").iter_rows())
-            result = write_mixed_model(
-                folder / MIXED_MODEL,
-                a.ratings,
-                pairs,
-                correction=a.options.correction,
-                level=a.options.level,
-                ran_in=() if self.numbers.exported is None else (self.numbers.exported / MIXED_MODEL,),
-            )
-        StudyReport(replace(self.numbers, mixed_model=result), study_page).write_faces(folder)
+        analysis = self.numbers.analysis
+        if not analysis.anonymous and len(analysis.contrasts):
+            pairs = list(analysis.contrasts.select("first", "second").iter_rows())
+            write_mixed_model(folder / MIXED_MODEL, analysis.ratings, pairs, analysis.options)
+        self.write_faces(folder)
 
     def check_place(self, folder: Path) -> None:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -595,7 +548,6 @@ def study_report(
     options, departures = settle(chosen, study.planned if study else {}, frozen=bool(study and study.frozen))
     counted, left_out = ratings.split(options.exclude)
     options, unmade = without_unrated(options, study, counted) if study else (options, ())
-    exported = None if isinstance(source, RatingsSource) or not Path(source).is_dir() else Path(source)
     code = partial(code_ratings, crossed=crossed, source=ratings.name)
 
     def own(ratings: CodedRatings) -> tuple[OwnFound, ...]:
@@ -621,7 +573,6 @@ def study_report(
         study,
         departed,
         with_judges,
-        exported,
     )
     return StudyReport(numbers, study_page)
 
@@ -657,14 +608,8 @@ def write_exported_model(exported: Path) -> bool:
     planned = options.contrasts or default_contrasts(ratings.condition.names)
     if ratings.annotator is None or not planned or not {*chain(*planned)} <= {*ratings.condition.names}:
         return False
-    write_mixed_model(exported / MIXED_MODEL, ratings, planned, correction=options.correction, level=options.level)
+    write_mixed_model(exported / MIXED_MODEL, ratings, planned, options)
     return True
-
-
-def with_judges_table(judges: Sequence[RatesWithJudge]) -> pl.DataFrame | None:
-    """The rates of all judges, each row with its judge."""
-    tables = [rates.table.with_columns(judge=pl.lit(rates.judge)) for rates in judges if len(rates.table)]
-    return pl.concat(tables) if tables else None
 
 
 def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:

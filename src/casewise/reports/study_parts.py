@@ -10,10 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from casewise.errors import DataError
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share
 from casewise.reports import charts
@@ -29,6 +27,7 @@ from casewise.reports.document import (
     table_of,
 )
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
+from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
 from casewise.studies.analysis import OwnFound, StudyAnalysis
 
@@ -43,72 +42,53 @@ CORRECTED = {
 }
 
 
-def methods(analysis: StudyAnalysis) -> str:
-    """Return the methods of the study, in the words of a paper; every number is this study's."""
-    return " ".join((_design(analysis), *_contrasts(analysis), *_tasks(analysis), *_people(analysis)))
-
-
-def _design(analysis: StudyAnalysis) -> str:
-    ratings = analysis.ratings
-    votes = ratings.by_item.sizes
+def methods(analysis: StudyAnalysis) -> Iterator[str]:
+    """Yield the methods of the study in the words of a paper; every number is this study's."""
+    ratings, options = analysis.ratings, analysis.options
+    votes, n, alpha = ratings.by_item.sizes, len(analysis.contrasts), options.alpha
     per_item = f"{votes.min()}" if votes.min() == votes.max() else f"{votes.min()} to {votes.max()}"
     counted = (
         f"{len(ratings):,} anonymous votes on"
         if ratings.annotator is None
         else f"{len(ratings):,} ratings by {len(ratings.annotator):,} annotators of"
     )
-    return (
+    yield (
         f"We analysed {counted} {len(ratings.item):,} items, made from {len(ratings.query):,} "
         f"queries under {len(ratings.condition)} conditions ({', '.join(ratings.condition.names)}), with {per_item} ratings "
         "an item."
     )
-
-
-def _contrasts(analysis: StudyAnalysis) -> Iterator[str]:
-    n, options = len(analysis.contrasts), analysis.options
-    if not n:
-        return
-    if analysis.anonymous:
-        errors = "with errors over queries, since votes were anonymous"
-    else:
+    if n:
         errors = (
-            "with standard errors clustered two ways, by query across conditions and by annotator (Cameron, Gelbach and "
+            "with errors over queries, since votes were anonymous"
+            if analysis.anonymous
+            else "with standard errors clustered two ways, by query across conditions and by annotator (Cameron, Gelbach and "
             "Miller, 2011)"
         )
-    corrected = f"; {CORRECTED[options.correction]}" if n > 1 else ""
-    alike = ", corrected in the same way" if n > 1 and options.correction != "none" else ""
-    yield (
-        f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {errors}{corrected}, "
-        f"and equivalence within ±{100 * options.margin:g} points was tested by two one-sided tests{alike}. For comparison with Sun et "
-        f"al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
-    )
-
-
-def _tasks(analysis: StudyAnalysis) -> Iterator[str]:
-    tests, alpha = analysis.tasks, analysis.options.alpha
-    if tests is not None:
-        testable = int(tests.tasks["testable"].sum())
+        corrected = f"; {CORRECTED[options.correction]}" if n > 1 else ""
+        alike = ", corrected in the same way" if n > 1 and options.correction != "none" else ""
+        yield (
+            f"Conditions were compared in {n} planned contrast{'s' if n > 1 else ''} of safe rates {errors}{corrected}, "
+            f"and equivalence within ±{100 * options.margin:g} points was tested by two one-sided tests{alike}. For comparison with "
+            f"Sun et al. (2025) we also give pooled two-proportion z tests at the Bonferroni level of {analysis.bonferroni_level:.4g}."
+        )
+    if (tests := analysis.tasks) is not None:
         significant = int((tests.tasks["p_benjamini_hochberg"] <= alpha).sum())
         yield (
             f"Each of {len(tests.tasks):,} queries was tested by the Kruskal-Wallis test with permutation p values "
-            f"({tests.exact_method}); {testable:,} were testable, and {significant:,} differed between conditions after "
-            f"Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."
+            f"({tests.exact_method}); {int(tests.tasks['testable'].sum()):,} were testable, and {significant:,} differed between "
+            f"conditions after Benjamini-Hochberg correction at {alpha:g}. Pairs of conditions were compared by Dunn's test."
         )
-
-
-def _people(analysis: StudyAnalysis) -> Iterator[str]:
     agreement = analysis.agreement.get("all")
     if agreement is not None and agreement.alpha is not None:
-        limits = agreement.alpha_interval
-        spread = f" {interval(*limits)}, 95 % over {agreement.clusters:,} queries" if limits else ""
+        ends = agreement.alpha_interval
+        spread = f" {interval(*ends)}, 95 % over {agreement.clusters:,} queries" if ends else ""
         yield f"Agreement was {100 * agreement.raw:.1f} % (Krippendorff's alpha {agreement.alpha:z.3f}{spread})."
     if analysis.reliability is not None:
         yield f"The reliability of an item's safe rate was {analysis.reliability.analytic:.3f}."
-    yield f"Intervals are {100 * analysis.options.level:g} %; the seed was {analysis.options.seed}."
+    yield f"Intervals are {100 * options.level:g} %; the seed was {options.seed}."
 
 
-# The recommended analysis of conditions beside ours, by R: a crossed mixed model's ratings, its script, and what
-# came of it.
+# The recommended second analysis of conditions, by R: a crossed mixed model's ratings and its script.
 
 
 def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
@@ -123,84 +103,23 @@ def mixed_model_table(ratings: CodedRatings) -> pl.DataFrame:
     return pl.DataFrame(named).with_columns(safe=pl.Series(ratings.safe).cast(pl.Int8))
 
 
-def mixed_model_script(contrasts: Sequence[tuple[str, str]], *, correction: str, level: float) -> str:
-    """The script for R, with the planned contrasts and their correction."""
-    pairs = ", ".join(f"c({quoted(first)}, {quoted(second)})" for first, second in contrasts)
-    method = {"benjamini-hochberg": "BH"}.get(correction, correction)
-    script = files("casewise.reports").joinpath("templates/mixed_model.R").read_text(encoding="utf-8")
-    for word, value in {"CONTRASTS": pairs, "CORRECTION": method, "LEVEL": repr(level)}.items():
-        script = script.replace(word, value, 1)
-    return script
-
-
-def quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 def write_mixed_model(
-    folder: Path,
-    ratings: CodedRatings,
-    contrasts: Sequence[tuple[str, str]],
-    *,
-    correction: str,
-    level: float,
-    ran_in: Sequence[Path] = (),
-) -> pl.DataFrame | None:
-    """Write `ratings.csv` and `mixed_model.R` into `folder`; give what R found there or in `ran_in`, on these very files.
+    folder: Path, ratings: CodedRatings, contrasts: Sequence[tuple[str, str]], options: AnalysisOptions
+) -> None:
+    """Write `ratings.csv`, and `mixed_model.R` with the contrasts and their correction, into `folder`."""
 
-    Raises DataError: `contrasts.csv` is not what the script writes.
-    """
-    texts = {
-        "ratings.csv": mixed_model_table(ratings).write_csv(),
-        "mixed_model.R": mixed_model_script(contrasts, correction=correction, level=level),
-    }
+    def quoted(name: str) -> str:
+        escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
 
-    def unchanged(place: Path) -> bool:
-        return all((place / name).is_file() and (place / name).read_text("utf-8") == texts[name] for name in texts)
-
-    ran = [place / "contrasts.csv" for place in (folder, *ran_in) if unchanged(place)]
+    pairs = ", ".join(f"c({quoted(first)}, {quoted(second)})" for first, second in contrasts)
+    method = {"benjamini-hochberg": "BH"}.get(options.correction, options.correction)
+    script = files("casewise.reports").joinpath("templates/mixed_model.R").read_text(encoding="utf-8")
+    for word, value in {"CONTRASTS": pairs, "CORRECTION": method, "LEVEL": repr(options.level)}.items():
+        script = script.replace(word, value, 1)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    return next((read_result(result, contrasts) for result in ran if result.is_file()), None)
-
-
-RESULT = {
-    **dict.fromkeys(("first", "second"), pl.String),
-    **dict.fromkeys(("logit", "logit_error", "logit_low", "logit_high", "p"), pl.Float64),
-    **dict.fromkeys(("difference", "error", "ci_low", "ci_high", "p_corrected"), pl.Float64),
-}
-"""The columns that the script writes."""
-
-
-def read_result(file: Path, contrasts: Sequence[tuple[str, str]]) -> pl.DataFrame:
-    try:
-        result = pl.read_csv(file, null_values="NA", schema_overrides=RESULT)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(file, 1, f"not what mixed_model.R writes ({error}); run it again, or delete it") from error
-    if result.columns != list(RESULT) or list(result.select("first", "second").iter_rows()) != list(contrasts):
-        raise DataError(file, 1, "not what mixed_model.R writes for these contrasts; run it again, or delete it")
-    return result
-
-
-def mixed_model_section(result: pl.DataFrame | None) -> Section:
-    """Return the section of R's mixed model; empty where it has not run on these ratings."""
-    if result is None:
-        return Section("mixed-model", "By a crossed mixed model", (), brief=True)
-    columns: Columns = {
-        "Contrast": contrast_name,
-        "Difference of safe rates": (points, "difference", "ci_low", "ci_high"),
-        "In logits": lambda row: f"{number(row['logit'])} {interval(row['logit_low'], row['logit_high'])}",
-        "p": (p_value, "p"),
-        "p, corrected": (p_value, "p_corrected"),
-    }
-    table = table_by("mixed-model", "Contrasts by a crossed mixed model (R's lme4)", result, columns)
-    note = Prose(
-        "Queries, queries under a condition and annotators are random effects. R's lme4 fitted the model to these ratings. "
-        "Wald intervals treat the variances as known. Compare this table with the contrasts for queries like these."
-    )
-    return Section("mixed-model", "By a crossed mixed model", (table, note), brief=True)
+    write_text(folder / "ratings.csv", mixed_model_table(ratings).write_csv())
+    write_text(folder / "mixed_model.R", script)
 
 
 def contrast_name(row: dict[str, Any]) -> str:
@@ -346,7 +265,7 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
             "Of": "0",
             "Mean": "1",
             "Items": "2.items",
-            "Krippendorff's α": (chance_corrected, "2.alpha"),
+            "Krippendorff's α": (coefficient, "2.alpha"),
             "95 % interval over queries": (limits, "2.interval"),
             "Level": "2.level",
         }
@@ -354,8 +273,8 @@ def own_blocks(analysis: StudyAnalysis) -> Iterator[Block]:
             yield table_by(f"{name}-agreement", f"Agreement: {ask}", rows, agreement)
 
 
-def chance_corrected(value: float | None) -> str:
-    return "undefined: all answers alike" if value is None else number(value)
+def coefficient(value: float | None, ends: tuple[float, float] | None = None) -> str:
+    return "undefined: all answers alike" if value is None else f"{number(value)} {limits(ends)}".strip()
 
 
 def limits(ends: tuple[float, float] | None) -> str:
@@ -385,9 +304,6 @@ def people_sections(analysis: StudyAnalysis) -> Iterator[Section]:
 
 
 def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
-    def coefficient(value: float | None, ends: tuple[float, float] | None) -> str:
-        return "undefined: all votes alike" if value is None else f"{number(value)} {limits(ends)}"
-
     columns: Columns = {
         "Items": (lambda name: "All" if name == "all" else name, "0"),
         "Number": "1.items",
@@ -398,56 +314,24 @@ def agreement(analysis: StudyAnalysis) -> Iterator[Block]:
     }
     if analysis.agreement:
         yield table_by("agreement", "Agreement, with 95 % intervals", analysis.agreement.items(), columns)
-        yield safe_rates(analysis)
-
-
-def safe_rates(analysis: StudyAnalysis) -> Figure:
-    counts, ratings = analysis.ratings.by_item, analysis.ratings
-    bins = np.minimum((counts.successes / counts.sizes * 10).astype(int), 9)
-    frame = (
-        pl.DataFrame({"condition": [ratings.condition.names[c] for c in ratings.item_condition], "bin": bins})
-        .group_by("condition", "bin")
-        .agg(items=pl.len())
-        .sort("condition", "bin")
-        .with_columns(low=pl.col("bin") / 10, high=(pl.col("bin") + 1) / 10)
-    )
-    bars = frame.select("low", "high", "items", "condition")
-    drawn = charts.safe_rate_histogram(bars, conditions=ratings.condition.names)
-    columns: Columns = {
-        "Condition": "condition",
-        "Safe rate": ("{:.1f} to {:.1f}".format, "low", "high"),
-        "Items": "items",
-    }
-    caption = "Items by safe rate"
-    return Figure(
-        "safe-rates",
-        caption,
-        "A histogram for each condition. The table gives the bins.",
-        charts.for_page(drawn, name="safe-rates"),
-        table_by("safe-rates-table", caption, frame, columns),
-    )
 
 
 def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
     rows: list[tuple[str, str, str]] = []
-    r, c = analysis.reliability, analysis.ceilings
-    if r is not None:
-        rows.append(("Reliability of an item's safe rate", number(r.analytic), f"95 % {limits(r.analytic_interval)}"))
-        if r.split_half is not None:
-            rows.append(("… by split halves, Spearman-Brown", number(r.split_half), f"mean of {r.splits} splits"))
-    if c is not None:
+    if (reliability := analysis.reliability) is not None:
+        method = f"95 % {limits(reliability.analytic_interval)}"
+        rows.append(("Reliability of an item's safe rate", number(reliability.analytic), method))
+        if reliability.split_half is not None:
+            halves = number(reliability.split_half), f"mean of {reliability.splits} splits"
+            rows.append(("… by split halves, Spearman-Brown", *halves))
+    if (best := analysis.ceilings) is not None:
+        root = "; ".join(filter(None, ("square root of the reliability", best.contrast)))
+        plug_in = number(best.cross_entropy_plug_in)
+        nats = f"in nats; the plug-in entropy {plug_in} is below what any judge can reach"
         rows += [
-            (
-                "Pearson's r, at most",
-                number(c.pearson),
-                "; ".join(filter(None, ("square root of the reliability", c.contrast))),
-            ),
-            (
-                "Cross-entropy, at least",
-                number(c.cross_entropy_floor),
-                f"in nats; the plug-in entropy {number(c.cross_entropy_plug_in)} is below what any judge can reach",
-            ),
-            ("Brier score, at least", number(c.brier_floor, digits=4), "noise of the votes"),
+            ("Pearson's r, at most", number(best.pearson), root),
+            ("Cross-entropy, at least", number(best.cross_entropy_floor), nats),
+            ("Brier score, at least", number(best.brier_floor, digits=4), "noise of the votes"),
         ]
     if rows:
         yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)

@@ -111,7 +111,7 @@ def test_the_headline_numbers_stand_with_and_without_what_was_voided(tmp_path):
     assert found.as_json()["left_out"]["reasons"] == left_out.reasons
     with_and_without = {table.name: table for table in found.document.tables()}["left-out-contrasts"]
     assert with_and_without.rows[0][1] != with_and_without.rows[0][3]
-    assert all("Safe rates without and with these ratings" in face for face in faces(found))
+    assert all("Differences of safe rates without and with these ratings" in face for face in faces(found))
 
 
 def test_where_nothing_was_left_out_nothing_is_said_of_it(tmp_path):

@@ -1,6 +1,5 @@
 """The crossed mixed model: what is written for R, what lme4 says of it, and that our two-way errors are of its kind."""
 
-import json
 import shutil
 import subprocess
 
@@ -10,11 +9,11 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 from tests.support.data import REFERENCE, cases
 
-from casewise.errors import DataError
 from casewise.reports.study import study_report, write_exported_model
-from casewise.reports.study_parts import RESULT, mixed_model_script, mixed_model_table, write_mixed_model
+from casewise.reports.study_parts import mixed_model_table, write_mixed_model
 from casewise.stats import clustered_contrast
 from casewise.stats.ratings import code_ratings
+from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.load import load
 
@@ -58,53 +57,14 @@ def test_the_table_has_every_rating_under_its_names():
     assert sorted(table.with_columns(pl.col("safe") == 1).iter_rows()) == sorted(expected.iter_rows())
 
 
-@pytest.mark.slow
-def test_what_r_found_stands_in_the_next_report_of_the_same_ratings_alone(tmp_path):
-    frame = crowd_table(crowd_plan(queries=6))
-    frame.write_csv(tmp_path / "ratings.csv")
-    report = study_report(tmp_path / "ratings.csv", crossed=True)
-    out = tmp_path / "out"
-    report.write(out)
-    pairs = report.analysis.contrasts.select("first", "second")
-    numbers = dict.fromkeys(
-        ("logit", "logit_error", "logit_low", "logit_high", "p", "difference", "error", "ci_low", "ci_high"), 0.25
-    )
-    result = pairs.with_columns(*(pl.lit(value).alias(name) for name, value in numbers.items()), p_corrected=0.875)
-    result.write_csv(out / "mixed_model" / "contrasts.csv")
-
-    report.write(out)
-    assert "crossed mixed model" in (out / "report.md").read_text()
-    assert json.loads((out / "report.json").read_text())["mixed_model"][0]["p_corrected"] == 0.875
-
-    frame.head(len(frame) - 1).write_csv(tmp_path / "ratings.csv")
-    study_report(tmp_path / "ratings.csv", crossed=True).write(out)
-    assert "mixed_model" not in json.loads((out / "report.json").read_text())
-
-    report.write(out)
-    result.drop("p").write_csv(out / "mixed_model" / "contrasts.csv")
-    with pytest.raises(DataError, match="run it again, or delete it"):
-        report.write(out)
-
-
-def test_an_export_has_the_model_and_its_report_says_what_r_found_there(tmp_path):
+def test_an_export_has_the_model_of_its_report(tmp_path):
     folder = tmp_path / "rated"
     write_benchmark(load("demo"), folder)
 
     assert write_exported_model(folder)
-    report = study_report(folder)
-    report.write(tmp_path / "before")
-    names = ("ratings.csv", "mixed_model.R")
-    assert all(
-        (folder / "mixed_model" / name).read_text() == (tmp_path / "before" / "mixed_model" / name).read_text()
-        for name in names
-    )
-    assert "mixed_model" not in json.loads((tmp_path / "before" / "report.json").read_text())
-
-    pairs = report.analysis.contrasts.select("first", "second")
-    found = pairs.with_columns(pl.lit(0.25).alias(name) for name in RESULT if name not in pairs.columns)
-    found.write_csv(folder / "mixed_model" / "contrasts.csv")
-    study_report(folder).write(tmp_path / "after")
-    assert json.loads((tmp_path / "after" / "report.json").read_text())["mixed_model"][0]["difference"] == 0.25
+    study_report(folder).write(tmp_path / "report")
+    for name in ("ratings.csv", "mixed_model.R"):
+        assert (folder / "mixed_model" / name).read_text() == (tmp_path / "report" / "mixed_model" / name).read_text()
 
 
 def test_anonymous_votes_have_no_mixed_model():
@@ -114,9 +74,11 @@ def test_anonymous_votes_have_no_mixed_model():
         mixed_model_table(ratings)
 
 
-def test_names_are_written_as_r_reads_them():
-    script = mixed_model_script([('a "b"', "c\\d")], correction="benjamini-hochberg", level=0.9)
+def test_names_are_written_as_r_reads_them(tmp_path):
+    options = AnalysisOptions(correction="benjamini-hochberg", level=0.9)
+    write_mixed_model(tmp_path, code_ratings(crowd_table(crowd_plan(queries=3))), [('a "b"', "c\\d")], options)
 
+    script = (tmp_path / "mixed_model.R").read_text()
     assert r'list(c("a \"b\"", "c\\d"))' in script
     assert 'correction <- "BH"' in script
     assert "level <- 0.9" in script
@@ -141,7 +103,7 @@ def test_the_script_gives_what_lme4_gave(known, tmp_path):
     if not has_lme4():
         pytest.skip("needs R with lme4")
     data, expected = known
-    write_mixed_model(tmp_path, coded(data), [("c0", "c1")], correction="holm", level=0.95)
+    write_mixed_model(tmp_path, coded(data), [("c0", "c1")], AnalysisOptions())
 
     subprocess.run(["Rscript", "mixed_model.R"], cwd=tmp_path, check=True, capture_output=True)
 

@@ -50,7 +50,7 @@ def test_every_part_has_its_section(full):
 
     assert [section.anchor for section in full.document.sections] == ["answer", "contrasts", "all-numbers"]
     assert folds == [
-        *("conditions", "other-tests", "labels", "tasks", "categories", "cases"),
+        *("other-tests", "labels", "tasks", "categories", "cases"),
         *("agreement", "ceilings", "panel", "annotators", "flow", "methods"),
     ]
 
@@ -63,7 +63,7 @@ def test_the_page_begins_with_a_sentence_for_each_contrast(full):
 
 
 def test_every_figure_is_drawn_and_has_words(full):
-    assert drawings(full.document).keys() >= {"category-h", "case-1", "safe-rates", "panel-curve"}
+    assert drawings(full.document).keys() >= {"category-h", "case-1", "panel-curve"}
     assert all(figure.svg.startswith("<svg") and figure.alt for figure in full.document.figures())
 
 
