@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
@@ -29,11 +29,11 @@ PORT = 8109
 
 def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[ItemsWanted]:
     """Filters, each with an order and one to three conditions."""
-    from casewise.evaluate.viewing import CELLS, SORTS, ItemsWanted
+    from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort
 
     words = [word for query in table.benchmark.queries[:200] for word in query.text.split()]
     offered: list[Callable[[], dict[str, object]]] = [
-        lambda: {"q": str(rng.choice(words)), "within": str(rng.choice(["all", "query", "context", "reply"]))},
+        lambda: {"q": str(rng.choice(words))},
         lambda: {"category": str(rng.choice(table.items["category"].unique()))},
         lambda: {"outcome": str(rng.choice(["right", "wrong", "unscored"]))},
         lambda: {"people": str(rng.choice(["all", "90", "75", "split"]))},
@@ -42,7 +42,7 @@ def some_filters(table: ViewedTable, rng: np.random.Generator) -> Iterator[Items
         lambda: {"verdict": str(rng.choice(["safe", "unsafe"]))},
     ]
     for _ in range(N_FILTERS):
-        asked: dict[str, object] = {"sort": str(rng.choice(SORTS)), "down": bool(rng.integers(2))}
+        asked: dict[str, object] = {"sort": str(rng.choice(get_args(Sort))), "down": bool(rng.integers(2))}
         for one in rng.choice(len(offered), size=rng.integers(1, 4), replace=False):
             asked |= offered[one]()
         yield ItemsWanted(**asked)  # type: ignore[arg-type]  # values by name

@@ -9,7 +9,7 @@ from casewise.api import judge, load
 from casewise.evaluate.answer import beside_a_new_person
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
-from casewise.evaluate.yardsticks import Backdrop, beside_people
+from casewise.evaluate.yardsticks import Backdrop, among_people
 from casewise.reports.document import Table
 from casewise.reports.judge_parts import beside_people_blocks
 from casewise.stats import ceilings
@@ -23,7 +23,7 @@ def found(tmp_path_factory):
         paths.append(folder / name.replace(":", "-"))
         judge("demo", name, out=paths[-1])
     runs = read_runs(paths)
-    return beside_people(runs, Backdrop(runs.benchmark))
+    return Backdrop(runs.benchmark).people(runs.series[0].asked), among_people(runs)
 
 
 def test_the_ceilings_are_those_of_the_votes(found):
@@ -32,11 +32,11 @@ def test_the_ceilings_are_those_of_the_votes(found):
     safe, total = zip(*((vote.safe, vote.total) for vote in votes.values()), strict=True)
     conditions = [benchmark.item[item].condition for item in votes]
 
-    assert found.people.ceilings == ceilings(safe, total, condition=conditions)
+    assert found[0].ceilings == ceilings(safe, total, condition=conditions)
 
 
 def test_each_judge_has_its_place_among_people(found):
-    constant, linear = found.judges
+    constant, linear = found[1]
 
     assert constant.panel.agreement == pytest.approx(0.54, abs=0.01)
     assert linear.panel.agreement > constant.panel.agreement
@@ -44,7 +44,7 @@ def test_each_judge_has_its_place_among_people(found):
 
 
 def test_a_row_for_each_judge_and_no_nan(found):
-    tables = [block for block in beside_people_blocks(found) if isinstance(block, Table)]
+    tables = [block for block in beside_people_blocks(*found) if isinstance(block, Table)]
 
     assert len(tables[-1].rows) == 2
     assert not any("nan" in cell for table in tables for row in table.rows for cell in row)
@@ -57,8 +57,7 @@ def test_one_more_person_is_known_less_well_where_it_is_known_who_voted(tmp_path
 
     def widths(runs: JudgedRuns) -> list[float]:
         both = beside_a_new_person(runs, runs.series[0])
-        assert both is not None
-        limits = [some(one.limits) for one in both]
+        limits = [some(some(one).limits) for one in both]
         return [high - low for low, high in limits]
 
     assert known.raters is not None
@@ -72,6 +71,6 @@ def test_a_judge_and_one_person_are_held_against_as_many_others(votes, tmp_path)
     judge(benchmark, "constant:safe", out=tmp_path / "run")
     found = JudgeNumbers.of([tmp_path / "run"], benchmark=benchmark)
 
-    (among,) = found.among_people.judges
+    (among,) = found.among_people
     (beside,) = found.besides.values()
     assert some(among.panel).reference_size == beside.people.others == min(10, votes - 1)

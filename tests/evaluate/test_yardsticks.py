@@ -5,7 +5,7 @@ import pytest
 from tests.audits.builders import benchmark_of, crowd, some_words
 
 from casewise.audits.words import subset_rows
-from casewise.evaluate.yardsticks import Backdrop, what_it_shows
+from casewise.evaluate.yardsticks import Backdrop, metrics_of, what_it_shows
 from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import ALIKE, difference_of
 from casewise.stats.sample import VOTES, judged
@@ -48,7 +48,7 @@ def test_a_judge_as_good_as_the_words_cannot_be_told_from_them(backdrop):
 def test_the_differences_from_both_baselines_hold_together(backdrop):
     verdicts = np.random.default_rng(3).integers(0, 2, 120).astype(float)
     subject, asked = backdrop.subject, np.ones(120, dtype=bool)
-    judge = backdrop.measured(judged(subject.items, verdicts, elicitation="binary"))["accuracy"]
+    judge = metrics_of(judged(subject.items, verdicts, elicitation="binary"))["accuracy"]
     words = backdrop.values(backdrop.words, asked, "probability", VOTES)["accuracy"]
 
     assert against(backdrop, verdicts).ahead_of_words == difference_of(judge, words, level=0.975)

@@ -51,32 +51,6 @@ class ShortAnswer(ShortRepr):
     unscored: int
     items: int
 
-    @classmethod
-    def of(
-        cls,
-        runs: JudgedRuns,
-        series: Series,
-        beside: Beside,
-        *,
-        not_worse: AgainstNewPerson | None,
-        errors: RefusalRates | None,
-        weakest: WeakCategory | None,
-    ) -> ShortAnswer:
-        """The answer for one series."""
-        rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
-        against_others, person = (beside_a_new_person(runs, series) if rated else None) or (None, None)
-        return cls(
-            who=series.name,
-            beside=beside,
-            person=person,
-            against_others=against_others,
-            not_worse=not_worse,
-            errors=errors,
-            weakest=weakest,
-            unscored=int(np.isnan(series.values[series.asked]).sum()),
-            items=int(series.asked.sum()),
-        )
-
     @property
     def sentences(self) -> tuple[str, ...]:
         """The answer: a sentence with how often it agrees and which way it errs, and the comparisons to read with it."""
@@ -113,8 +87,8 @@ def without_interval(accuracy: float) -> Estimate:
     return Estimate("accuracy", accuracy, None, None, np.nan, 0, "no interval: it follows from the labels alone")
 
 
-def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Estimate] | None:
-    """Return how often a judge, and one of an item's people, agree with the majority of its other people.
+def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate | None, Estimate | None]:
+    """Return how often a judge, and one of an item's people, agree with the majority of its other people; None without any.
 
     Intervals are over queries, and people where it is known who voted.
     """
@@ -122,7 +96,7 @@ def beside_a_new_person(runs: JudgedRuns, series: Series) -> tuple[Estimate, Est
     safe, votes = (runs.items[name].to_numpy()[series.asked] for name in ("n_safe", "n_votes"))
     several = votes > 1
     if not several.any():
-        return None
+        return None, None
 
     def terms(s: IntArray, m: IntArray) -> FloatArray:
         return np.column_stack([leave_one_out(verdict[several], s, m), np.ones(len(s))])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError
-from casewise.evaluate.answer import ShortAnswer, WeakCategory
+from casewise.evaluate.answer import ShortAnswer, WeakCategory, beside_a_new_person
 from casewise.evaluate.behaviour import (
     Corrected,
     WhatItDoes,
@@ -33,10 +33,11 @@ from casewise.evaluate.judged_runs import (
 from casewise.evaluate.yardsticks import (
     Backdrop,
     Beside,
-    BesidePeople,
+    JudgeAmongPeople,
+    People,
     SubsetScore,
+    among_people,
     as_wanted,
-    beside_people,
     notes_on_items,
     subset_scores,
     without_attacks,
@@ -217,18 +218,12 @@ class JudgeNumbers:
         )
         runs = as_wanted(plain, options)
         published = () if runs.benchmark.about.published is None else (PUBLISHED,)
-        policies = dict.fromkeys((options.labels, *published))
         return cls(
             runs=runs,
             options=options,
-            metrics=frame(
-                row
-                for policy in policies
-                for series in runs.series
-                for row in rows_of(series, "all", policy, options, estimate(sample_of(runs, series, options, policy)))
-            ),
-            categories=frame(row for series in runs.series for row in sliced(runs, series, "category", options)),
-            domains=frame(row for series in runs.series for row in sliced(runs, series, "domain", options)),
+            metrics=metric_table(runs, options, dict.fromkeys((options.labels, *published))),
+            categories=metric_table(runs, options, [options.labels], column="category"),
+            domains=metric_table(runs, options, [options.labels], column="domain"),
             unscored=tally(((series, series.reasons) for series in runs.series), "reason", n="items"),
             read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
             details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
@@ -244,6 +239,10 @@ class JudgeNumbers:
     def nothing_scored(self) -> bool:
         """True if no item has a verdict or a value."""
         return self.runs.nothing_scored
+
+    def sample(self, series: Series) -> Sample:
+        """A series under the policies of the report."""
+        return self.runs.sample(series, policy=self.options.labels, unscored=self.options.unscored)
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -270,7 +269,7 @@ class JudgeNumbers:
         """Each of the main series beside these yardsticks, by its name; without those that have too few verdicts, or no label."""
         by_name = {}
         for series in self.runs.main_series:
-            sample = sample_of(self.runs, series, self.options)
+            sample = self.sample(series)
             if not series.mostly_unscored and sample.in_label_metrics.any() and sample.scored.any():
                 by_name[series.name] = self.backdrop.beside(sample, series.asked, policy=self.options.labels)
         return by_name
@@ -282,29 +281,41 @@ class JudgeNumbers:
         return any(sample.labelled.any() for sample in samples)
 
     @cached_property
-    def among_people(self) -> BesidePeople:
-        """The ceilings that people's votes allow, and the place of each series among people."""
-        return beside_people(self.runs, self.backdrop, margin=self.options.margin)
+    def people(self) -> People:
+        """The ceilings that people's votes on the items that were asked allow."""
+        return self.backdrop.people(np.any([series.asked for series in self.runs.series], axis=0))
+
+    @cached_property
+    def among_people(self) -> tuple[JudgeAmongPeople, ...]:
+        """The place of each series among people."""
+        return among_people(self.runs, margin=self.options.margin)
 
     @cached_property
     def answers(self) -> tuple[ShortAnswer, ...]:
         """The short answer on each of the main series; nothing of one without verdicts or labels."""
-        among = {judge.name: judge.new_person for judge in self.among_people.judges}
+        among = {judge.name: judge.new_person for judge in self.among_people}
         errors = {details.series.name: details.refusals.at for details in self.details if details.refusals is not None}
-        return tuple(
-            ShortAnswer.of(
-                self.runs,
-                series,
-                self.besides[series.name],
-                not_worse=among[series.name],
-                errors=errors.get(series.name),
-                weakest=weak_category(
-                    sample_of(self.runs, series, self.options), self.runs.items["category"].filter(series.asked)
-                ),
+        answers = []
+        for series in self.runs.main_series:
+            if (beside := self.besides.get(series.name)) is None:
+                continue
+            rated = beside.labels.rated and beside.judge["accuracy"].estimate is not None
+            others, person = beside_a_new_person(self.runs, series) if rated else (None, None)
+            sample, category = self.sample(series), self.runs.items["category"]
+            answers.append(
+                ShortAnswer(
+                    who=series.name,
+                    beside=beside,
+                    person=person,
+                    against_others=others,
+                    not_worse=among[series.name],
+                    errors=errors.get(series.name),
+                    weakest=weak_category(sample, category.filter(series.asked)),
+                    unscored=int(np.isnan(series.values[series.asked]).sum()),
+                    items=int(series.asked.sum()),
+                )
             )
-            for series in self.runs.main_series
-            if series.name in self.besides
-        )
+        return tuple(answers)
 
     @property
     def without_verdicts(self) -> tuple[str, ...]:
@@ -348,7 +359,9 @@ class JudgeNumbers:
             "second_readings": json_value(tuple(second_readings(self.runs))),
             "items": self.options.items,
             "beside": {name: beside.as_json() for name, beside in self.besides.items()},
-            "distributions": self.among_people.as_json() if self.besides else None,
+            "distributions": {"judges": {judge.name: judge.as_json() for judge in self.among_people}}
+            if self.besides
+            else None,
             **{name: json_value(of_replies) for name, of_replies in replies.items() if of_replies},
         }
 
@@ -368,37 +381,26 @@ JSON_FIELDS = (
 )
 """Numbers that stand in the JSON under their own names."""
 
-Row = tuple[Any, ...]
 
-
-def frame(rows: Iterable[Row]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=METRIC_COLUMNS, orient="row")
-
-
-def sample_of(runs: JudgedRuns, series: Series, options: ReportOptions, policy: LabelPolicy | None = None) -> Sample:
-    """A series under the policies of the report, or under another label policy."""
-    return runs.sample(series, policy=policy or options.labels, unscored=options.unscored)
-
-
-def rows_of(
-    series: Series, where: str, policy: LabelPolicy, options: ReportOptions, estimates: Iterable[Estimate]
-) -> Iterator[Row]:
-    of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
-    return ((*of, *metric.cells) for metric in estimates)
-
-
-def sliced(runs: JudgedRuns, series: Series, column: str, options: ReportOptions) -> Iterator[Row]:
-    sample, metrics = sample_of(runs, series, options), metrics_named(*CATEGORY_METRICS)
-    names, of_item = coded(runs.items[column].filter(series.asked))
-    for code in dict.fromkeys(of_item.tolist()):
-        estimates = estimate(sample.where(of_item == code), metrics=metrics)
-        yield from rows_of(series, names[code], options.labels, options, estimates)
-
-
-def coded(names: pl.Series) -> tuple[list[str], NDArray[np.intp]]:
-    """The distinct names in order, and the place among them of each."""
-    every = sorted(map(str, names.unique()))
-    return every, names.cast(pl.String).replace_strict(every, range(len(every)), return_dtype=pl.Int64).to_numpy()
+def metric_table(
+    runs: JudgedRuns, options: ReportOptions, policies: Iterable[LabelPolicy], *, column: str | None = None
+) -> pl.DataFrame:
+    """A row an estimate of each series, over all items or over those of each value of `column`: columns of `METRIC_COLUMNS`."""
+    rows: list[tuple[Any, ...]] = []
+    for policy, series in product(policies, runs.series):
+        sample = runs.sample(series, policy=policy, unscored=options.unscored)
+        if column is None:
+            slices = {"all": estimate(sample)}
+        else:
+            names, metrics = runs.items[column].filter(series.asked), metrics_named(*CATEGORY_METRICS)
+            slices = {
+                str(name): estimate(sample.where((names == name).to_numpy()), metrics=metrics)
+                for name in names.unique(maintain_order=True)
+            }
+        for where, estimates in slices.items():
+            of = (series.judge, series.elicitation, series.arm, where, policy.name, options.unscored)
+            rows += ((*of, *metric.cells) for metric in estimates)
+    return pl.DataFrame(rows, schema=METRIC_COLUMNS, orient="row")
 
 
 FEWEST_QUERIES = 5
@@ -430,7 +432,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
         .group_by("query")
         .agg(pl.col("category").first(), pl.col("right").mean())
     )
-    names, code = coded(queries["category"])
+    names, code = np.unique(queries["category"].cast(pl.String).to_numpy(), return_inverse=True)
     n = np.bincount(code)
     tested = n >= FEWEST_QUERIES
     if np.sum(tested) < 2:
@@ -442,7 +444,7 @@ def weak_category(sample: Sample, category: pl.Series) -> WeakCategory | None:
     mean = np.bincount(code, weights=queries["right"]) / n
     worst = int(weak[np.argmin(mean[weak])])
     (accuracy,) = measure(sample.where((category == names[worst]).to_numpy()), metrics=metrics_named("accuracy"))
-    return WeakCategory(names[worst], estimate_of(accuracy), float(p[worst]), int(np.sum(tested)))
+    return WeakCategory(str(names[worst]), estimate_of(accuracy), float(p[worst]), int(np.sum(tested)))
 
 
 def tally(counts: Iterable[tuple[Series, dict[str, int]]], column: str, *, n: str) -> pl.DataFrame:

@@ -9,10 +9,12 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Annotated, Literal, Self, get_args
 
 import numpy as np
 import polars as pl
+from pydantic import Field, ValidationError
+from pydantic.dataclasses import dataclass as checked
 
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, read_series
@@ -20,15 +22,16 @@ from casewise.records import Arm, ShortRepr
 from casewise.replies.behaviour import replies_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import what_is_wrong
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
 
-LABELS = ("safe", "unsafe", "tie", "unrated")
+Label = Literal["", "safe", "unsafe", "tie", "unrated"]
+LABELS: tuple[Label, ...] = get_args(Label)[1:]
 
-OUTCOMES = ("right", "wrong", "unscored", "no label", "no threshold", "not asked")
-"""The outcomes of an item in a series. Without a label, or without a threshold, there is nothing to be right about."""
-
-OUTCOME_TYPE = pl.Enum(OUTCOMES)
+Outcome = Literal["", "right", "wrong", "unscored", "no label", "no threshold", "not asked"]
+"""The outcome of an item in a series. Without a label, or without a threshold, there is nothing to be right about."""
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)[1:]
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,7 +178,7 @@ def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[
         columns += [
             pl.Series(f"value_{place}", one.values).fill_nan(None),
             pl.Series(f"verdict_{place}", safe).fill_nan(None).cast(pl.Int8),
-            pl.Series(f"outcome_{place}", outcome, dtype=OUTCOME_TYPE),
+            pl.Series(f"outcome_{place}", outcome, dtype=pl.Enum(OUTCOMES)),
             reasons.set(pl.Series(~none), None).alias(f"reason_{place}"),
         ]
     return items.with_columns(columns)
@@ -184,46 +187,46 @@ def with_series(items: pl.DataFrame, judged: Iterable[Judged], series: Iterable[
 # What of a table is wanted, in words that stand in an address, and the items that are.
 
 
-WITHIN = ("all", "query", "context", "reply")
-"""The places where a search looks."""
-
 AGREEMENT = {"all": (1.0, 1.01), "90": (0.9, 1.01), "75": (0.75, 1.01), "split": (0.5, 0.75)}
 """Of the share of people on the larger side, from and to below."""
 
-CELLS = ("both-right", "only-first", "only-second", "both-wrong", "rest")
-"""Of two series side by side; the rest has no label, or no verdict in one of them."""
+Cell = Literal["", "both-right", "only-first", "only-second", "both-wrong", "rest", "differ"]
+CELLS: tuple[Cell, ...] = get_args(Cell)[1:]
+"""Of two series side by side; the rest has no label, or no verdict in one of them. Items on which their verdicts differ are
+among the others."""
 
-SORTS = ("place", "category", "people", "agreement", "wrong", "value")
+Sort = Literal["", "place", "category", "people", "agreement", "wrong", "value"]
+
+AnyPlace = Annotated[int, Field(ge=0)]
 
 
-@dataclass(frozen=True)
+@checked(frozen=True)
 class ItemsWanted:
     """The items wanted, and their order. The address states each field that differs from its default, under its
     name."""
 
     q: str = ""
-    within: str = "all"
     category: str = ""
     condition: str = ""
-    label: str = ""
-    people: str = ""
-    series: int | None = None
+    label: Label = ""
+    people: Literal["", "all", "90", "75", "split"] = ""
+    series: AnyPlace | None = None
     """The series that `verdict`, `outcome`, `reason` and the order by value are about; without it, any of those shown."""
-    verdict: str = ""
-    outcome: str = ""
+    verdict: Literal["", "safe", "unsafe"] = ""
+    outcome: Outcome = ""
     reason: str = ""
     arm: str = ""
     attack: str = ""
     tag: str = ""
-    first: int | None = None
-    second: int | None = None
+    first: AnyPlace | None = None
+    second: AnyPlace | None = None
     """Two series side by side."""
-    cell: str = ""
+    cell: Cell = ""
     differ: bool = False
     """Only items on which two of the judges shown have different verdicts in the same arm."""
-    sort: str = ""
+    sort: Sort = ""
     down: bool = False
-    page: int = 1
+    page: AnyPlace = 1
 
     @classmethod
     def of(cls, words: Mapping[str, str]) -> Self:
@@ -231,9 +234,11 @@ class ItemsWanted:
 
         Raises ConfigurationError: a value is none that its name can have.
         """
-        types = {field.name: str(field.type) for field in fields(cls)}
-        given = {name: word for name, word in words.items() if name in types and word != ""}
-        return cls(**{name: read(name, word, types[name]) for name, word in given.items()})
+        names = {field.name for field in fields(cls)}
+        try:
+            return cls(**{name: word for name, word in words.items() if name in names and word != ""})  # type: ignore[arg-type]
+        except ValidationError as error:
+            raise ConfigurationError(what_is_wrong(error)) from error
 
     def words(self) -> dict[str, str]:
         """It, as it stands in an address."""
@@ -250,44 +255,13 @@ class ItemsWanted:
         return None if self.first is None or self.second is None else (self.first, self.second)
 
 
-ALLOWED: dict[str, tuple[str, ...]] = {
-    "within": WITHIN,
-    "label": LABELS,
-    "people": tuple(AGREEMENT),
-    "verdict": ("safe", "unsafe"),
-    "outcome": OUTCOMES,
-    "cell": (*CELLS, "differ"),
-    "sort": SORTS,
-}
-
-
-def read(name: str, word: str, kind: str) -> Any:
-    if kind == "bool":
-        return word == "yes"
-    if kind.startswith("int"):
-        if not (word.isascii() and word.isdecimal() and len(word) < 10):
-            raise ConfigurationError(f"{name} is {word!r}, which is no number from 0")
-        return int(word)
-    if name in ALLOWED and word not in ALLOWED[name]:
-        raise ConfigurationError(f"{name} is {word!r}; it can be {', '.join(ALLOWED[name])}")
-    return word
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The number of items that two series both get right, one alone, neither. The rest has no label or no verdict."""
-
-    counts: dict[str, int]
-    differ: int
-    """On how many both have a verdict and it is not the same."""
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The items that are wanted, as places in the benchmark, in the order that is wanted."""
 
     places: pl.Series
-    cells: Cells | None
+    cells: dict[Cell, int] | None
+    """The number of items in each cell of two series."""
 
 
 def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
@@ -316,13 +290,20 @@ def choose(table: ViewedTable, query: ItemsWanted, *, tagged: Mapping[str, tuple
     if query.tag:
         conditions.append(pl.col("item_id").is_in([item for item, tags in tagged.items() if query.tag in tags]))
     if query.differ:
-        conditions.append(verdicts_differ(table, shown))
+        pairs = [
+            pl.col(f"verdict_{first}") != pl.col(f"verdict_{second}")
+            for first, second in combinations(shown, 2)
+            if table.series[first].judge != table.series[second].judge
+            and table.series[first].arm == table.series[second].arm
+        ]
+        conditions.append(pl.any_horizontal([pl.lit(value=False), *pairs]))
     items = table.items.filter(conditions) if conditions else table.items
     if query.q:
-        items = items.filter(mentions(table, query.q.lower(), query.within))
+        items = items.filter(mentions(table, query.q.lower()))
     cells = None
     if query.beside is not None:
-        cells = cells_of(items, query.beside)
+        counts = items.select(in_cell(cell, query.beside).sum().alias(cell) for cell in CELLS).row(0)
+        cells = dict(zip(CELLS, counts, strict=True))
         if query.cell:
             items = items.filter(in_cell(query.cell, query.beside))
     return Chosen(in_order(items, query, shown)["place"], cells)
@@ -354,27 +335,13 @@ def of_series(shown: tuple[int, ...], query: ItemsWanted) -> Iterator[pl.Expr]:
     yield pl.any_horizontal(alternatives)
 
 
-def verdicts_differ(table: ViewedTable, shown: tuple[int, ...]) -> pl.Expr:
-    """True if two judges have different verdicts on an item that both saw in the same arm."""
-    pairs = [
-        pl.col(f"verdict_{first}") != pl.col(f"verdict_{second}")
-        for first, second in combinations(shown, 2)
-        if table.series[first].judge != table.series[second].judge
-        and table.series[first].arm == table.series[second].arm
-    ]
-    return pl.any_horizontal([pl.lit(value=False), *pairs])
-
-
-def mentions(table: ViewedTable, text: str, within: str) -> pl.Expr:
-    """True if the query, the context, a reply or, where all are searched, the owner's id of an item has `text` in it."""
-    has = pl.col("text").str.contains(text, literal=True)
-    tables = {"id": "ids", "query": "queries", "context": "contexts", "reply": "replies"}
+def mentions(table: ViewedTable, text: str) -> pl.Expr:
+    """True if the query, the context, a reply or the owner's id of an item has `text` in it."""
     hits = []
-    for kind, name in tables.items():
-        if within in ("all", kind):
-            texts: pl.DataFrame = getattr(table, name)
-            key = texts.columns[0]
-            hits.append(pl.col(key).is_in(texts.filter(has)[key].implode()))
+    for texts in (table.ids, table.queries, table.contexts, table.replies):
+        key = texts.columns[0]
+        matching = texts.filter(pl.col("text").str.contains(text, literal=True))[key]
+        hits.append(pl.col(key).is_in(matching.implode()))
     return pl.any_horizontal(hits)
 
 
@@ -389,11 +356,6 @@ def in_cell(cell: str, pair: tuple[int, int]) -> pl.Expr:
     return pl.all_horizontal(
         [outcome == ("right" if is_right else "wrong") for outcome, is_right in zip(outcomes, right, strict=True)]
     )
-
-
-def cells_of(items: pl.DataFrame, pair: tuple[int, int]) -> Cells:
-    counts = items.select(**{cell.replace("-", "_"): in_cell(cell, pair).sum() for cell in (*CELLS, "differ")}).row(0)
-    return Cells(dict(zip(CELLS, counts, strict=False)), counts[-1])
 
 
 def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) -> pl.DataFrame:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -70,7 +72,7 @@ class Backdrop(ShortRepr):
         `sample`: the judge's, over the items of `asked`.
         `asked`: (items,) which of the benchmark's items those are.
         """
-        subject, judge, people = self.subject, self.measured(sample), self.people(asked)
+        subject, judge, people = self.subject, metrics_of(sample), self.people(asked)
         read = asked & subject.words_read
         all_read = bool((read == asked).all())
         words = intent = None
@@ -82,7 +84,7 @@ class Backdrop(ShortRepr):
         verdict = np.full(len(asked), float(len(labels) > 0 and labels.mean() >= 0.5))
         constant = self.values(verdict, asked, "binary", policy)["accuracy"]
         level = 1 - (1 - LEVEL) / (2 if words else 1)
-        judge_there = judge if all_read else self.measured(sample.where(read[asked]))
+        judge_there = judge if all_read else metrics_of(sample.where(read[asked]))
         verdicts = {"judge": sample.safe}
         if words and all_read:
             verdicts["words"] = (self.words[asked] > 0.5).astype(float)
@@ -122,10 +124,11 @@ class Backdrop(ShortRepr):
         whole = judged(
             subject.items, values, subject.raters, elicitation=elicitation, policy=policy, cluster=subject.query
         )
-        return self.measured(whole if asked.all() else whole.where(asked))
+        return metrics_of(whole if asked.all() else whole.where(asked))
 
-    def measured(self, sample: Sample) -> dict[str, Measured]:
-        return {number.name: number for number in measure(sample, metrics=METRICS)}
+
+def metrics_of(sample: Sample) -> dict[str, Measured]:
+    return {number.name: number for number in measure(sample, metrics=METRICS)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -357,38 +360,33 @@ def subset_scores(runs: JudgedRuns, backdrop: Backdrop) -> Iterator[SubsetScore]
     that gives values and no verdicts."""
     subject = backdrop.subject
     deciding = [series for series in runs.series if runs.sample(series).gives_verdicts]
+    rows = {}
     for name in SUBSETS:
-        try:
-            rows = subset_rows(subject, name)
-        except BenchmarkError:
+        with suppress(BenchmarkError):
+            rows[name] = subset_rows(subject, name) & (subject.n_votes > 0)
+    for name, series in product(rows, deciding):
+        chosen = rows[name] & series.asked
+        if not chosen.any():
             continue
-        for series in deciding:
-            chosen = rows & series.asked & (subject.n_votes > 0)
-            if not chosen.any():
+        if name == "hard":
+            with suppress(StatisticsError):
+                yield hard(runs, series, subject, chosen)
                 continue
-            score = hard(runs, series, subject, chosen) if name == "hard" else None
-            yield score or subset_score(runs, series, subject, name, chosen)
+        sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
+        (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
+        read, words = chosen & subject.words_read, None
+        if subject.why_no_baseline is None and read.any():
+            words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean())
+        again = float(np.nanmean(subject.same_again[chosen])) if subject.labels.rated else None
+        yield SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
 
-def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> SubsetScore | None:
+def hard(runs: JudgedRuns, series: Series, subject: Subject, chosen: BoolArray) -> SubsetScore:
     (safe, votes), query, raters = votes_on(subject, chosen)
     verdict, baseline = runs.whole_sample(series).safe[chosen], (subject.baseline[chosen] > 0.5).astype(float)
-    try:
-        score = hard_score(safe, votes, baseline=baseline, judge=verdict, cluster=query, raters=raters)
-    except StatisticsError:
-        return None
+    score = hard_score(safe, votes, baseline=baseline, judge=verdict, cluster=query, raters=raters)
     items = int(chosen.sum())
     return SubsetScore(series.name, "hard", score.accuracy, score.baseline, None, score.best, score.n, items)
-
-
-def subset_score(runs: JudgedRuns, series: Series, subject: Subject, name: str, chosen: BoolArray) -> SubsetScore:
-    sample = runs.sample(series, policy=VOTES).where(chosen[series.asked])
-    (accuracy,) = estimate(sample, metrics=metrics_named("accuracy"))
-    read, words = chosen & subject.words_read, None
-    if subject.why_no_baseline is None and read.any():
-        words = float(right(subject.baseline[read] > 0.5, subject.label[read]).mean())
-    again = float(np.nanmean(subject.same_again[chosen])) if subject.labels.rated else None
-    return SubsetScore(series.name, name, accuracy, words, again, None, len(sample), len(sample))
 
 
 def notes_on_items(benchmark: Benchmark, options: ReportOptions) -> tuple[str, ...]:
@@ -451,38 +449,20 @@ class JudgeAmongPeople(ShortRepr):
     alternative: AlternativeAnnotator | None
     why: tuple[str, ...]
 
-
-@dataclass(frozen=True, repr=False)
-class BesidePeople(ShortRepr):
-    """The limits that people's votes set for any judge, and where these judges stand."""
-
-    people: People
-    judges: tuple[JudgeAmongPeople, ...]
-
     def as_json(self) -> dict[str, Any]:
-        """The judges' worth as plain JSON values; what is not finite is null."""
-        return {
-            "judges": {
-                judge.name: {"worth_of_majority": json_value(judge.panel), "new_person": json_value(judge.new_person)}
-                for judge in self.judges
-            },
-        }
+        """Its worth as plain JSON values; what is not finite is null."""
+        return {"worth_of_majority": json_value(self.panel), "new_person": json_value(self.new_person)}
 
 
-def beside_people(runs: JudgedRuns, backdrop: Backdrop, *, margin: float = 0.05) -> BesidePeople:
-    """People's votes on the items that were asked, and each series among people.
+def among_people(runs: JudgedRuns, *, margin: float = 0.05) -> tuple[JudgeAmongPeople, ...]:
+    """Each series with enough verdicts among people.
 
-    `backdrop`: of the benchmark of these runs.
     `margin`: how much less than a new person a judge may agree with people and be no worse.
     """
-    was_asked = np.any([series.asked for series in runs.series], axis=0)
-    return BesidePeople(
-        people=backdrop.people(was_asked),
-        judges=tuple(among_people(runs, series, margin=margin) for series in runs.series if not series.mostly_unscored),
-    )
+    return tuple(judge_among_people(runs, series, margin) for series in runs.series if not series.mostly_unscored)
 
 
-def among_people(runs: JudgedRuns, series: Series, *, margin: float) -> JudgeAmongPeople:
+def judge_among_people(runs: JudgedRuns, series: Series, margin: float) -> JudgeAmongPeople:
     verdict = runs.sample(series).safe
     raters = None if runs.raters is None else runs.raters.where(series.asked)
     query, why, panel = runs.cluster[series.asked], list[str](), None

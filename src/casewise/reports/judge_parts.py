@@ -12,7 +12,7 @@ import polars as pl
 from casewise.audits.words import SUBSETS
 from casewise.evaluate.answer import ShortAnswer
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.yardsticks import Beside, BesidePeople, SubsetScore, what_it_shows
+from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, SubsetScore, what_it_shows
 from casewise.notation import NOTHING, count, number, percent
 from casewise.notation import share as share_of
 from casewise.records import Arm
@@ -221,7 +221,7 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
     )
     yield Section("beside", "Baselines", tuple(baselines))
     if LabelWords.of(numbers.benchmark).rated:
-        among = tuple(beside_people_blocks(numbers.among_people))
+        among = tuple(beside_people_blocks(numbers.people, numbers.among_people))
         yield Section("among-people", "The judge compared with people", among)
     if subsets := tuple(subset_blocks(numbers.subsets)):
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
@@ -257,9 +257,9 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
     return table_of(name, "The judge and its baselines", head, rows), Prose(what_it_shows(beside))
 
 
-def beside_people_blocks(among: BesidePeople) -> Iterator[Block]:
+def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     """The same as tables: the ceilings, and a row for each judge."""
-    ceilings = among.people.ceilings
+    ceilings = people.ceilings
     if ceilings is not None:
         reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
         plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
@@ -281,15 +281,15 @@ def beside_people_blocks(among: BesidePeople) -> Iterator[Block]:
         "Alternative annotator test": (replaceable, "alternative"),
         "Items each": (lambda test: f"{test.items_per_annotator:g}" if test else NOTHING, "alternative"),
     }
-    yield table_by("beside-people", "Judges compared with people", among.judges, columns)
+    yield table_by("beside-people", "Judges compared with people", among, columns)
     yield from new_person_table(among)
-    for judge in among.judges:
+    for judge in among:
         yield from (Prose(f"{judge.name}: {reason}.") for reason in judge.why)
 
 
-def new_person_table(among: BesidePeople) -> Iterator[Block]:
+def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     """The judges and one more person, each compared with the same others."""
-    tested = [(judge.name, judge.new_person) for judge in among.judges if judge.new_person is not None]
+    tested = [(judge.name, judge.new_person) for judge in among if judge.new_person is not None]
     if not tested:
         return
     margin = f"{100 * tested[0][1].margin:g} points"

@@ -30,7 +30,6 @@ from casewise.evaluate.viewing import (
     CELLS,
     LABELS,
     OUTCOMES,
-    WITHIN,
     Chosen,
     ItemsWanted,
     Viewed,
@@ -135,7 +134,14 @@ MARKS = {"right": "✓", "wrong": "✗"}
 
 BANDS = {"all": "everybody", "90": "90 % or more", "75": "75 % or more", "split": "less than 75 %"}
 
-CELL_WORDS = ("both right", "only the first right", "only the second right", "both wrong", "no label or no verdict")
+CELL_WORDS = (
+    "both right",
+    "only the first right",
+    "only the second right",
+    "both wrong",
+    "no label or no verdict",
+    "their verdicts differ",
+)
 
 
 STATIC = Path(__file__).parent / "static"
@@ -202,11 +208,9 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
     places = chosen.places[(page - 1) * room.rows : page * room.rows]
     cells = None
     if chosen.cells is not None:
-        counted = [*zip(CELLS, CELL_WORDS, chosen.cells.counts.values(), strict=True)]
-        counted.append(("differ", "their verdicts differ", chosen.cells.differ))
         cells = [
             {"words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
-            for cell, words, n in counted
+            for (cell, n), words in zip(chosen.cells.items(), CELL_WORDS, strict=True)
         ]
     return {
         "wanted": replace(query, page=1),
@@ -230,7 +234,6 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
     series = [(str(place), name) for place, name in enumerate(room.names)]
     tags = sorted({tag for note in room.notes.values() for tag in note.tags})
     plain = {
-        "within": WITHIN,
         "category": table.categories,
         "condition": table.conditions,
         "label": LABELS,
@@ -247,7 +250,6 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
 
 FILTERS = {
     "q": "mentions",
-    "within": "in the",
     "outcome": "judge",
     "people": "people agree",
     "label": "label",
@@ -268,7 +270,7 @@ def chips(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str | None]]:
     """Return what is filtered by, in words, each with the list without it."""
     for name, words in FILTERS.items():
         value = getattr(query, name)
-        if value in ("", None, False) or (name == "within" and value == "all"):
+        if value in ("", None, False):
             continue
         shown = room.names[value] if name == "series" else BANDS[value] if name == "people" else value
         text = words if value is True else f"{words} {shown}"
@@ -650,7 +652,7 @@ def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
             name, title = f"beside-{first}-{second}", f"{names[first]} compared with {names[second]}"
             beside = replace(base, first=first, second=second)
             yield OneList(name, title, "Two side by side", beside)
-            for cell in (*CELLS, "differ"):
+            for cell in CELLS:
                 yield OneList(f"{name}-{cell}", f"{title}: {cell.replace('-', ' ')}", "", replace(beside, cell=cell))
     for place, category in enumerate([] if base.category else table.categories):
         yield OneList(f"category-{place}", category, "Categories", replace(base, category=category))

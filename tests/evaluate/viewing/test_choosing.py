@@ -1,6 +1,7 @@
 """What of a table is wanted: against a slow count by hand, and in words that stand in an address."""
 
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.evaluate.viewing import CELLS, SORTS, ItemsWanted, choose, view_runs
+from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort, choose, view_runs
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +67,9 @@ def test_the_four_cells_and_the_rest_part_all_items(table, runs):
     cells = choose(table, ItemsWanted(first=0, second=1), tagged={}).cells
     assert cells is not None
 
-    assert cells.counts == {cell: by_hand[cell] for cell in CELLS}
-    assert {cell: len(places(table, first=0, second=1, cell=cell)) for cell in CELLS} == cells.counts
-    assert cells.differ == len(places(table, first=0, second=1, cell="differ")) > 0
+    assert {cell: n for cell, n in cells.items() if cell != "differ"} == by_hand
+    assert {cell: len(places(table, first=0, second=1, cell=cell)) for cell in CELLS} == cells
+    assert cells["differ"] > 0
 
 
 def test_two_side_by_side_begin_where_people_are_surest(table):
@@ -85,14 +86,12 @@ def test_a_search_looks_in_the_query_and_the_context_and_in_no_case(table):
 
     found = places(table, q=said)
 
-    assert found == places(table, q=said, within="context")
     assert found == [
         place
         for place, one in enumerate(benchmark.items)
         if (context := benchmark.context_of(one)) is not None
         and said.lower() in "\n".join(context.texts().values()).lower()
     ]
-    assert places(table, q=said, within="query") == []
 
 
 def test_people_are_filtered_by_how_many_of_them_agree(table):
@@ -108,7 +107,7 @@ def test_items_are_sorted_by_how_many_judges_are_wrong(table, runs):
     assert [wrong[place] for place in places(table, sort="wrong", down=True)] == sorted(wrong, reverse=True)
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", get_args(Sort))
 @pytest.mark.parametrize("down", [False, True])
 def test_every_order_holds_all_items(table, sort, down):
     assert sorted(places(table, sort=sort, down=down)) == list(range(90))

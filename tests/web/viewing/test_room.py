@@ -141,7 +141,7 @@ def test_what_is_not_there_or_cannot_be_is_said(client):
     assert client.get("/item/91").status_code == client.get("/item/0").status_code == 404
     bad = client.get("/", params={"label": "<script>"})
     assert bad.status_code == 400
-    assert "label is" in bad.text
+    assert "&#39;label&#39; is" in bad.text
     assert "<script>" not in bad.text
 
 
