@@ -106,38 +106,3 @@ def test_replies_that_are_killed_again_and_again_are_each_collected_and_graded_o
     assert kept(grades("cut"), *grade) == kept(grades("whole"), *grade)
     assert asked_for_replies - 90 * 12 <= kills * CONCURRENCY
     assert asked_for_grades - 90 * 12 <= kills * CONCURRENCY
-
-
-@pytest.mark.slow
-def test_every_fault_ends_as_a_reply_or_as_a_reason(tmp_path):
-    with served(FaultServer(fail=0.3, slow_s=1.0, seed=3)) as server:
-        process = program(
-            server, "collect", "demo", "--model", "vllm/tiny", "--repeats", "8", "--out", "run", "--timeout", "0.5",
-            "--retries", "3",
-        )  # fmt: skip
-        found = finish(process)
-    reasons = {json.loads(line).get("unanswered") for line in Path("run/replies.jsonl").read_text().splitlines()}
-
-    assert found["n_replies"] + found["n_unanswered"] == 90 * 8 == lines(Path("run/replies.jsonl"))
-    assert {None, "content_filter", "bad_request"} <= reasons
-
-
-@pytest.mark.slow
-def test_every_fault_of_a_grader_ends_as_a_grade_or_as_a_reason():
-    rng = random.Random(4)
-    with served(FaultServer(refuse=graded_or_replied)) as server:
-        finish(collecting(server, "run"))
-
-    def mostly(request, body):
-        return graded_or_replied(request, body) if rng.random() < 0.7 else None
-
-    with served(FaultServer(fail=1.0, slow_s=1.0, seed=3, refuse=mostly)) as server:
-        (graded,) = finish(
-            program(server, "grade", "run", "--grader", "rubric:vllm/tiny", "--timeout", "0.5", "--retries", "3")
-        )
-    (log,) = Path("run/grades").glob("*/grades.jsonl")
-    reasons = {json.loads(line).get("ungraded") for line in log.read_text().splitlines()}
-
-    assert graded["n_graded"] + graded["n_ungraded"] == graded["n_replies"] == 90 * 12 == lines(log)
-    assert graded["n_graded"] > 0.8 * graded["n_replies"]
-    assert {None, "content_filter", "bad_request", "unparsed"} <= reasons

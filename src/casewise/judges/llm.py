@@ -175,14 +175,14 @@ class LLMJudge(ModelJudge):
         if self.reader is None or not isinstance(reply, Reply):
             return self.read(ask, reply, self.took(reply)) if isinstance(reply, Reply) else reply
         took = self.took(reply)
-        read, reading = await self.reader.read(
-            ask.elicitation, reply, read_outcome(ask.elicitation, reply, self.options)
-        )
-        if reading is not None:
-            costs = [cost for cost in (took["cost_usd"], reading.cost_usd) if cost is not None]
+        strict, prices = read_outcome(ask.elicitation, reply, self.options), self.reader.prices
+        read, usage = await self.reader.read(ask.elicitation, reply, strict)
+        if usage is not None:
+            both = (took["cost_usd"], prices.of(usage) if prices else None)
+            costs = [cost for cost in both if cost is not None]
             took["cost_usd"] = sum(costs) if costs else None
             for name in ("input_tokens", "output_tokens"):
-                took[name] = (took[name] or 0) + getattr(reading, name)
+                took[name] = (took[name] or 0) + (getattr(usage, name) or 0)
         return self.answer_with(read, reply, took)
 
     def read(self, ask: Ask, reply: Reply, took: dict[str, Any]) -> Answer:

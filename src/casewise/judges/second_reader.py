@@ -14,7 +14,7 @@ from casewise.ask.layouts import filled
 from casewise.errors import Unavailable
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model, options_beside
-from casewise.models.protocol import Model, Rejected, Reply, ReplyOptions, as_messages
+from casewise.models.protocol import Model, Rejected, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Elicitation, Scored, Unscored
 from casewise.runs.limits import Spend
 from casewise.runs.run import at_most
@@ -68,9 +68,7 @@ class SecondReader:
     model: Model
     prices: Prices | None
     n_failed: int = field(default=0, init=False)
-    _readings: dict[tuple[str, str], asyncio.Future[Reading | None]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _readings: dict[tuple[str, str], asyncio.Future[Reply | None]] = field(default_factory=dict, init=False, repr=False)
     """By elicitation and reply. The first ask has the cost."""
 
     @classmethod
@@ -97,8 +95,8 @@ class SecondReader:
 
     async def read(
         self, elicitation: Elicitation, reply: Reply, strict: ReadOutcome
-    ) -> tuple[ReadOutcome, Reading | None]:
-        """Return the outcome of a reply, given that of the strict reader, and the reading if one was made.
+    ) -> tuple[ReadOutcome, Usage | None]:
+        """Return the outcome of a reply, given that of the strict reader, and the tokens of a reading that was made for it.
 
         The second reader is asked if the strict one found no verdict, and about one in `BESIDE` of the other replies. A
         reader that fails changes nothing.
@@ -113,18 +111,19 @@ class SecondReader:
         is_first = pending is None
         if pending is None:
             pending = self._readings[elicitation, text] = asyncio.ensure_future(self._ask(elicitation, text))
-        reading = await pending
-        if reading is None:
+        second = await pending
+        if second is None:
             self._readings.pop((elicitation, text), None)
             return strict, None
-        reading = reading if is_first else replace(reading, input_tokens=0, output_tokens=0, cost_usd=None)
-        detail = dict(strict.detail or {}) | {"second_reader": str(reading.answer)}
-        if not isinstance(strict.outcome, Unscored) or reading.value is None:
-            return replace(strict, detail=detail), reading
+        usage, answer = second.usage if is_first else None, answer_in(second.text)
+        value = ANSWERS[elicitation].get(answer)
+        detail = dict(strict.detail or {}) | {"second_reader": "none" if value is None else str(answer)}
+        if not isinstance(strict.outcome, Unscored) or value is None:
+            return replace(strict, detail=detail), usage
         detail["strict_reader"] = strict.outcome.reason.value
-        return ReadOutcome(Scored(value=reading.value), detail, "model"), reading
+        return ReadOutcome(Scored(value=value), detail, "model"), usage
 
-    async def _ask(self, elicitation: Elicitation, text: str) -> Reading | None:
+    async def _ask(self, elicitation: Elicitation, text: str) -> Reply | None:
         messages = as_messages(filled(PROMPTS[elicitation], {"reply": text}))
         schema = {
             "type": "object",
@@ -133,30 +132,10 @@ class SecondReader:
             "additionalProperties": False,
         }
         try:
-            reply = await self.model.reply(messages, ReplyOptions(MAX_TOKENS, 0.0, json_schema=schema))
+            return await self.model.reply(messages, ReplyOptions(MAX_TOKENS, 0.0, json_schema=schema))
         except (Rejected, Unavailable):
             self.n_failed += 1
             return None
-        answer, usage = answer_in(reply.text), reply.usage
-        value = ANSWERS[elicitation].get(answer)
-        return Reading(
-            answer if value is not None else "none",
-            value,
-            usage.input_tokens or 0,
-            usage.output_tokens or 0,
-            self.prices.of(usage) if self.prices else None,
-        )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A second reader's verdict on a reply, and the cost of the call."""
-
-    answer: str | int
-    value: float | None
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
 
 
 def answer_in(text: str) -> Any:
