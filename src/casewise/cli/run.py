@@ -15,10 +15,10 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import CycloptsError, Parameter
+from cyclopts.annotations import resolve_optional
 
 from casewise import api
 from casewise.api.judging import PlannedRun
@@ -35,7 +35,7 @@ from casewise.cli.judge import (
 )
 from casewise.cli.options import HOW, WRITTEN
 from casewise.cli.printing import as_json, note, print_json, say
-from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, unknown_key
+from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean, one_of, unknown_key
 from casewise.evaluate import comparison
 from casewise.records.base import read_toml
 from casewise.storage.files import write_text
@@ -60,28 +60,12 @@ def options_of(command: str, *, without: Sequence[str] = ()) -> dict[str, Argume
     """Return the options of a command that a run file may set, by key."""
     from casewise.cli.app import app
 
-    return keyed(app[command], without=without)
-
-
-def keyed(command: App, *, without: Sequence[str] = ()) -> dict[str, Argument]:
     arguments = {
         argument.name.lstrip("-").lower().replace("-", "_"): argument
-        for argument in command.assemble_argument_collection(parse_docstring=True)
+        for argument in app[command].assemble_argument_collection(parse_docstring=True)
         if argument.show and heading_of(argument.parameter) not in NOT_IN_A_FILE
     }
     return {key: argument for key, argument in arguments.items() if key not in without}
-
-
-def which_runs(*, judge: tuple[str, ...] = (), benchmark: tuple[str, ...] = ()) -> None:
-    """Say which runs of the file a gate is for.
-
-    Parameters
-    ----------
-    judge
-        The judges that have to pass. Default: all but the baseline.
-    benchmark
-        The benchmarks on which they have to. Default: all.
-    """
 
 
 def judge_keys() -> dict[str, Argument]:
@@ -95,10 +79,8 @@ def report_keys() -> dict[str, Argument]:
 
 
 def gate_keys() -> dict[str, Argument]:
-    """Return the keys of a `[[gate]]`."""
-    of_runs = App(name="which")
-    of_runs.default(which_runs)
-    return keyed(of_runs) | options_of("gate", without=("run", "benchmark"))
+    """Return the keys of a `[[gate]]`, besides `judge` and `benchmark`."""
+    return options_of("gate", without=("run", "benchmark"))
 
 
 # `casewise init`: a run file with a comment on every line.
@@ -114,7 +96,9 @@ REPORT = """\
 [report]                                # a page for each benchmark; a leaderboard where there are several runs"""
 
 GATE = """\
-# [[gate]]                              # as casewise gate; baseline may be a judge of this file; repeat for more gates"""
+# [[gate]]                              # as casewise gate; baseline may be a judge of this file; repeat for more gates
+# judge = ["…"]                         # The judges that have to pass. Default: all but the baseline.
+# benchmark = ["…"]                     # The benchmarks on which they have to. Default: all."""
 
 COLUMN, WIDTH = 40, 118
 """The column at which comments begin, and the length of the longest line."""
@@ -169,8 +153,9 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
     if isinstance(value, (bool, int, float)) or (value and isinstance(value, (str, tuple))):
         text = f"{key} = {json.dumps(value, ensure_ascii=False)}"
     else:
-        kind, several = kind_of(argument)
-        shown = {int: "N", float: "X", bool: "true"}.get(kind, '"…"')
+        hint = resolve_optional(argument.hint)
+        several = get_origin(hint) in (list, tuple)
+        shown = {int: "N", float: "X", bool: "true"}.get(get_args(hint)[0] if several else hint, '"…"')
         text = f"# {key} = {f'[{shown}]' if several else shown}"
     comment = as_keys(" ".join((argument.parameter.help or "").split()))
     line = f"{text:<{COLUMN - 1}} # {comment}"
@@ -178,15 +163,6 @@ def key_line(key: str, argument: Argument, value: Any = None) -> str:
         return line
     above = textwrap.wrap(comment, WIDTH - 2, initial_indent="# ", subsequent_indent="# ")
     return "\n".join([*above, text])
-
-
-def kind_of(argument: Argument) -> tuple[Any, bool]:
-    """Return the type of an option's value, and whether it takes several."""
-    hint = argument.hint
-    if NoneType in get_args(hint):
-        hint = next(part for part in get_args(hint) if part is not NoneType)
-    several = get_origin(hint) in (list, tuple)
-    return (get_args(hint)[0] if several else hint), several
 
 
 def as_keys(text: str) -> str:
@@ -198,32 +174,15 @@ def as_keys(text: str) -> str:
 
 
 def tokens_of(values: Mapping[str, Any], keys: Mapping[str, Argument], where: str) -> list[str]:
-    """Return the values of a table as the options of a command.
-
-    Raises ConfigurationError: a key is not known, or holds a value of another kind; the message names it.
-    """
-    tokens: list[str] = []
+    """Return the values of a table as the options of a command. Raises ConfigurationError: a key is not known."""
     if wrong := unknown_key(values, keys, within=where):
         raise ConfigurationError(wrong)
-    for key, value in values.items():
-        tokens += [] if value in ("", []) else option(keys[key], value, f"{where}{key}")
-    return tokens
-
-
-def option(argument: Argument, value: Any, where: str) -> list[str]:
-    """Return one value as an option, or as an argument where it has no name."""
-    kind, several = kind_of(argument)
-    if kind is bool:
-        if not isinstance(value, bool):
-            raise ConfigurationError(f"{where} is {value!r}; it is true or false")
-        name = argument.name if value else argument.name.replace("--", "--no-", 1)
-        return [] if value == argument.field_info.default else [name]
-    values = value if several and isinstance(value, list) else [value]
-    for item in values:
-        if isinstance(item, bool) or type(item) not in {int: (int,), float: (int, float)}.get(kind, (str,)):
-            kind_name = {int: "a whole number", float: "a number"}.get(kind, "a list of texts" if several else "a text")
-            raise ConfigurationError(f"{where} is {item!r}; it is {kind_name}")
-    return [f"{argument.name}={item}" if argument.name.startswith("-") else str(item) for item in values]
+    return [
+        f"{keys[key].name}={item}" if keys[key].name.startswith("-") else str(item)
+        for key, value in values.items()
+        for item in listed(value)
+        if item != ""
+    ]
 
 
 @dataclass(frozen=True)
@@ -252,20 +211,7 @@ class RunFile:
         except (CasewiseError, CycloptsError) as error:
             from casewise.cli.app import problem
 
-            text = as_keys(problem(error))
-            key = "" if re.match(r"[\w.\[\]]+ (is|:)", text) else self.key_of(text)
-            raise ConfigurationError(f"{self.path}: {key}{text}") from error
-
-    def key_of(self, text: str) -> str:
-        """Return the key whose value an error quotes, and a colon; nothing where it quotes none."""
-        values = {key: [value] if isinstance(value, str) else value for key, value in self.top.items()}
-        words = {
-            key: [w for item in value for w in re.split(r"[,\s]+", str(item))]
-            for key, value in values.items()
-            if isinstance(value, list)
-        }
-        quoted = [(key, word) for key, candidates in words.items() for word in candidates if word and word in text]
-        return f"{max(quoted, key=lambda item: len(item[1]))[0]}: " if quoted else ""
+            raise ConfigurationError(f"{self.path}: {as_keys(problem(error))}") from error
 
     @cached_property
     def top(self) -> dict[str, Any]:
@@ -299,44 +245,14 @@ class RunFile:
         return tokens
 
     @cached_property
-    def gates(self) -> list[dict[str, Any]]:
+    def gates(self) -> list[Gate]:
         """The tables `[[gate]]`."""
-        tables = self.tables.get("gate", [])
-        tables = tables if isinstance(tables, list) else [tables]
-        for place, table in enumerate(tables, 1):
-            where = f"gate {place}: " if len(tables) > 1 else "gate."
-            if not isinstance(table, dict):
-                raise ConfigurationError("gate is no table; write [[gate]]")
-            parse("gate", ["RUN", *self.gate_tokens(table, where)])
-            if bool(table.get("max_drop")) == bool(table.get("max_turned")):
-                raise ConfigurationError(
-                    f"{where}max_drop or max_turned is missing, or both are there; give one of them"
-                )
-            if table.get("max_drop"):
-                comparison.parse_margins(table["max_drop"])
-            for key in ("judge", "benchmark"):
-                names = self.judging[key]
-                for name in listed(table.get(key, [])):
-                    if name not in names:
-                        raise ConfigurationError(
-                            f"{where}{key} is {name!r}{did_you_mean(name, names)}; the file names {', '.join(names)}"
-                        )
-            baseline = table.get("baseline")
-            if baseline and baseline not in self.judging["judge"] and not api.exporting.is_run(baseline):
-                near = did_you_mean(baseline, self.judging["judge"])
-                raise ConfigurationError(
-                    f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
-                )
-            if {baseline} == {*(listed(table["judge"]) if table.get("judge") else self.judging["judge"])}:
-                raise ConfigurationError(
-                    f"{where}baseline is {baseline!r}, and no other judge is compared with it; name another judge or baseline"
-                )
-        return tables
-
-    def gate_tokens(self, table: Mapping[str, Any], where: str) -> list[str]:
-        own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
-        tokens_of({key: table[key] for key in table if key not in own}, gate_keys(), where)
-        return tokens_of(own, gate_keys(), where)
+        tables = listed(self.tables.get("gate", []))
+        judges, benchmarks = self.judging["judge"], self.judging["benchmark"]
+        return [
+            Gate.read(table, judges, benchmarks, where=f"gate {place}: " if len(tables) > 1 else "gate.")
+            for place, table in enumerate(tables, 1)
+        ]
 
     @property
     def out(self) -> Path:
@@ -363,8 +279,55 @@ class RunFile:
             write_text(copy, text)
 
 
-def listed(value: Any) -> list[str]:
+def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A table `[[gate]]`: the options of `casewise gate`, the baseline, and the judges and benchmarks that it is for."""
+
+    tokens: list[str]
+    baseline: str | None
+    judges: list[str]
+    benchmarks: list[str]
+
+    @classmethod
+    def read(cls, table: Any, judges: list[str], benchmarks: list[str], *, where: str) -> Gate:
+        """Read a table of a file with these judges and benchmarks. Raises ConfigurationError: it is no gate of the file."""
+        if not isinstance(table, dict):
+            raise ConfigurationError("gate is no table; write [[gate]]")
+        own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
+        tokens, baseline = tokens_of(own, gate_keys(), where), table.get("baseline") or None
+        parse("gate", ["RUN", *tokens])
+        if bool(table.get("max_drop")) == bool(table.get("max_turned")):
+            raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
+        if table.get("max_drop"):
+            comparison.parse_margins(table["max_drop"])
+        chosen = {}
+        for key, names in (("judge", judges), ("benchmark", benchmarks)):
+            chosen[key] = listed(table.get(key) or names)
+            for name in chosen[key]:
+                one_of(name, names, f"{where}{key}")
+        if baseline and baseline not in judges and not api.exporting.is_run(baseline):
+            near = did_you_mean(baseline, judges)
+            raise ConfigurationError(
+                f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
+            )
+        if chosen["judge"] == [baseline]:
+            raise ConfigurationError(
+                f"{where}baseline is {baseline!r}, and no other judge is compared with it; name another judge or baseline"
+            )
+        if not table.get("judge"):
+            chosen["judge"] = [judge for judge in judges if judge != baseline]
+        return cls(tokens, baseline, chosen["judge"], chosen["benchmark"])
+
+    def calls(self, run_file: RunFile) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield the benchmark, the judge and the arguments of each call of `casewise gate`."""
+        for source, of_judges in run_file.folders().items():
+            held = [f"--baseline={of_judges.get(self.baseline, self.baseline)}"] if self.baseline else []
+            for judge in self.judges if source in self.benchmarks else ():
+                yield source, judge, [str(of_judges[judge]), *held, *self.tokens]
 
 
 # `casewise run`.
@@ -387,7 +350,7 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
         return
     if how.dry_run:
         print_planned(planned)
-        n = sum(len(list(gate_calls(run_file, table))) for table in run_file.gates)
+        n = sum(len(list(gate.calls(run_file))) for gate in run_file.gates)
         note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return
     runs = performed(planned, agreed=how.yes)
@@ -437,24 +400,11 @@ def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
         yield code
 
 
-def gate_calls(run_file: RunFile, table: Mapping[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the benchmark, the judge and the arguments of each call of `casewise gate` that a table stands for."""
-    tokens = run_file.gate_tokens(table, "")
-    for source, of_judges in run_file.folders().items():
-        if source not in listed(table.get("benchmark") or source):
-            continue
-        baseline = table.get("baseline")
-        held = [] if not baseline else [f"--baseline={of_judges.get(baseline, baseline)}"]
-        for judge, folder in of_judges.items():
-            if judge in listed(table["judge"]) if table.get("judge") else judge != baseline:
-                yield source, judge, [str(folder), *held, *tokens]
-
-
 def gated(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Check every gate; yield exit codes."""
     document["gates"] = []
-    for table in run_file.gates:
-        for source, judge, tokens in gate_calls(run_file, table):
+    for gate in run_file.gates:
+        for source, judge, tokens in gate.calls(run_file):
             if not as_json():
                 print(f"\ngate: {judge} on {source}")
             code, printed = called("gate", tokens)
@@ -466,7 +416,7 @@ def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
     """Return a command's function and its parameters."""
     from casewise.cli.app import app
 
-    function, bound, *_ = app[command].parse_args(list(tokens), exit_on_error=False, print_error=False)
+    function, bound, *_ = app.parse_args([command, *tokens], exit_on_error=False, print_error=False)
     return function, bound
 
 
