@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +30,6 @@ from casewise.cli.printing import (
     DocumentOptions,
     Documents,
     as_json,
-    command_line,
     end,
     leave,
     note,
@@ -39,16 +37,15 @@ from casewise.cli.printing import (
     tell_pending,
     watching,
 )
-from casewise.cli.replies import tell_estimate
+from casewise.cli.replies import grade_each, tell_estimate
 from casewise.errors import ConfigurationError
 from casewise.judges.run import select
 from casewise.models.local import LocalOptions
 from casewise.options import Flat
-from casewise.records import Arm
 from casewise.replies.collect import CollectOptions, chat_plan
 from casewise.replies.grade import GradeOptions
+from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import write_text
 from casewise.storage.load import source_of
 from casewise.transforms.texts import Adaptive
@@ -109,109 +106,71 @@ def attack(
         )
     if model is not None and adaptive.attacker is not None:
         raise ConfigurationError("--attacker attacks a judge: give --judge instead of --model")
-    command = Attack(benchmark, judge or str(model), wanted, adaptive, items, asking, calls, local, how, out)
+    loaded = api.load(benchmark)
+    arms = api.arms_under_attack(
+        loaded,
+        attacks_or_all(wanted.attacks, adaptive),
+        defences=wanted.defences,
+        noise=wanted.noise,
+        at=wanted.at,
+    )
+    folder = default_folder(f"{Path(benchmark).stem}-{judge or model}-attack")
     if judge is not None:
-        command.on_judge(elicit)
-    else:
-        command.on_replies(grader)
+        live = asking.options(calls, local, seed=items.seed, needs_key=not how.dry_run)
+        options = run_options(benchmark, loaded, live, items=items, calls=calls)
+        planned = api.plan_run(loaded, judge, out=out or folder, elicitations=elicit or (), arms=arms, options=options)
+        attack_judge(AttackRun.of(planned, adaptive), how)
+        return
+    reached = calls.model(asking.base_url, local, needs_key=not how.dry_run)
+    collecting = CollectOptions(
+        temperature=asking.live.ask.temperature,
+        max_tokens=asking.live.ask.max_tokens,
+        seed=items.seed,
+        benchmark_source=source_of(benchmark, loaded),
+        makers=reached,
+        **calls.common(),
+    )
+    plan = chat_plan(select(loaded, items.of(loaded)), arms)
+    chatbot = chat_model(str(model), reached)
+    replies = PlannedReplies(out or Path("replies") / folder.name, loaded, chatbot, plan, options=collecting)
+    bare = replace(reached, local=replace(local, adapter=None))  # the adapter is the chatbot's
+    attack_replies(replies, [as_grader(name, options=bare) for name in grader], how)
 
 
-@dataclass(frozen=True)
-class Attack:
-    """The command line of an attack on a judge, or on a chatbot's replies."""
+def attack_judge(attack: AttackRun, how: HowOptions) -> None:
+    """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
+    if how.dry_run:
+        output.print_estimates([(attack.estimate(), attack.judge)])
+        return
+    leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
+    (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {attack.judge.name}"))
+    output.print_summary(run.summary, run.path, then="robustness")
+    end(run.summary)
 
-    source: str
-    asked: str
-    wanted: AttackOptions
-    adaptive: Adaptive
-    items: Items
-    asking: AskingOptions
-    calls: Calls
-    local: LocalOptions
-    how: HowOptions
-    out: Path | None
 
-    @property
-    def folder(self) -> Path:
-        """Return the default run folder."""
-        return default_folder(f"{Path(self.source).stem}-{self.asked}-attack")
-
-    @cached_property
-    def benchmark(self) -> Benchmark:
-        """The benchmark that was named."""
-        return api.load(self.source)
-
-    @cached_property
-    def arms(self) -> tuple[Arm, ...]:
-        """Every attack under every defence."""
-        wanted, attacks = self.wanted, attacks_or_all(self.wanted.attacks, self.adaptive)
-        return api.arms_under_attack(
-            self.benchmark, attacks, defences=wanted.defences, noise=wanted.noise, at=wanted.at
-        )
-
-    def on_judge(self, elicit: str | None) -> None:
-        """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
-        live = self.asking.options(self.calls, self.local, seed=self.items.seed, needs_key=not self.how.dry_run)
-        options = run_options(self.source, self.benchmark, live, items=self.items, calls=self.calls)
-        folder = self.out or self.folder
-        planned = api.plan_run(
-            self.benchmark, self.asked, out=folder, elicitations=elicit or (), arms=self.arms, options=options
-        )
-        attack = AttackRun.of(planned, self.adaptive)
-        if self.how.dry_run:
-            output.print_estimates([(attack.estimate(), attack.judge)])
-            return
-        leave("the benchmark's queries", *attack.sends_to(), agreed=self.how.yes)
-        (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {self.asked}"))
-        output.print_summary(run.summary, folder, then="robustness")
-        end(run.summary)
-
-    def on_replies(self, named: Sequence[str]) -> None:
-        """Collect a chatbot's replies under every attack and defence, and have them graded."""
-        reached = self.calls.model(self.asking.base_url, self.local, needs_key=not self.how.dry_run)
-        bare = replace(reached, local=replace(reached.local, adapter=None))  # the adapter is the chatbot's
-        graders = [as_grader(name, options=bare) for name in named]
-        options = CollectOptions(
-            temperature=self.asking.live.ask.temperature,
-            max_tokens=self.asking.live.ask.max_tokens,
-            seed=self.items.seed,
-            limits=self.calls.limits,
-            batch=self.calls.batches.options(),
-            command=command_line(),
-            benchmark_source=source_of(self.source, self.benchmark),
-            makers=reached,
-        )
-        planned = PlannedReplies(
-            self.out or Path("replies") / self.folder.name,
-            self.benchmark,
-            chat_model(self.asked, reached),
-            chat_plan(select(self.benchmark, self.items.of(self.benchmark)), self.arms),
-            options=options,
-        )
-        if self.how.dry_run:
-            tell_estimate(planned.estimate(), self.asked, planned.estimate_before())
-            return
-        receivers = (*planned.sends_to(), *(by.sends_to for by in graders))
-        leave("the benchmark's queries and the replies", *receivers, agreed=self.how.yes)
-        with watching(f"attacking {self.asked}") as watch:
-            replies = planned.perform(watch)
-        if replies.summary.n_pending:
-            print_json({"replies": replies.summary.as_json(), "grades": []}) if as_json() else None
-            tell_pending(replies.summary, replies.path)
-            end(replies.summary)
-        summaries = []
-        for grader in graders:
-            with watching(f"grading by {grader.name}") as watch:
-                grading = GradeOptions(limits=options.limits, command=options.command, watch=watch, batch=options.batch)
-                summaries.append(api.grade(replies, grader, options=grading))
-        if as_json():
-            print_json({"replies": replies.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
-        else:
-            graded = sum(summary.n_usable for summary in summaries)
-            print(f"{replies.summary.n_usable:,} replies, {graded:,} grades: {replies.path}")
-            note(f"next: casewise robustness {shlex.quote(str(replies.path))}")
-        for progress in (replies.summary, *summaries):
-            end(progress)
+def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowOptions) -> None:
+    """Collect a chatbot's replies under every attack and defence, and have them graded."""
+    chatbot = planned.model.model.name
+    if how.dry_run:
+        tell_estimate(planned.estimate(), chatbot, planned.estimate_before())
+        return
+    receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
+    leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)
+    with watching(f"attacking {chatbot}") as watch:
+        replies = planned.perform(watch)
+    options = planned.options
+    grading = GradeOptions(limits=options.limits, command=options.command, batch=options.batch)
+    summaries = (
+        [] if replies.summary.n_pending else grade_each(replies.path, graders, grading, benchmark=replies.benchmark)
+    )
+    if as_json():
+        print_json({"replies": replies.summary.as_json(), "grades": [summary.as_json() for summary in summaries]})
+    elif not replies.summary.n_pending:
+        print(f"{replies.summary.n_usable:,} replies: {replies.path}")
+        note(f"next: casewise robustness {shlex.quote(str(replies.path))}")
+    tell_pending(replies.summary, replies.path)
+    for progress in (replies.summary, *summaries):
+        end(progress)
 
 
 def robustness(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise.cli.data import ParametersOption, TaxonomyOption
-from casewise.cli.options import ADDRESS, ASKED, MONEY, Batches, DatabaseOption, DryRunOption, YesOption
+from casewise.cli.options import ADDRESS, ASKED, Calls, DatabaseOption, DryRunOption, YesOption
 from casewise.cli.printing import (
     as_json,
-    command_line,
     end,
     leave,
     note,
@@ -33,10 +32,9 @@ from casewise.contexts.queue import check_draft, review_statistics
 from casewise.contexts.release import ReleaseOptions
 from casewise.contexts.release import release as write_release
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.models.endpoints import Prices
-from casewise.models.load import LoadedModel, ModelOptions, load_model
+from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
-from casewise.runs.limits import Limits, finished
+from casewise.runs.limits import finished
 from casewise.runs.run import CallEstimate, default_folder
 
 app = App(name="contexts")
@@ -112,29 +110,10 @@ def select(
     note(f"next: casewise contexts generate {name} --model MODEL")
 
 
-@dataclass(frozen=True)
-class CallOptions:
-    """Address, limits and prices of the calls of a model."""
-
-    base_url: EndpointOption = None
-    limits: Annotated[Limits, MONEY] = field(default_factory=Limits)
-    prices: Annotated[Prices | None, MONEY] = None
-    batches: Annotated[Batches, MONEY] = field(default_factory=Batches)
-    dry_run: DryRunOption = False
-    yes: YesOption = False
-
-    def load(self, model: str) -> LoadedModel:
-        """Return the model that is called."""
-        handed_over = self.batches.options() is not None and not self.dry_run
-        options = ModelOptions(
-            self.base_url, self.prices, fakes=REHEARSALS, needs_key=not self.dry_run, batch=handed_over
-        )
-        return load_model(model, options)
-
-    def common(self, model: LoadedModel) -> dict[str, Any]:
-        """Return the options that every run of this model has."""
-        batch = self.batches.options()
-        return {"limits": self.limits, "prices": model.prices, "command": command_line(), "batch": batch}
+def context_model(model: str, base_url: str | None, calls: Calls, *, dry_run: bool) -> LoadedModel:
+    """Return a model that writes or reads contexts."""
+    options = calls.model(base_url, needs_key=not dry_run)
+    return load_model(model, replace(options, fakes=REHEARSALS, batch=options.batch and not dry_run))
 
 
 @app.command
@@ -144,7 +123,10 @@ def generate(
     *,
     model: str,
     writing: Annotated[GenerationOptions, ASKED] = GenerationOptions(),
-    calls: Flat[CallOptions] = CallOptions(),
+    base_url: EndpointOption = None,
+    calls: Flat[Calls] = Calls(),
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     database: DatabaseOption = None,
 ) -> None:
     """Generate the missing contexts with a model. The same command resumes.
@@ -154,13 +136,13 @@ def generate(
     model
         The model: openai/gpt-4o, ollama/NAME, …; fake/contexts makes up contexts at no cost.
     """
-    loaded = calls.load(model)
-    options = replace(writing, **calls.common(loaded))
+    loaded = context_model(model, base_url, calls, dry_run=dry_run)
+    options = replace(writing, prices=loaded.prices, **calls.common())
     with open_draft(draft, database) as (store, contexts):
-        if calls.dry_run:
+        if dry_run:
             print_calls(estimate_generation(store, contexts, loaded.model, options), model, "contexts")
             return
-        leave("the draft's queries", loaded.model.sends_to, agreed=calls.yes)
+        leave("the draft's queries", loaded.model.sends_to, agreed=yes)
         with watching(f"generating {draft}") as watch:
             summary = finished(generate_contexts(store, contexts, loaded.model, options=options, watch=watch))
     if as_json():
@@ -196,7 +178,10 @@ def check(
     ask: str | None = None,
     out: Path | None = None,
     retry_unread: NonNegativeInt = 0,
-    calls: Flat[CallOptions] = CallOptions(),
+    base_url: EndpointOption = None,
+    calls: Flat[Calls] = Calls(),
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     database: DatabaseOption = None,
 ) -> None:
     """Check contexts for drift, contradictions, misplaced words, give-aways, leaks and copies; show the progress of the review.
@@ -212,17 +197,17 @@ def check(
     retry_unread
         Maximum number of further calls if a reply gives no opinion.
     """
-    if calls.dry_run and ask is None:
+    if dry_run and ask is None:
         raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
     opinions = None
     with open_draft(draft, database) as (store, contexts):
         if ask is not None:
-            loaded = calls.load(ask)
-            options = OpinionOptions(retries=retry_unread, **calls.common(loaded))
-            if calls.dry_run:
+            loaded = context_model(ask, base_url, calls, dry_run=dry_run)
+            options = OpinionOptions(prices=loaded.prices, retries=retry_unread, **calls.common())
+            if dry_run:
                 print_calls(estimate_opinions(store, contexts, loaded.model, options), ask, "opinions")
                 return
-            leave("the draft's queries and contexts", loaded.model.sends_to, agreed=calls.yes)
+            leave("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
             folder = out or default_folder(f"{draft}-opinions-{ask}")
             with watching(f"asking {ask}") as watch:
                 opinions = finished(

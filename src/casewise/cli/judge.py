@@ -29,7 +29,6 @@ from casewise.cli.options import (
 )
 from casewise.cli.printing import (
     as_json,
-    command_line,
     done_of,
     end,
     leave,
@@ -97,11 +96,9 @@ def run_options(source: str, benchmark: Benchmark, live: LiveOptions, *, items: 
     """Return the options of a run over a benchmark, named `source`."""
     return RunOptions(
         seed=items.seed or 0,
-        limits=calls.limits,
         selection=items.of(benchmark),
         live=live,
-        batch=calls.batches.options(),
-        command=command_line(),
+        **calls.common(),
         benchmark_source=source_of(source, benchmark),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -99,6 +101,11 @@ DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; 
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
 
+def command_line() -> str:
+    """Return the command line."""
+    return shlex.join(["casewise", *sys.argv[1:]])
+
+
 @dataclass(frozen=True)
 class Batches:
     """The use of a provider's batch interface."""
@@ -133,6 +140,10 @@ class Calls:
         client = replace(self.client, concurrency=self.limits.concurrency)
         batch = self.batches.options() is not None
         return ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
+
+    def common(self) -> dict[str, Any]:
+        """Return the options that every kind of run has."""
+        return {"limits": self.limits, "batch": self.batches.options(), "command": command_line()}
 
 
 @dataclass(frozen=True)

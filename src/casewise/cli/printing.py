@@ -334,11 +334,6 @@ BAR = 20
 SHORTEST_LABEL = 12
 
 
-def command_line() -> str:
-    """Return the command line."""
-    return shlex.join(["casewise", *sys.argv[1:]])
-
-
 def print_cost(estimate: CallEstimate) -> None:
     """Print the estimated tokens and cost of calls."""
     tokens = f"{estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out"

@@ -33,7 +33,6 @@ from casewise.cli.options import (
 )
 from casewise.cli.printing import (
     as_json,
-    command_line,
     done_of,
     end,
     leave,
@@ -64,7 +63,7 @@ from casewise.replies.grade import (
 )
 from casewise.replies.graders import Grader
 from casewise.runs.run import CallEstimate, default_folder
-from casewise.storage.load import source_of
+from casewise.storage.load import Source, source_of
 
 app = App(name="replies")
 
@@ -132,11 +131,9 @@ def collect(
         max_tokens=chat.sampling.max_tokens,
         seed=items.seed,
         retries=retry_unanswered,
-        limits=calls.limits,
-        batch=calls.batches.options(),
-        command=command_line(),
         benchmark_source=source_of(benchmark, loaded),
         makers=reached,
+        **calls.common(),
     )
     planned = PlannedReplies(
         folder,
@@ -214,9 +211,7 @@ def grade(
             tell_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return
     leave("the benchmark's queries and the replies", *(grader_made.sends_to for grader_made in graders), agreed=yes)
-    options = GradeOptions(
-        retries=retry_ungraded, limits=calls.limits, command=command_line(), batch=calls.batches.options()
-    )
+    options = GradeOptions(retries=retry_ungraded, **calls.common())
     summaries = grade_each(replies, graders, options, benchmark=benchmark)
     if discard_replies:
         discard(replies, summaries)
@@ -229,7 +224,7 @@ def grade(
 
 
 def grade_each(
-    replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: str | None = None
+    replies: Path, graders: Sequence[Grader], options: GradeOptions, *, benchmark: Source | None = None
 ) -> list[GradeSummary]:
     """Have each grader grade all replies, and print what came of it."""
     summaries = []
