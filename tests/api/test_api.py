@@ -84,9 +84,9 @@ def test_every_name_that_a_module_offers_is_there(module):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["benchmarks", "judging", "evaluating"])
-def test_the_examples_of_the_api_run(name):
-    failed, tried = doctest.testmod(importlib.import_module(f"casewise.api.{name}"), optionflags=doctest.ELLIPSIS)
+@pytest.mark.parametrize("module", ["storage.load", "api.judging", "api.evaluating"])
+def test_the_examples_of_the_api_run(module):
+    failed, tried = doctest.testmod(importlib.import_module(f"casewise.{module}"), optionflags=doctest.ELLIPSIS)
 
     assert tried
     assert not failed
