@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -144,33 +143,6 @@ class JobAtProvider:
     run: Path
     job: BatchJob
 
-    @property
-    def stands(self) -> str:
-        """The state of the job, in words."""
-        job = self.job
-        if job.stands in ("intended", "uploaded"):
-            return "no answer yet: looked for"
-        if job.stands == "ended":
-            return job.state if not job.late else f"{job.state}, {len(job.late):,} answered twice"
-        return job.stands
-
-    def cells(self, now: datetime) -> list[str]:
-        """Return the job as a row of a table."""
-        first = self.job.intended
-        cost = "unknown" if first.cost_at_most_usd is None else f"${first.cost_at_most_usd:.4f}"
-        left = "" if self.job.expires is None else in_hours((self.job.expires - now).total_seconds())
-        return [
-            self.job.batch or self.job.mark,
-            first.provider,
-            first.model,
-            f"{self.job.n_done:,}/{len(first.names):,}",
-            self.stands,
-            in_hours((now - first.at).total_seconds()),
-            left if self.job.unsettled else "",
-            cost,
-            str(self.run),
-        ]
-
     def as_json(self) -> dict[str, Any]:
         """Return the job as plain JSON values: times in UTC, maximum cost, and requests done when it was last seen."""
         job, first = self.job, self.job.intended
@@ -213,13 +185,6 @@ def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[
     folders = sorted({file.parent for root in roots for file in root.rglob(BATCHES)})
     jobs = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
     return sorted((entry for entry in jobs if ended or entry.job.unsettled), key=lambda entry: entry.job.intended.at)
-
-
-def in_hours(seconds: float) -> str:
-    """A stretch of time, as one says it."""
-    if seconds < 0:
-        return "over"
-    return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
 
 
 # Benchmarks and runs handed on in other people's formats; nothing is uploaded.

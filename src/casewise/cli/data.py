@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +28,6 @@ from casewise.cli.printing import (
     print_json,
     print_table,
     say,
-    say_files,
 )
 from casewise.cli.printing import show as print_document
 from casewise.errors import ConfigurationError, ExitCode
@@ -301,21 +299,37 @@ def problem_of(part: Plugin) -> str | None:
     return None
 
 
-HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires in", "at most", "run")
+HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires", "at most", "run")
 
 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
     """List the batch jobs at providers."""
-    jobs = api.batch_jobs(runs, ended=ended)
+    jobs = [job.as_json() for job in api.batch_jobs(runs, ended=ended)]
     if as_json():
-        print_json({"jobs": [job.as_json() for job in jobs]})
+        print_json({"jobs": jobs})
         return
     if not jobs:
         elsewhere = "" if runs else " in runs and replies; of another folder: casewise show jobs FOLDER"
         note(f"nothing is out{elsewhere}")
         return
-    print_table(HEADINGS, [job.cells(datetime.now(UTC)) for job in jobs])
-    note("the command that handed them over collects them")
+    print_table(
+        HEADINGS,
+        [
+            (
+                job["batch"] or job["job"],
+                job["provider"],
+                job["model"],
+                f"{job['n_done']:,}/{job['n_requests']:,}",
+                job["state"] or job["stands"],
+                job["since"][:16],
+                (job["expires"] or "")[:16],
+                "unknown" if job["cost_at_most_usd"] is None else f"${job['cost_at_most_usd']:.4f}",
+                job["run"],
+            )
+            for job in jobs
+        ],
+    )
+    note("times are in UTC; the command that handed the calls over collects them")
 
 
 def export(
@@ -382,4 +396,3 @@ def export(
     for text in handed.notes:
         note(f"note: {text}")
     say(str(handed.path), format=to, path=str(handed.path), notes=list(handed.notes))
-    say_files(out)

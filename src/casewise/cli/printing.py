@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import signal
 import sys
@@ -122,23 +121,6 @@ def saying(*, json: bool) -> Iterator[None]:
 def print_facts(facts: dict[str, Any]) -> None:
     if facts:
         print_json(facts)
-
-
-def say_files(target: Path) -> None:
-    """With --json: add every written file, its size and its digest."""
-    if (facts := FACTS.get()) is None:
-        return
-    under = target if target.is_dir() else target.parent
-    paths = sorted(path for path in target.rglob("*") if path.is_file()) if target.is_dir() else [target]
-    contents = ((path, path.read_bytes()) for path in paths)
-    facts["files"] = [
-        {
-            "file": path.relative_to(under).as_posix(),
-            "bytes": len(content),
-            "sha256": hashlib.sha256(content).hexdigest(),
-        }
-        for path, content in contents
-    ]
 
 
 def note(text: str) -> None:
@@ -322,16 +304,8 @@ Documents = Annotated[DocumentOptions, WRITTEN]
 # What every command that calls a model has in common: it asks the person for leave, and shows how it gets on.
 
 
-WITH_BAR = 120
-"""Columns of a terminal from which a bar is drawn."""
-
-NUMBERS = 68
-"""Columns that the numbers of a run take at most: done and total, rate, time left, cost, failures, retries."""
-
 BAR = 20
-"""Columns of a bar."""
-
-SHORTEST_LABEL = 12
+"""Columns of a bar, which a terminal of 120 columns or more has."""
 
 
 def print_cost(estimate: CallEstimate) -> None:
@@ -371,7 +345,7 @@ def watching(label: str) -> Iterator[Watch]:
 
     console = Console(stderr=True)
     with bar_for(console) as bar:
-        task = bar.add_task(fitted(label, console.width), total=None, rate="", more="")
+        task = bar.add_task(label, total=None, rate="", more="")
 
         def follow(progress: RunProgress, total: int) -> None:
             speed = bar.tasks[0].speed
@@ -382,24 +356,19 @@ def watching(label: str) -> Iterator[Watch]:
 
 
 def bar_for(console: Console) -> Progress:
-    """Return the progress of a run in one line. The numbers fit 80 columns; the bar is for wider terminals."""
+    """Return the progress of a run in one line. The label gives way where the numbers need the room."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
     columns = (
-        TextColumn("{task.description}"),
-        *((BarColumn(BAR),) if console.width >= WITH_BAR else ()),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[more]}"),
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        *((BarColumn(BAR),) if console.width >= 6 * BAR else ()),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[rate]}", table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[more]}", table_column=Column(no_wrap=True)),
     )
-    return Progress(*columns, console=console, transient=True)
-
-
-def fitted(label: str, width: int) -> str:
-    """`label`, cut where the numbers beside it need the room."""
-    room = max(SHORTEST_LABEL, width - NUMBERS - (BAR + 1 if width >= WITH_BAR else 0))
-    return label if len(label) <= room else f"{label[: room - 1]}…"
+    return Progress(*columns, console=console, transient=True, expand=True)
 
 
 def so_far(progress: RunProgress) -> str:

@@ -27,7 +27,7 @@ from casewise.cli.options import (
     WithTextsOption,
     options_group,
 )
-from casewise.cli.printing import announce, as_json, note, print_json, say, say_files
+from casewise.cli.printing import announce, as_json, note, print_json, say
 from casewise.errors import ConfigurationError
 from casewise.extras import install_command
 from casewise.models.client import ClientOptions, RetryPolicy
@@ -386,7 +386,6 @@ def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
         n_lists=written.n_lists,
         texts_withheld=withheld,
     )
-    say_files(out)
 
 
 def preview(study: Path, port: int) -> None:
