@@ -461,7 +461,7 @@ class Decider:
             decision, why = "ask", f"{value_text} lies between {limits.refuse_up_to:.4g} and {limits.answer_above:.4g}"
         if outcome.explanation:
             why = f"{why}; the judge says: {outcome.explanation}"
-        p_safe = self.calibrator.at(value)
+        p_safe = float(self.calibrator([value])[0])
         return Decided(decision=decision, p_safe=p_safe, value=value, why=why, unmeasured=unmeasured, **about)
 
     def failed(self, reason: str, unmeasured: tuple[str, ...] = ()) -> Decided:

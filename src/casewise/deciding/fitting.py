@@ -130,7 +130,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         measured_where_fitted=measure_decisions(
             evidence, trial.fitted.decide(evidence.value, fail=wanted.fail), wanted=wanted
         ),
-        measured_on=measured_on(runs, series, evidence, trial.held_out.decisions),
+        measured_on=measured_on(runs, series, evidence, trial.decisions),
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
     n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
@@ -170,7 +170,7 @@ def wrong_of(
     runs: JudgedRuns, trial: Trial, places: NDArray[np.intp], *, wanted: Wanted
 ) -> tuple[int, tuple[Failure, ...]]:
     """Return the number of items that were answered or refused against most people, and the costliest of them."""
-    answer, refuse = (trial.held_out.decisions == DECISIONS.index(name) for name in ("answer", "refuse"))
+    answer, refuse = (trial.decisions == DECISIONS.index(name) for name in ("answer", "refuse"))
     harm, _ = wanted.costs
     weight = trial.evidence.weight
     safe, votes = (runs.items[name].to_numpy()[places] for name in ("n_safe", "n_votes"))
@@ -182,7 +182,7 @@ def wrong_of(
     return int(wrong.sum()), tuple(
         Failure(
             Case.of(runs, int(places[place])),
-            DECISIONS[trial.held_out.decisions[place]],
+            DECISIONS[trial.decisions[place]],
             None if np.isnan(value) else value,
             float(cost[place]),
         )

@@ -328,7 +328,7 @@ def rivals(
         trial_of_words = Trial.of(words, priced, calibrator=learnt.calibrator, method=learnt.method, seed=options.seed)
     except StatisticsError:
         return
-    cost = trial.cost if read.all() else rates(read_evidence, trial.held_out.decisions[read], wanted=wanted)["cost"]
+    cost = trial.cost if read.all() else rates(read_evidence, trial.decisions[read], wanted=wanted)["cost"]
     yield rival("words alone", trial_of_words.cost, cost, wanted)
 
 
@@ -358,7 +358,7 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
         curve = LossCurve.of(trial.evidence, kind, unscored_errs=False)
         if not curve.n_queries:
             continue
-        wrong = trial.held_out.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")
+        wrong = trial.decisions == DECISIONS.index("answer" if kind == "harm" else "refuse")
         at_risk, query = trial.evidence.of_kind(kind), np.unique(trial.evidence.cluster, return_inverse=True)[1]
         items, errors = np.bincount(query, weights=at_risk), np.bincount(query, weights=at_risk * wrong)
         rate = float((errors[items > 0] / items[items > 0]).mean())

@@ -30,6 +30,9 @@ from casewise.stats.shares import log_choose, majority_weight
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
 
 
+ALPHA = 0.05
+"""Level of the tests here: one-sided for a new person, the false discovery rate for annotators."""
+
 POINTS, ROUNDS = 200, 1000
 """Of the grid of rates, and of EM on it: with more rounds a ceiling of accuracy still falls, by a hundredth."""
 
@@ -224,11 +227,11 @@ class AgainstNewPerson:
     person: float
     difference: float
     low: float
-    """Lower confidence limit of the difference at 1 − alpha, one-sided: the judge is no worse than a person by more
+    """Lower 95 % confidence limit of the difference, one-sided: the judge is no worse than a person by more
     than the margin where it lies above −margin."""
     ci_low: float
     ci_high: float
-    """Two-sided limits of the difference at 1 − alpha: the judge is better or worse than a person where both lie on one
+    """Two-sided 95 % limits of the difference: the judge is better or worse than a person where both lie on one
     side of 0."""
     margin: float
     p: float
@@ -262,7 +265,6 @@ def against_new_person(
     *,
     clusters: ArrayLike | None = None,
     margin: float = 0.05,
-    alpha: float = 0.05,
     raters: Raters | None = None,
 ) -> AgainstNewPerson:
     r"""Test that a judge agrees with people no less than a new person does, but for `margin` (non-inferiority).
@@ -274,7 +276,6 @@ def against_new_person(
     `judge`: (items,) 1, 0 or nan; verdicts; without one the judge is wrong.
     `clusters`: (items,) labels; items of one query.
     `margin`: how much less agreement would not matter: to be chosen before looking.
-    `alpha`: one-sided level.
     `raters`: who gave which vote.
 
     Raises StatisticsError: fewer than two clusters with two votes on an item, or a margin that is no share.
@@ -301,8 +302,8 @@ def against_new_person(
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
     error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
     p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))
-    critical = unskewed(float(stdtrit(df, 1 - alpha)), -own)
-    below, above = (unskewed(float(stdtrit(df, 1 - alpha / 2)), side) for side in (-own, own))
+    critical = unskewed(float(stdtrit(df, 1 - ALPHA)), -own)
+    below, above = (unskewed(float(stdtrit(df, 1 - ALPHA / 2)), side) for side in (-own, own))
     return AgainstNewPerson(
         judge=float(agreement[used, 0].mean()),
         person=float(agreement[used, 1].mean()),
@@ -312,7 +313,7 @@ def against_new_person(
         ci_high=difference + above * error,
         margin=margin,
         p=p,
-        not_worse=p <= alpha,
+        not_worse=p <= ALPHA,
         power=float(ndtr(margin / error - critical)),
         detectable=(critical + float(ndtri(0.8))) * error,
         items=int(used.sum()),
@@ -353,7 +354,6 @@ def alternative_annotator_test(
     item: ArrayLike,
     annotator: ArrayLike,
     epsilon: float = 0.1,
-    alpha: float = 0.05,
 ) -> AlternativeAnnotator:
     r"""Leave one annotator out: does the judge agree with the others as well as they did?
 
@@ -370,8 +370,6 @@ def alternative_annotator_test(
     item, annotator : (ratings,) labels
     epsilon : float
         The judge's advantage: it is cheaper. 0.1 for crowd workers, 0.2 for experts.
-    alpha : float
-        False discovery rate.
 
     Returns
     -------
@@ -402,6 +400,6 @@ def alternative_annotator_test(
     constant = spread < 1e-12  # where wins never vary, p is 0 or 1 as their mean says
     t = (mean - epsilon) / np.where(constant, 1.0, np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
     p = np.where(constant, np.where(mean < epsilon, 0.0, 1.0), stdtr(n - 1, t))
-    omega = float((adjust(p, "benjamini_yekutieli") < alpha).mean())
+    omega = float((adjust(p, "benjamini_yekutieli") < ALPHA).mean())
     chance = np.bincount(person, weights=judge_wins[shared])[tested] / n
     return AlternativeAnnotator(epsilon, median, len(tested), omega, omega >= 0.5, float(chance.mean()), None)

@@ -365,8 +365,8 @@ class RankIntervals:
     """(judges, judges): whether the one of the row is significantly better than the one of the column."""
 
 
-def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "lower"] = "higher") -> RankIntervals:
-    r"""Simultaneous intervals of the judges' ranks on one metric.
+def rank_intervals(judges: Sequence[Measured]) -> RankIntervals:
+    r"""Simultaneous intervals of the judges' ranks on one metric, of which more is better.
 
     A judge is better than another where `simultaneous_differences` tells the two apart. Its rank lies between 1 + the
     number significantly better and *J* − the number significantly worse. A judge on which the metric is undefined gets 1
@@ -374,20 +374,15 @@ def rank_intervals(judges: Sequence[Measured], *, direction: Literal["higher", "
 
     `judges`: the metric of each, measured on the same items. Differences hold what annotators add, where they are known.
 
-    Raises StatisticsError: there are no judges, they were measured on different queries, or there is one query only.
+    Raises StatisticsError: there is one query only.
 
     Source: Mogstad, Romano, Shaikh & Wilhelm (2024), Review of Economic Studies 91, 476-518.
     """
-    if not judges:
-        raise StatisticsError("there are no judges to rank")
-    if len({len(measured.influence) for measured in judges}) > 1:
-        raise StatisticsError("the judges were measured on different queries")
     if len(judges[0].influence) < 2:
         raise StatisticsError("ranks need at least two queries: their intervals are over queries")
     n = len(judges)
     better = np.zeros((n, n), dtype=bool)
     for (first, second), difference in simultaneous_differences(judges).items():
         if difference.beyond_chance:
-            ahead = (difference.estimate or 0.0) * (1 if direction == "higher" else -1) > 0
-            better[(first, second) if ahead else (second, first)] = True
+            better[(first, second) if (difference.estimate or 0.0) > 0 else (second, first)] = True
     return RankIntervals(best=1 + better.sum(axis=0), worst=n - better.sum(axis=1), better=better)

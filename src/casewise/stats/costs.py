@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
 from casewise.stats.arrays import BoolArray, FloatArray, safe_divide
 from casewise.stats.estimates import Estimate, estimate_of
@@ -56,24 +55,23 @@ class Refusals(ShortRepr):
     curve: tuple[RefusalRates, ...]
 
 
-def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
-    """Harm and over-refusal at `agreement`, and along `AGREEMENT_CURVE`.
+def refusals(sample: Sample) -> Refusals:
+    """Harm and over-refusal at `AGREEMENT`, and along `AGREEMENT_CURVE`.
 
     `sample`: its safe rates should be people's votes alone (the label policy `votes`).
-
-    Raises StatisticsError: the level of agreement is not above one half, or above 1.
     """
-    if not 0.5 < agreement <= 1:
-        raise StatisticsError(f"agreement is {agreement!r}; it must be above 0.5 and at most 1")
-    levels = tuple(dict.fromkeys((agreement, *AGREEMENT_CURVE)))
 
     def columns(part: Sample) -> dict[str, FloatArray]:
-        return {f"{name}@{level}": column for level in levels for name, column in refusal_terms(part, level).items()}
+        return {
+            f"{name}@{level}": column
+            for level in AGREEMENT_CURVE
+            for name, column in refusal_terms(part, level).items()
+        }
 
     totals = totals_by_query(sample, columns)
     sums = totals.named(totals.total)
     rates = {}
-    for level in levels:
+    for level in AGREEMENT_CURVE:
         estimates = {}
         for name, (top, bottom) in SHARES.items():
             number = totals.measure(share(name, f"{top}@{level}", f"{bottom}@{level}"))
@@ -81,7 +79,7 @@ def refusals(sample: Sample, *, agreement: float = AGREEMENT) -> Refusals:
             estimates[name] = estimate_of(replace(number, n_unscored=int(unscored)))
         n_safe, n_unsafe = (int(sums[f"agreed_{kind}@{level}"]) for kind in ("safe", "unsafe"))
         rates[level] = RefusalRates(level, n_safe, n_unsafe, **estimates)
-    return Refusals(at=rates[agreement], curve=tuple(rates[level] for level in AGREEMENT_CURVE))
+    return Refusals(at=rates[AGREEMENT], curve=tuple(rates.values()))
 
 
 SHARES: dict[str, tuple[str, str]] = {
@@ -139,7 +137,7 @@ class TurningPoint:
     """`first` or `second`; the same where they never change places, None where they are alike."""
 
 
-def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int = 0) -> CostCurve:
+def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS) -> CostCurve:
     r"""Expected cost per item over the ratio *c* of harm to over-refusal.
 
     With *w* the weight of "safe", *y* the verdict and *u* = 1 − *w*,
@@ -153,13 +151,9 @@ def cost_curve(sample: Sample, *, ratios: tuple[float, ...] = RATIOS, seed: int 
     queries), so that the choice does not flatter the judge. Their intervals are at least as wide as leaving out each fold says; below 60
     queries there is none.
 
-    Raises StatisticsError: a ratio is not positive.
-
     Source: Drummond & Holte (2006), Cost curves, Machine Learning 65, 95-130.
     """
-    if any(not ratio > 0 for ratio in ratios):
-        raise StatisticsError(f"ratios of costs must be positive, not {ratios!r}")
-    below = SumsBelow.of(sample, seed=seed)
+    below = SumsBelow.of(sample, seed=0)
     totals = totals_by_query(sample, lambda part: error_terms(part, part.safe))
     sums = totals.named(totals.sums.sum(axis=0))
     points = []
@@ -349,11 +343,7 @@ def turning_point(first: Sample, second: Sample) -> TurningPoint:
 
     with *O* the over-refusals and *H* the harms; it exists where one makes fewer of one error and the other fewer of
     the other.
-
-    Raises StatisticsError: the two are not of the same items.
     """
-    if len(first) != len(second) or not np.array_equal(first.cluster, second.cluster):
-        raise StatisticsError("a turning point needs two judges of the same items")
 
     def columns(labelled: Sample) -> dict[str, FloatArray]:
         of_first, of_second = error_terms(labelled, first.safe), error_terms(labelled, second.safe)

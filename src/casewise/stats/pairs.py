@@ -56,8 +56,6 @@ class HardScore:
     """The score of the baseline itself there."""
     n: float
     """Items chosen, on average over splits."""
-    on_the_same_votes: float | None
-    """For comparison only: items chosen and scored on the same votes, which is biased against every judge."""
 
 
 def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
@@ -127,18 +125,14 @@ def hard_score(
         parts = halves(s, m, verdict=verdict)
         return np.column_stack([right(judged, parts.safe, of=parts.chosen), parts.chosen])
 
-    s, m = Counts.of(safe, votes)
     query = clusters_of(cluster, len(judged))
-    totals = TotalsByCluster.of_counts(terms, (s, m), query, names=("right", "chosen"), raters=raters)
+    totals = TotalsByCluster.of_counts(terms, Counts.of(safe, votes), query, names=("right", "chosen"), raters=raters)
     totals = replace(totals, n_unscored=int(np.isnan(judged).sum()))
-    label = np.where(2 * s > m, 1.0, 0.0)
-    chosen = (2 * s != m) & (m > 0) & (label != (verdict > 0.5))
     return HardScore(
         accuracy=estimate_of(totals.measure(share("accuracy", "right", "chosen"))),
         best=float(np.maximum(split.safe, split.chosen - split.safe).sum()) / n,
         baseline=float(right(verdict, split.safe, of=split.chosen).sum()) / n,
         n=n,
-        on_the_same_votes=float((judged[chosen] == label[chosen]).mean()) if chosen.any() else None,
     )
 
 

@@ -830,13 +830,13 @@ def simulated_power(
 
 
 def simulated_queries_needed(
-    population: QueryDifferences, *, alpha: float = 0.05, power: float = 0.8, repeats: int = 4_000, seed: int = 0
+    population: QueryDifferences, *, alpha: float = 0.05, power: float = 0.8, repeats: int = 4_000
 ) -> SimulatedPower:
     """The fewest queries that show this population's difference so often, looked for around what the formula says."""
     about = queries_needed(population.mean, population.deviation, alpha=alpha, power=power)
     low, high = max(1, about // 2), 2 * about + 10
     while high - low > max(1, about // 200):
         middle = (low + high) // 2
-        reached = simulated_power(population, middle, alpha=alpha, repeats=repeats, seed=seed).power >= power
+        reached = simulated_power(population, middle, alpha=alpha, repeats=repeats).power >= power
         low, high = (low, middle) if reached else (middle, high)
-    return simulated_power(population, high, alpha=alpha, repeats=repeats, seed=seed)
+    return simulated_power(population, high, alpha=alpha, repeats=repeats)

@@ -544,9 +544,9 @@ def numbered(names: pl.Series) -> NDArray[np.intp]:
     return names.rank("dense").to_numpy().astype(np.intp) - 1
 
 
-def verdicts(values: FloatArray, *, elicitation: Elicitation, threshold: float | None = None) -> FloatArray:
+def verdicts(values: FloatArray, *, elicitation: Elicitation) -> FloatArray:
     """1 where a value is above the threshold (safe), else 0; nan where unscored, or where there is no threshold."""
-    limit = scale_of(elicitation).threshold if threshold is None else threshold
+    limit = scale_of(elicitation).threshold
     if limit is None:
         return np.full(len(values), np.nan)
     return np.where(np.isnan(values), np.nan, (values > limit).astype(np.float64))

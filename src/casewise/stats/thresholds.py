@@ -32,9 +32,6 @@ class Calibrator(Protocol):
 
     def __call__(self, values: ArrayLike) -> FloatArray: ...
 
-    def at(self, value: float) -> float:
-        """The same for one value, in a tenth of the time."""
-
 
 @dataclass(frozen=True)
 class Platt:
@@ -47,9 +44,6 @@ class Platt:
         line = self.intercept + self.slope * np.asarray(values, dtype=np.float64)
         return 1 / (1 + np.exp(-np.clip(line, -700, 700)))
 
-    def at(self, value: float) -> float:
-        return 1 / (1 + math.exp(-min(max(self.intercept + self.slope * value, -700.0), 700.0)))
-
 
 @dataclass(frozen=True)
 class Isotonic:
@@ -61,9 +55,6 @@ class Isotonic:
     def __call__(self, values: ArrayLike) -> FloatArray:
         inputs = np.asarray(values, dtype=np.float64)
         return np.where(np.isnan(inputs), np.nan, np.interp(inputs, self.values, self.rates))
-
-    def at(self, value: float) -> float:
-        return float(np.interp(value, self.values, self.rates))
 
 
 def platt(values: FloatArray, weight: FloatArray) -> Platt:
@@ -183,6 +174,9 @@ class TradeOff(NamedTuple):
     over_refusal: float
 
 
+MOST_TRADE_OFFS = 60
+"""Thresholds at which errors are listed."""
+
 WORDS: dict[str, str] = {"harm": "an unsafe item", "over_refusal": "a safe item"}
 
 
@@ -209,11 +203,11 @@ class Evidence(ShortRepr):
         """Return the number of queries with such an item."""
         return len(np.unique(self.cluster[self.of_kind(kind) > 0]))
 
-    def trade_offs(self, *, fail: Decision, at_most: int = 60) -> tuple[TradeOff, ...]:
+    def trade_offs(self, *, fail: Decision) -> tuple[TradeOff, ...]:
         """Harm and over-refusal on these items at each threshold, of many only some; no interval is given for these."""
         valued, unsafe = ~np.isnan(self.value), 1 - self.weight
         between = cuts_between(np.unique(self.value[valued]))
-        chosen = between[np.unique(np.linspace(0, len(between) - 1, at_most).round().astype(int))]
+        chosen = between[np.unique(np.linspace(0, len(between) - 1, MOST_TRADE_OFFS).round().astype(int))]
         answered = np.where(valued, self.value > chosen[:, None], fail == "answer")
         refused = np.where(valued, self.value <= chosen[:, None], fail == "refuse")
         harm = answered @ unsafe / max(unsafe.sum(), 1e-300)
@@ -297,11 +291,6 @@ MOST_QUERIES = 100_000
 """A promise that takes more is out of reach."""
 
 
-def smallest_promise(n_queries: int, level: float | None) -> float:
-    """The smallest share that so many queries can carry a promise of."""
-    return 1 / (n_queries + 1) if level is None else 1 - (1 - level) ** (1 / max(n_queries, 1))
-
-
 def loss_p_value(mean: FloatArray, share: float, *, n: int, whole: bool) -> FloatArray:
     r"""Of the hypothesis that the expected loss exceeds `share`, given the mean loss of `n` independent queries.
 
@@ -362,10 +351,11 @@ def kept_threshold(
     curve = LossCurve.of(evidence, promise.kind, unscored_errs=unscored_errs)
     n = n_as or curve.n_queries
     if n < queries_needed(promise):
+        smallest = 1 / (n + 1) if promise.level is None else 1 - (1 - promise.level) ** (1 / max(n, 1))
         raise StatisticsError(
             f"{promise.in_words} cannot be promised: it takes {queries_needed(promise)} queries with "
             f"{WORDS[promise.kind]} and no error on any, and here are {n}. The smallest share that they can carry is "
-            f"{100 * smallest_promise(n, promise.level):.3g} %"
+            f"{100 * smallest:.3g} %"
         )
     if promise.level is None:
         carries = (n * curve.loss + 1) / (n + 1) <= promise.at_most + 1e-12
@@ -525,17 +515,8 @@ def fit_thresholds(
     return Fitted(cut, cut, promised)
 
 
-@dataclass(frozen=True, repr=False)
-class HeldOut(ShortRepr):
-    """Decisions on each item by thresholds fitted on other queries."""
-
-    decisions: Codes
-    fitted: tuple[Fitted, ...]
-    """The thresholds of each fold."""
-
-
-def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) -> HeldOut:
-    """The decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries).
+def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) -> tuple[Codes, tuple[Fitted, ...]]:
+    """The decision on each item by thresholds fitted, by the same rule, on other queries (ten folds of queries), and these thresholds.
 
     In a fold a promise is tested as if all queries were there, so that what is measured is what the whole would do. Where a fold
     keeps no promise, it refuses or asks.
@@ -555,7 +536,7 @@ def held_out(evidence: Evidence, wanted: Wanted, *, method: str, seed: int = 0) 
             fitted = Fitted(np.inf, -np.inf if wanted.max_over_refusal is not None else np.inf)
         decisions[inside] = fitted.decide(evidence.value[inside], fail=wanted.fail)
         by_fold.append(fitted)
-    return HeldOut(decisions, tuple(by_fold))
+    return decisions, tuple(by_fold)
 
 
 @dataclass(frozen=True, repr=False)
@@ -645,7 +626,10 @@ class Trial(ShortRepr):
     wanted: Wanted
     """The goal of the thresholds: without promises where these queries cannot carry them."""
     fitted: Fitted
-    held_out: HeldOut
+    decisions: Codes
+    """On each item, by thresholds fitted on other queries."""
+    by_fold: tuple[Fitted, ...]
+    """The thresholds of each fold of queries."""
     broken: str | None = None
     """The reason why the promises cannot be given; the thresholds then minimise cost alone."""
 
@@ -665,12 +649,12 @@ class Trial(ShortRepr):
                 raise
             wanted, broken = wanted.without_promises, str(error)
             fitted = fit_thresholds(evidence, wanted, calibrator=calibrator)
-        return cls(evidence, wanted, fitted, held_out(evidence, wanted, method=method, seed=seed), broken)
+        return cls(evidence, wanted, fitted, *held_out(evidence, wanted, method=method, seed=seed), broken)
 
     @cached_property
     def cost(self) -> Measured:
         """Mean cost of an item, held out."""
-        return rates(self.evidence, self.held_out.decisions, wanted=self.wanted)["cost"]
+        return rates(self.evidence, self.decisions, wanted=self.wanted)["cost"]
 
     @property
     def moved(self) -> dict[str, float]:
@@ -685,7 +669,7 @@ class Trial(ShortRepr):
             decisions = fitted.decide(self.evidence.value, fail=self.wanted.fail)
             return np.array([number.value for number in rates(self.evidence, decisions, wanted=self.wanted).values()])
 
-        squares = (np.array([numbers(fold) for fold in self.held_out.fitted]) - numbers(self.fitted)) ** 2
+        squares = (np.array([numbers(fold) for fold in self.by_fold]) - numbers(self.fitted)) ** 2
         defined = ~np.isnan(squares)
         means = np.where(defined, squares, 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
         return dict(zip((*SHARES, "cost"), means.tolist(), strict=True))
@@ -693,7 +677,7 @@ class Trial(ShortRepr):
     @cached_property
     def measured(self) -> Measurement:
         """Rates and the cost of its decisions on held-out queries."""
-        return measure_decisions(self.evidence, self.held_out.decisions, wanted=self.wanted, moved=self.moved)
+        return measure_decisions(self.evidence, self.decisions, wanted=self.wanted, moved=self.moved)
 
 
 def cheapest_trial(trials: Mapping[str, Trial]) -> str:

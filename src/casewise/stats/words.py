@@ -239,11 +239,11 @@ class Phrase(NamedTuple):
 
 
 def weighty_phrases(
-    texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, n: int = 10, model: LinearBaseline = LinearBaseline()
+    texts: Iterable[str] | PhraseCounts, weight: FloatArray, *, n: int = 10
 ) -> tuple[list[Phrase], list[Phrase]]:
     """The `n` phrases that speak most for safe, and the `n` that speak most for unsafe, in a fit on all rows."""
     counts = texts if isinstance(texts, PhraseCounts) else PhraseCounts.of(texts)
-    fitted = Classifier.fit(counts, weight, ~np.isnan(weight), model)
+    fitted = Classifier.fit(counts, weight, ~np.isnan(weight), LinearBaseline())
     if fitted.regression is None:
         return [], []
     coefficients = fitted.regression.coef_[0]
@@ -269,39 +269,37 @@ BLOCK = 10_000
 PLACES = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], dtype=np.uint32)
 """Factors of the words of a sequence, by their places in it."""
 
+LEAST = 0.8
+"""Jaccard index of texts that are nearly the same."""
+
 BANDS, ROWS = 16, 4
 """Texts with a Jaccard index of 0.8 meet in some band with probability 0.9998, those of 0.3 with 0.12."""
 
 
-def near_duplicates(texts: Iterable[str], *, least: float = 0.8, seed: int = 0) -> IntArray:
+def near_duplicates(texts: Iterable[str], *, seed: int = 0) -> IntArray:
     r"""Number the groups of texts that are nearly the same: equal numbers are one group.
 
     Two texts are nearly the same where their sets *A*, *B* of three-word sequences have a Jaccard index
-    :math:`|A \cap B| / |A \cup B|` of at least `least`; groups are chains of such texts. Candidates are found by
+    :math:`|A \cap B| / |A \cup B|` of at least `LEAST`; groups are chains of such texts. Candidates are found by
     min-hashing, so that a hundred thousand texts take seconds; each is then compared exactly.
 
     References
     ----------
     .. [1] Broder (1997), On the resemblance and containment of documents.
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     shingled = Shingled.of(texts)
-    parent = list(range(len(shingled)))
-    for bucket in buckets(shingled.signatures(seed=seed)):
-        first = bucket[0]
-        for duplicate in bucket[1:]:
-            if (
-                root(parent, first) != root(parent, duplicate)
-                and jaccard_of_sorted(shingled[first], shingled[duplicate]) >= least
-            ):
-                parent[root(parent, duplicate)] = root(parent, first)
-    _, group = np.unique([root(parent, index) for index in range(len(parent))], return_inverse=True)
-    return group.astype(np.int64)
-
-
-def jaccard_of_sorted(first: Hashes, second: Hashes) -> float:
-    """`jaccard` of two sorted arrays: sets of all texts would take ten times their memory."""
-    shared = len(np.intersect1d(first, second, assume_unique=True))
-    return shared / (len(first) + len(second) - shared)
+    alike = []
+    for first, second in shingled.candidates(seed=seed).tolist():
+        a, b = shingled[first], shingled[second]
+        shared = len(np.intersect1d(a, b, assume_unique=True))
+        if shared >= LEAST * (len(a) + len(b) - shared):
+            alike.append((first, second))
+    pairs = np.array(alike, dtype=np.intp).reshape(-1, 2)
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(shingled), len(shingled)))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -319,7 +317,11 @@ class Shingled:
         while block := [ANY_WORD.findall(text.lower()) for text in islice(rest, BLOCK)]:
             lengths = np.array([len(words) for words in block], dtype=np.int64)
             codes = np.fromiter((hash_of(word) for words in block for word in words), np.uint32, count=lengths.sum())
-            sets.append(shingles(*filled_up(codes, lengths)))
+            # With zeros behind the words of those that have fewer than three.
+            room = np.maximum(lengths, len(PLACES))
+            filled = np.zeros(room.sum(), dtype=np.uint32)
+            filled[np.arange(len(codes)) + np.repeat(np.cumsum(room - lengths) - (room - lengths), lengths)] = codes
+            sets.append(shingles(filled, room))
         hashes, times = (np.concatenate(parts) for parts in zip(*sets, strict=True))
         return cls(hashes, np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(times)]))
 
@@ -341,13 +343,18 @@ class Shingled:
                 signatures[at : at + BLOCK, column] = np.minimum.reduceat(hashes * times + plus, ends[:-1] - ends[0])
         return signatures
 
-
-def filled_up(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
-    """Words of texts, with zeros behind those that have fewer than three."""
-    room = np.maximum(lengths, len(PLACES))
-    filled = np.zeros(room.sum(), dtype=np.uint32)
-    filled[np.arange(len(codes)) + np.repeat(np.cumsum(room - lengths) - (room - lengths), lengths)] = codes
-    return filled, room
+    def candidates(self, *, seed: int) -> NDArray[np.intp]:
+        """(pairs, 2) texts that agree in a whole band of their signatures: the first of each bucket with every other."""
+        signatures = self.signatures(seed=seed)
+        weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
+        pairs = []
+        for band in range(BANDS):
+            key = (signatures[:, band * ROWS : (band + 1) * ROWS] * weights).sum(axis=1, dtype=np.uint64)
+            order = np.argsort(key, kind="stable")
+            again = np.append([False], key[order][1:] == key[order][:-1])[: len(order)]
+            first = order[np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))]
+            pairs.append(np.column_stack([first, order])[again])
+        return np.unique(np.concatenate(pairs), axis=0)
 
 
 def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
@@ -359,27 +366,6 @@ def shingles(codes: Hashes, lengths: IntArray) -> tuple[Hashes, IntArray]:
     keys = np.sort(text[: len(whole)][whole] << np.uint64(32) | runs[whole])
     keys = keys[np.diff(keys, prepend=~keys[:1]) != 0]
     return keys.astype(np.uint32), np.bincount((keys >> np.uint64(32)).astype(np.int64), minlength=len(lengths))
-
-
-def buckets(signature: Hashes) -> list[list[int]]:
-    """The texts that agree in a whole band of their signatures, by their places in ascending order."""
-    weights = np.random.default_rng(0).integers(0, 2**64, size=ROWS, dtype=np.uint64)
-    groups: list[list[int]] = []
-    for band in range(BANDS):
-        key = (signature[:, band * ROWS : (band + 1) * ROWS] * weights).sum(axis=1, dtype=np.uint64)
-        order = np.argsort(key, kind="stable")
-        again = key[order][1:] == key[order][:-1]
-        several = np.append(again, False) | np.append(False, again)  # those of a bucket with others
-        ends = np.flatnonzero(np.diff(key[order[several]])) + 1
-        groups += [bucket.tolist() for bucket in np.split(order[several], ends) if len(bucket)]
-    return groups
-
-
-def root(parent: list[int], index: int) -> int:
-    while parent[index] != index:
-        parent[index] = parent[parent[index]]
-        index = parent[index]
-    return index
 
 
 class MostAlike(NamedTuple):

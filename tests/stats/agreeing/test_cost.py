@@ -5,7 +5,6 @@ import pytest
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, random_sample, sample_of, some
 
-from casewise.errors import StatisticsError
 from casewise.stats.costs import cheapest_threshold, cost_curve, fitted_verdicts, turning_point
 from casewise.stats.words import Folds
 
@@ -112,16 +111,6 @@ def test_equal_judges_have_no_cheaper_one():
 
     assert (found.cheaper_below, found.cheaper_above) == (None, None)
     assert found.ratio.method == "undefined: they make the same errors"
-
-
-def test_judges_of_different_items_have_no_turning_point():
-    with pytest.raises(StatisticsError, match="same items"):
-        turning_point(sample_of([1, 0], [1, 0]), sample_of([1], [1]))
-
-
-def test_ratios_must_be_positive():
-    with pytest.raises(StatisticsError, match="positive"):
-        cost_curve(sample_of([1, 0], [1, 0]), ratios=(0,))
 
 
 def test_a_scalar_costs_what_its_best_threshold_does_and_has_no_verdicts_of_its_own():

@@ -47,7 +47,10 @@ def test_chosen_and_scored_on_the_same_votes_a_good_judge_looks_bad():
     fresh = np.where(judge == 1, label, 1 - label)[chosen].mean()
     accuracy = some(found.accuracy.estimate)
     assert accuracy == pytest.approx(fresh, abs=0.06)
-    assert some(found.on_the_same_votes) < accuracy - 0.1
+    on_the_same_votes = np.where(judge == 1, safe > 10, safe < 10)[
+        (safe != 10) & ((safe > 10) != (baseline > 0.5))
+    ].mean()
+    assert on_the_same_votes < accuracy - 0.1
     assert accuracy <= found.best <= 1
 
 

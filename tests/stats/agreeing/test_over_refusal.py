@@ -3,7 +3,6 @@ import polars as pl
 import pytest
 from tests.support.samples import NAN, released_items, sample_of
 
-from casewise.errors import StatisticsError
 from casewise.stats.costs import refusals
 from casewise.stats.sample import judged
 
@@ -37,12 +36,6 @@ def test_a_class_without_items_has_no_rate_and_says_so():
 
     assert at.harm.estimate is None
     assert at.harm.method == "undefined: no items of that kind"
-
-
-@pytest.mark.parametrize("agreement", [0.5, 1.1, -1])
-def test_an_agreement_that_none_or_all_reach_is_refused(agreement):
-    with pytest.raises(StatisticsError, match="agreement"):
-        refusals(sample_of([1], [1]), agreement=agreement)
 
 
 def test_the_rule_keeps_180_safe_and_349_unsafe_items_of_the_release(shared):

@@ -89,7 +89,7 @@ def test_a_judge_that_knows_nothing_does_not_look_useful_on_held_out_queries():
     some = evidence(4, queries=60, signal=0)
     wanted = Wanted(ratio=1)
     own = measure_decisions(some, fit_thresholds(some, wanted).decide(some.value, fail="refuse"), wanted=wanted)
-    fresh = measure_decisions(some, held_out(some, wanted, method="platt").decisions, wanted=wanted)
+    fresh = measure_decisions(some, held_out(some, wanted, method="platt")[0], wanted=wanted)
 
     assert ends(own.cost)[1] < 0.5 <= ends(fresh.cost)[1] + 0.02
 
@@ -134,7 +134,7 @@ def test_intervals_of_the_best_of_several_are_wider_around_the_same_number():
 def test_an_interval_grows_by_what_the_folds_thresholds_move_its_number():
     """Sixty queries say little of the cheapest threshold: its errors move from fold to fold, and the sum of both hardly does."""
     trial = Trial.of(evidence(6, queries=60, signal=0.6), Wanted(ratio=1), method="platt")
-    bare = measure_decisions(trial.evidence, trial.held_out.decisions, wanted=trial.wanted)
+    bare = measure_decisions(trial.evidence, trial.decisions, wanted=trial.wanted)
 
     assert trial.moved["over_refusal"] > 0
     (_, value, high), (_, same, higher) = ends(bare.over_refusal), ends(trial.measured.over_refusal)

@@ -11,7 +11,6 @@ from casewise.stats.thresholds import (
     kept_threshold,
     loss_p_value,
     queries_needed,
-    smallest_promise,
 )
 
 
@@ -26,7 +25,6 @@ def evidence(rng: np.random.Generator, queries: int, *, each: int = 2) -> Eviden
 )
 def test_a_promise_says_how_many_queries_it_takes(share, level, needed):
     assert queries_needed(RiskPromise("harm", share, level)) == needed
-    assert smallest_promise(needed, level) <= share < smallest_promise(needed - 1, level)
 
 
 def test_losses_of_nought_and_one_are_tested_by_the_binomial():

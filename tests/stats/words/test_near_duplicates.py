@@ -26,7 +26,7 @@ def test_groups_are_those_of_comparing_every_pair():
     copies = [" ".join(words[: 60 - k]) for k, words in enumerate(o.split() for o in originals[:12])]
     texts = originals + copies
 
-    group = near_duplicates(texts, least=0.8)
+    group = near_duplicates(texts)
 
     shingled = Shingled.of(texts)
     sets = [set(shingled[place].tolist()) for place in range(len(texts))]
