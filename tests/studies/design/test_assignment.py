@@ -1,4 +1,4 @@
-"""The invariants of a study under any sequence of events: on the ledger, on SQLite, and on PostgreSQL."""
+"""The invariants of a study under any sequence of events: on SQLite, and on PostgreSQL."""
 
 import os
 import tempfile
@@ -11,87 +11,38 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
-from tests.studies.machine import InDatabase, Ledger, StudyMachine
+from tests.studies.machine import StudyMachine
 from tests.support.databases import empty_database
 
-from casewise.errors import StudyError
-from casewise.studies.freeze import Open, StudyItem, choose_batch, choose_condition, lay_out, most_taken
+from casewise.studies.freeze import Open, choose_batch, choose_condition, lay_out, most_taken
 
-QUIETLY = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
-@pytest.mark.slow
-def test_no_sequence_of_events_breaks_the_ledger():
-    run_state_machine_as_test(
-        StudyMachine, settings=settings(max_examples=150, stateful_step_count=40, deadline=None, database=None)
-    )
+QUIETLY = settings(
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
 
 
 @pytest.mark.slow
 def test_no_sequence_of_events_breaks_the_store_on_sqlite(tmp_path):
     class OnSqlite(StudyMachine):
-        def make(self, seed):
-            return InDatabase(empty_database(Path(tempfile.mkdtemp(dir=tmp_path)) / "study.db"), seed)
+        def new_database(self):
+            return empty_database(Path(tempfile.mkdtemp(dir=tmp_path)) / "study.db")
 
-    run_state_machine_as_test(
-        OnSqlite,
-        settings=settings(
-            max_examples=12, stateful_step_count=30, deadline=None, database=None, suppress_health_check=QUIETLY
-        ),
-    )
+    run_state_machine_as_test(OnSqlite, settings=settings(QUIETLY, max_examples=12, stateful_step_count=30))
 
 
 @pytest.mark.slow
 @pytest.mark.postgres
 def test_no_sequence_of_events_breaks_the_store_on_postgresql(postgres_server, postgres_template):
     class OnPostgres(StudyMachine):
-        def make(self, seed):
+        def new_database(self):
             name = f"test_{os.urandom(6).hex()}"
             with psycopg.connect(postgres_server, autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
-            return InDatabase(postgres_server.removesuffix("postgres") + name, seed)
+            return postgres_server.removesuffix("postgres") + name
 
-    run_state_machine_as_test(
-        OnPostgres,
-        settings=settings(
-            max_examples=8, stateful_step_count=25, deadline=None, database=None, suppress_health_check=QUIETLY
-        ),
-    )
-
-
-def test_the_papers_design_ends_exact_with_people_who_all_finish():
-    conditions = ("no_context", "safe_generated", "unsafe_generated", "safe_revised", "unsafe_revised")
-    items = [StudyItem(f"{c}{q}", f"q{q}", c, {}) for c in conditions for q in range(90)]
-    ledger = Ledger(items, per_item=21, batch_size=25, rng=np.random.default_rng(1))
-    people = 0
-
-    while any(ledger.open_slots().values()):
-        for item_id in ledger.arrive(f"p{people}"):
-            ledger.rate(f"p{people}", item_id)
-        people += 1
-
-    assert set(ledger.count("valid").values()) == {21}
-    assert people <= 5 * (90 * 21 // 25 + 1)
-
-
-def test_an_item_that_is_full_takes_a_late_rating_as_surplus():
-    ledger = Ledger([StudyItem("i", "q", "c", {})], per_item=1, batch_size=1, rng=np.random.default_rng(1))
-    ledger.arrive("first")
-    ledger.lapse("first")
-    ledger.arrive("second")
-
-    assert ledger.rate("second", "i") == "valid"
-    assert ledger.rate("first", "i") == "surplus"
-
-
-def test_a_late_rating_counts_while_the_slot_is_free():
-    ledger = Ledger([StudyItem("i", "q", "c", {})], per_item=1, batch_size=1, rng=np.random.default_rng(1))
-    ledger.arrive("first")
-    ledger.lapse("first")
-
-    assert ledger.rate("first", "i") == "valid"
-    with pytest.raises(StudyError, match="no slot is open"):
-        ledger.arrive("second")
+    run_state_machine_as_test(OnPostgres, settings=settings(QUIETLY, max_examples=8, stateful_step_count=25))
 
 
 def test_where_no_slot_is_open_there_is_no_condition():
@@ -158,14 +109,15 @@ def test_the_most_that_people_can_take():
     st.integers(0, 2**32 - 1),
 )
 def test_nobody_is_left_without_a_slot_while_more_are_open_than_the_others_can_take(open_slots, size, seed):
-    ledger = Ledger([], per_item=0, batch_size=size, rng=np.random.default_rng(seed))
-    for condition, slots in open_slots.items():
-        for number, free in enumerate(slots):
-            item = f"{condition}{number}"
-            ledger.by_id[item], ledger.free[item] = StudyItem(item, f"q{number}", condition, {}), free
-    total, taken, people = sum(map(sum, open_slots.values())), 0, 0
+    rng, taken, people = np.random.default_rng(seed), 0, 0
+    free = {name: {f"{name}{number}": left for number, left in enumerate(slots)} for name, slots in open_slots.items()}
+    total = sum(map(sum, open_slots.values()))
     while total > most_taken(open_slots, people=people, size=size):
-        batch = ledger.arrive(str(people))
+        condition = choose_condition({name: sum(items.values()) for name, items in free.items()}, rng)
+        pool = [Open(item, item[1:], left) for item, left in free[condition].items() if left]
+        batch = choose_batch(pool, size, rng=rng)
+        for item in batch:
+            free[condition][item] -= 1
         taken, people = taken + len(batch), people + 1
         assert batch
         assert taken <= most_taken(open_slots, people=people, size=size)
