@@ -287,6 +287,10 @@ def test_forgetting_after_the_date_keeps_anonymous_ratings_and_the_hash(store):
     who = finished(store, study, "alice")
     with study.write(store, START + timedelta(days=60)) as live:
         assert not forget(live, who, vault=VAULT, by="owner")
+    with pytest.raises(StudyError, match="'zoe'"), study.write(store, START) as live:
+        forget(live, "zoe", vault=VAULT, by="owner")
+    with pytest.raises(StudyError, match="already exists"):
+        opened(store)
 
     assert seen(store, study).valid == 3
     with study.read(store) as live:
@@ -294,30 +298,17 @@ def test_forgetting_after_the_date_keeps_anonymous_ratings_and_the_hash(store):
         assert len(live.execute(select(tables.fingerprints)).all()) == 1
 
 
-def test_nobody_of_that_id_can_be_forgotten(store):
-    study = opened(store)
-    with pytest.raises(StudyError, match="'zoe'"), study.write(store, START) as live:
-        forget(live, "zoe", vault=VAULT, by="owner")
-
-
 def test_ids_are_deleted_when_the_consent_page_said_so(store):
     study = opened(store)
     who = finished(store, study, "alice")
     with store.write() as connection:
         assert purge(study.at(connection, START)) == 0
+        assert person_of(study.at(connection, START), who, vault=VAULT) == RecruiterIds("alice")
         assert purge(study.at(connection, START + timedelta(days=100))) == 1
 
     with study.write(store, START + timedelta(days=100)) as live:
         assert person_of(live, who, vault=VAULT) is None
         assert admit(live, RecruiterIds("alice"), vault=VAULT) is None
-
-
-def test_ids_can_be_read_by_who_pays_until_then(store):
-    study = opened(store)
-    with study.write(store, START) as live:
-        who = admit(live, RecruiterIds("alice", "s1", "x9"), vault=VAULT)
-        assert who is not None
-        assert person_of(live, who.id, vault=VAULT) == RecruiterIds("alice", "s1", "x9")
 
 
 def test_no_event_holds_what_a_person_said_or_is_called(store):
@@ -331,9 +322,3 @@ def test_no_event_holds_what_a_person_said_or_is_called(store):
     assert "25 to 34" not in events
     assert "hello" not in events
     assert VAULT.fingerprint("tea", "alice-the-person") not in events
-
-
-def test_the_same_round_cannot_be_opened_twice(store):
-    opened(store)
-    with pytest.raises(StudyError, match="already exists"):
-        opened(store)

@@ -146,6 +146,13 @@ class Walker:
                 return decision
         return None
 
+    def rate_all(self, decision: str = "respond") -> str:
+        """Answer every page; where that leads."""
+        where = "/rate"
+        while where == "/rate":
+            where = self.decide(decision)
+        return where
+
     def to_end(self, decision: str = "respond") -> str:
         where = self.to_rating()
         while where == "/rate":

@@ -185,19 +185,6 @@ def test_skipping_everything_ends_kindly_and_leaves_it_to_somebody_whether_that_
     assert "many_skips" in {flag.kind for flag in flagged}
 
 
-def test_skipping_a_check_voids_where_failing_one_does(app):
-    study = opened(app.state.database, design(attention={"void": True}))
-    walker = Walker(app, study)
-    where = walker.to_rating()
-    while where == "/rate":
-        where = walker.send("/rate", page=walker.token, decision="skip" if walker.asked_for else "respond")
-    walker.send("/questions")
-
-    assert rows(app, tables.annotators)[0].outcome == "failed_checks"
-    with study.read(app.state.database) as live:
-        assert overview(live).valid == 0
-
-
 def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, study):
     idle, busy = Walker(app, study, "idle"), Walker(app, study, "busy")
     for walker in (idle, busy):
@@ -212,6 +199,8 @@ def test_who_stops_without_rating_anything_is_paid_for_their_time_alone(app, stu
     with study.read(app.state.database, START) as live:
         people = standings(live, vault=app.state.vault)
     assert {person.ids.person: person.due for person in people} == {"idle": "screen-out", "busy": "full"}
+    assert {row.outcome for row in rows(app, tables.annotators)} == {"left_early", "stopped"}
+    assert busy.open("/rate") == "/end"
     assert "You can stop here" in told[busy]
     assert ["Your answers are kept." in told[walker] for walker in (busy, idle)] == [True, False]
     assert "You have answered nothing yet" in told[idle]
@@ -275,29 +264,20 @@ def test_coming_back_on_another_device_continues(app, study):
     assert len(rows(app, tables.annotators)) == 1
 
 
-def test_stopping_early_keeps_what_was_rated_and_pays(app, study):
-    walker = Walker(app, study)
-    walker.to_rating()
-    walker.decide()
-    walker.open("/pause")
-
-    assert walker.send("/stop") == "/end"
-    assert "THANKS42" in walker.page
-    assert rows(app, tables.annotators)[0].outcome == "stopped"
-    assert walker.open("/rate") == "/end"
-
-
-def test_failed_checks_void_where_the_design_says_so(app):
+@pytest.mark.parametrize(
+    "wrong", [{"respond": "refuse", "refuse": "respond"}, dict.fromkeys(("respond", "refuse"), "skip")]
+)
+def test_failed_and_skipped_checks_void_where_the_design_says_so(app, wrong):
     study = opened(app.state.database, design(attention={"void": True}))
     walker = Walker(app, study)
     where = walker.to_rating()
     while where == "/rate":
-        wrong = {"respond": "refuse", "refuse": "respond"}.get(walker.asked_for or "", "respond")
-        where = walker.send("/rate", page=walker.token, decision=wrong)
+        where = walker.send("/rate", page=walker.token, decision=wrong.get(walker.asked_for or "", "respond"))
     walker.send("/questions")
 
     assert "different" in walker.page
     assert "A person, and no program, decides whether you are paid." in walker.page
+    assert rows(app, tables.annotators)[0].outcome == "failed_checks"
     with study.read(app.state.database) as live:
         seen = overview(live)
     assert seen.valid == 0
@@ -309,9 +289,8 @@ def test_who_answers_faster_than_anybody_reads_is_left_out_and_the_slots_open_ag
     rules = {"least_seconds": 0.5, "seconds_per_100_words": 5.0, "fast_share": 0.5}
     study = opened(app.state.database, design(exclusion=rules))
     walker = Walker(app, study)
-    where = walker.to_rating()
-    while where == "/rate":
-        where = walker.decide()
+    walker.to_rating()
+    walker.rate_all()
     walker.send("/questions")
 
     assert "faster than anybody can read" in walker.page
@@ -331,16 +310,6 @@ def test_who_left_after_answering_too_fast_is_left_out_when_the_lease_ends(app):
 
     assert rows(app, tables.annotators)[0].outcome == "excluded"
     assert walker.arrive() == "/end"
-
-
-def test_nobody_new_begins_while_the_study_is_paused(app, study):
-    with study.write(app.state.database, START) as live:
-        set_state(live, "paused", by="owner")
-    walker = Walker(app, study)
-    walker.arrive()
-
-    assert "paused" in walker.page
-    assert walker.open("/consent") == ""
 
 
 def put(app, study, state):
@@ -392,10 +361,9 @@ def test_who_is_in_the_quiz_when_the_round_closes_is_paid(app, study):
 
 def test_whoever_is_rating_may_finish_after_the_round_was_closed(app, study):
     walker = Walker(app, study)
-    where = walker.to_rating()
+    walker.to_rating()
     put(app, study, "closed")
-    while where == "/rate":
-        where = walker.decide()
+    walker.rate_all()
 
     assert walker.send("/questions") == "/end"
     assert rows(app, tables.annotators)[0].outcome == "completed"
@@ -469,32 +437,23 @@ def test_whoever_was_in_the_pilot_cannot_be_in_the_main_study(app):
 def test_the_pilot_has_a_box_for_remarks_and_the_main_study_has_none(app):
     for phase, box in (("pilot", True), ("main", False)):
         walker = Walker(app, opened(app.state.database, phase=phase), phase)
-        where = walker.to_rating()
-        while where == "/rate":
-            where = walker.decide()
+        walker.to_rating()
+        walker.rate_all()
         assert ("<textarea" in walker.page) == box
 
 
-def test_texts_of_strangers_are_escaped(app, study):
-    seen = ""
+def test_there_is_no_panel_in_the_no_context_condition_and_texts_of_strangers_are_escaped(app, study):
+    seen, shown = set(), ""
     for name in "abcd":
         walker = Walker(app, study, name)
         walker.to_rating()
-        seen += walker.page
-
-    assert "A &lt;b&gt;website&lt;/b&gt; about tea" in seen
-    assert "<b>website" not in seen
-
-
-def test_there_is_no_panel_in_the_no_context_condition(app, study):
-    seen = set()
-    for name in "abcd":
-        walker = Walker(app, study, name)
-        walker.to_rating()
+        shown += walker.page
         newest = max(rows(app, tables.annotators), key=lambda row: row.consented_at)
         seen.add((newest.condition, "The situation" in walker.page))
 
     assert seen == {("no_context", False), ("safe_revised", True)}
+    assert "A &lt;b&gt;website&lt;/b&gt; about tea" in shown
+    assert "<b>website" not in shown
 
 
 def test_the_first_pages_are_small_and_load_nothing_from_elsewhere(app, study):
@@ -554,9 +513,7 @@ def test_who_comes_back_after_the_lease_continues_with_what_is_still_open(app, s
         ]
 
     assert walker.open("/rate") == "/rate"
-    where = "/rate"
-    while where == "/rate":
-        where = walker.decide()
+    walker.rate_all()
     walker.send("/questions")
     with study.read(app.state.database) as live:
         assert overview(live).valid == 3
