@@ -25,7 +25,7 @@ from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts
 from casewise.storage.load import worked_out
 from casewise.storage.published import PublishedOutput, item_ids, read_output
-from casewise.storage.run_folder import JUDGEMENTS, read_run, that_count
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
 from casewise.storage.wording import JudgedWords
 from casewise.transforms.user_function import Tried, UserFunction, function_at
 
@@ -190,7 +190,7 @@ class RecordedJudge(Judge):
 def recorded_run(path: Path) -> RecordedJudge:
     run = read_run(path)
     answers: dict[Key, Answer] = {}
-    for judgement in that_count(path / JUDGEMENTS):
+    for judgement in last_records(path / JUDGEMENTS, JUDGEMENT_LOG):
         key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
         values = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
         answers[key] = Answer(judgement.outcome, **values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from casewise.extras import install_command
 from casewise.judges.judge import Answer, unscored
 from casewise.models.protocol import Reply
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
-from casewise.runs.limits import apart
+from casewise.runs.limits import finished
 from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
@@ -147,7 +148,7 @@ def read_inspect_log(path: Path, benchmark: Benchmark) -> tuple[str, dict[Key, A
         raise ConfigurationError(f"{path} needs Inspect AI: {install_command('inspect')} ({error})") from error
     try:
         # In a running loop, Inspect would make all of asyncio re-entrant, for the rest of this process.
-        log = apart(lambda: read_eval_log(str(path)))
+        log = finished(asyncio.to_thread(read_eval_log, str(path)))
     except Exception as error:  # whatever a damaged archive raises
         raise DataError(path, None, f"is no log of Inspect: {error}") from error
     arguments: Mapping[str, Any] = log.eval.task_args or {}

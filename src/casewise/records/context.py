@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import (
+    BeforeValidator,
     Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
     StringConstraints,
     ValidationError,
-    WrapValidator,
     model_validator,
 )
 from pydantic_core import from_json
-from typing_extensions import TypeAliasType
 
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Record, content_id, read_record
@@ -36,49 +32,25 @@ from casewise.records.base import CHECKED_BEFORE, ContentRecord, Provenance, Rec
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S", strict=True)]
 """A text that says something."""
 
-Stated = TypeAliasType(
-    "Stated",
-    "Text | StrictBool | StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)] | Annotated[list[Stated | None], Field(min_length=1)] | "
-    "Annotated[dict[str, Stated | None], Field(min_length=1)]",
-)
 
-
-def one_problem(value: Any, validated: Any) -> Any:
-    """Says what is wrong with a statement once, where pydantic would say it for each form that it could have."""
-    try:
-        return validated(value)
-    except ValidationError:
-        raise ValueError(problem(value)) from None
-
-
-Statement = Annotated[Stated, WrapValidator(one_problem)]
-
-
-def problem(value: Any, *, where: str = "") -> str:
-    """Return why `value` is no statement: the first part of it that states nothing, and where that stands."""
+def checked(value: Any, *, where: str = "") -> Any:
+    """Return `value` if it is a statement; `where` is its place in the statement that holds it."""
     if isinstance(value, (dict, list)) and value:
-        parts = value.items() if isinstance(value, dict) else enumerate(value, 1)
-        wrong = next(((name, part) for name, part in parts if part is not None and not states(part)), None)
-        if wrong is not None:
-            name, part = wrong
-            return problem(part, where=f"{where}{', ' if where else ''}{name!r}")
-    content = "null" if value is None else repr(value)[:80]
-    if isinstance(value, str):
-        content = "a text of spaces" if value else "an empty text"
-    place = f"under {where} it " if where else ""
-    return (
-        f"{place}states {content}; a parameter is a text, a number, true or false, or these in a list or under headings"
-    )
+        for name, part in value.items() if isinstance(value, dict) else enumerate(value, 1):
+            if part is not None:
+                checked(part, where=f"{where}{', ' if where else ''}{name!r}")
+    elif not (value.strip() if isinstance(value, str) else isinstance(value, (int, float)) and math.isfinite(value)):
+        content = "null" if value is None else repr(value)[:80]
+        if isinstance(value, str):
+            content = "a text of spaces" if value else "an empty text"
+        raise ValueError(
+            f"{f'under {where} it ' if where else ''}states {content}; a parameter is a text, a number, true or false, or "
+            "these in a list or under headings"
+        )
+    return value
 
 
-def states(value: Any) -> bool:
-    """True if `value` is a statement."""
-    if isinstance(value, str):
-        return bool(value.strip())
-    if isinstance(value, (list, dict)):
-        parts = value.values() if isinstance(value, dict) else value
-        return bool(value) and all(part is None or states(part) for part in parts)
-    return isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+Statement = Annotated[Any, BeforeValidator(checked)]
 
 
 def as_text(statement: Statement) -> str:

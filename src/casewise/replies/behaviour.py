@@ -116,7 +116,7 @@ def replies_in(folder: Path) -> list[CollectedReply]:
     Raises DataError: it holds no replies, or a line is none.
     """
     log = folder / REPLIES.file
-    replies = last_records(read_jsonl(log, CollectedReply), REPLIES) if log.is_file() else []
+    replies = last_records(log, REPLIES) if log.is_file() else []
     if not replies:
         raise DataError(log, None, "holds no replies yet; run casewise replies collect again to resume")
     return replies
@@ -134,7 +134,7 @@ ReplyPlace = tuple[str, str, int]
 
 def grades_in(folder: Path) -> dict[tuple[str, str, int, str], Grade]:
     """The grades of one grader that count, by item, arm, repeat and the digest of the reply's text."""
-    grades = last_records(read_jsonl(folder / GRADES.file, Grade), GRADES)
+    grades = last_records(folder / GRADES.file, GRADES)
     return {(grade.item_id, grade.arm, grade.repeat, grade.text_digest): grade for grade in grades}
 
 

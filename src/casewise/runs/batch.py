@@ -417,9 +417,10 @@ class BatchSession:
     async def from_results(self, ask: Ask, name: str) -> Call | None:
         """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
         for place in self.jobs.results.get(name, ()):
-            text, can = self.jobs.log.text_at(place), self.jobs.log.jobs[place.job].intended.can
+            exchange = Exchange(place.status, {}, self.jobs.log.text_at(place), 0.0)
+            can = Capabilities(**self.jobs.log.jobs[place.job].intended.can)
             try:
-                return await self.through(ask, result(Exchange(place.status, {}, text, 0.0)), Capabilities(**can))
+                return await self.through(ask, result(exchange), can)
             except ToAskAgain:
                 continue
             except ModelError:

@@ -29,17 +29,12 @@ T = TypeVar("T")
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of `work`, from another thread if an event loop is running already, as in a notebook."""
-    return apart(lambda: asyncio.run(work))
-
-
-def apart(work: Callable[[], T]) -> T:
-    """Return the result of `work`, which starts an event loop, from another thread if one is running already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return work()
+        return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
+        return thread.submit(asyncio.run, work).result()
 
 
 # Consent to send harmful text to a provider.

@@ -208,7 +208,7 @@ def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:
     texts = {}
     for folder in sorted((within / MADE_BEFORE).glob(f"*/{RUN}")):
         manifest = read_manifest(folder.parent, MADE)
-        for text in last_records(read_jsonl(folder.parent / MADE.file, MadeText, growing=True), MADE):
+        for text in last_records(folder.parent / MADE.file, MADE, growing=True):
             texts[manifest.identity.maker, text.text_digest] = text
     return texts
 

@@ -30,7 +30,7 @@ from casewise.stats.sample import labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
 from casewise.storage.files import json_text, replacing, write_text
-from casewise.storage.run_folder import JUDGEMENTS, read_item_notes, that_count
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_item_notes
 from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
 
@@ -177,7 +177,7 @@ def samples(
     )
     notes = {} if withheld else read_item_notes([run.path])
     made_texts = MadeTexts(made_in(run.path))
-    for judgement in that_count(run.path / JUDGEMENTS):
+    for judgement in last_records(run.path / JUDGEMENTS, JUDGEMENT_LOG):
         item = benchmark.item[judgement.item_id]
         query, note = benchmark.query[item.query_id], notes.get(item.id)
         series = f"{judgement.elicitation}, {judgement.arm}"

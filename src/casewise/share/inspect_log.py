@@ -13,7 +13,6 @@ from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
 from casewise.stats.sample import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import read_jsonl
 from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, last_records, read_run
 from casewise.transforms.catalogue import show_item
@@ -45,7 +44,7 @@ def export_inspect_log(
         raise BenchmarkError(
             f"the run is over another benchmark than {source_benchmark.name!r}; give the one it was run on"
         )
-    judgements = last_records(read_jsonl(run / JUDGEMENTS, Judgement), JUDGEMENT_LOG)
+    judgements = last_records(run / JUDGEMENTS, JUDGEMENT_LOG)
     if not judgements:
         raise DataError(run / JUDGEMENTS, None, "holds no judgements yet")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -129,7 +129,7 @@ MOST_DIGITS = 300
 MOST_DEEP = 200
 """Arrays and objects in one another; how many more the interpreter can take differs from one Python to the next."""
 
-SPACE = re.compile(r"[ \t\n\r]*")
+BETWEEN_ROWS = re.compile(r"[ \t\n\r,]*")
 
 UNION_MEMBER = re.compile(r"function-wrap\[|nullable\[")
 """The names that pydantic gives in an error's place to the forms of a value; no user knows them."""
@@ -205,10 +205,6 @@ def inside(value: Any) -> Collection[Any]:
     return value if isinstance(value, list) else ()
 
 
-def unreadable(error: ValueError | RecursionError) -> str:
-    return "nested too deep" if isinstance(error, RecursionError) else str(error)
-
-
 DECODER = json.JSONDecoder(
     object_pairs_hook=unique_keys, parse_constant=no_constant, parse_float=finite, parse_int=whole
 )
@@ -232,7 +228,8 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
         at = line if line is not None else error.lineno
         raise DataError(path, at, f"not JSON: {error.msg} (column {error.colno})") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(path, line, f"not JSON that can be read: {unreadable(error)}") from error
+        problem = "nested too deep" if isinstance(error, RecursionError) else error
+        raise DataError(path, line, f"not JSON that can be read: {problem}") from error
 
 
 def rows(text: str, *, path: Path) -> Iterator[Row]:
@@ -240,43 +237,23 @@ def rows(text: str, *, path: Path) -> Iterator[Row]:
 
     Raises DataError: the text is no JSON, or not an array.
     """
-    position = skip_space(text, 0)
-    if not text[position:]:
-        raise DataError(path, None, "the file is empty")
-    if text[position] != "[":
-        parse(text, path=path)
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        values = parse(text, path=path)  # which says what is wrong
+    if not isinstance(values, list):
         raise DataError(path, None, "not a JSON array of rows")
-    position = skip_space(text, position + 1)
-    line, counted, number, mark = 1, 0, 1, text[position : position + 1]
-    while mark != "]":
-        line += text.count("\n", counted, position)
-        counted = position
+    line, counted, end = 1, 0, text.index("[") + 1
+    for number in range(1, len(values) + 1):
+        start = BETWEEN_ROWS.match(text, end).end()  # type: ignore[union-attr]  # it may match nothing
+        line, counted = line + text.count("\n", counted, start), start
         try:
-            start = position
-            value, position = DECODER.raw_decode(text, start)
-            row = text[start:position]
-            refuse_depth(row, value)
-            refuse_surrogates(row, value)
-        except json.JSONDecodeError as error:
-            raise DataError(path, error.lineno, f"not JSON: {error.msg} (column {error.colno})") from error
-        except (ValueError, RecursionError) as error:
-            raise DataError(path, line, f"row {number}: {unreadable(error)}") from error
+            value, end = DECODER.raw_decode(text, start)
+            refuse_depth(text[start:end], value)
+            refuse_surrogates(text[start:end], value)
+        except ValueError as error:
+            raise DataError(path, line, f"row {number}: {error}") from error
         yield Row(number, line, value)
-        number += 1
-        position = skip_space(text, position)
-        mark = text[position : position + 1]
-        if mark == ",":
-            position = skip_space(text, position + 1)
-        elif mark != "]":
-            at = text.count("\n", 0, position) + 1
-            raise DataError(path, at, "not JSON: the array is cut off" if not mark else "not JSON: expected ',' or ']'")
-    if text[skip_space(text, position + 1) :]:
-        raise DataError(path, text.count("\n", 0, position) + 1, "not JSON: something follows the closing bracket")
-
-
-def skip_space(text: str, position: int) -> int:
-    match = SPACE.match(text, position)
-    return match.end() if match else position
 
 
 def what_is_wrong(error: ValidationError, *, above: str = "") -> str:

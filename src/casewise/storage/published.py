@@ -198,10 +198,8 @@ def query_and_context(entry: Placed, *, path: Path) -> tuple[Query, Context]:
     context = Context(
         query_id=query.id,
         intended_safe=row.context_intended_to_be_safe,
-        sender=parts.sender,
-        recipient=parts.recipient,
-        transmission_principle=parts.transmission_principle,
         origin="imported",
+        **dict(parts),
     )
     return query, context
 

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -75,8 +75,6 @@ class LogKind(Generic[M, R]):
     """The fields that say what was asked, whatever the attempt. Of several records with one key the last attempt counts."""
     newest: int = 1
     """The newest format version that this casewise reads."""
-    brief: Callable[[Path], pl.DataFrame] | None = None
-    """Reads the log as `RunFolder.brief` does, in columns; None where records are read one by one."""
 
     @property
     def file(self) -> str:
@@ -84,10 +82,10 @@ class LogKind(Generic[M, R]):
         return f"{self.name}.jsonl"
 
 
-def last_records(records: Iterable[R], kind: LogKind[M, R]) -> list[R]:
+def last_records(log: Path, kind: LogKind[M, R], *, growing: bool = False) -> list[R]:
     """Of a log's records those that count, in the order in which their asks were first answered."""
     last: dict[tuple[Any, ...], R] = {}
-    for answered in records:
+    for answered in read_jsonl(log, kind.record, growing=growing):
         key = tuple(getattr(answered, name) for name in kind.key)
         if key not in last or answered.attempt >= last[key].attempt:
             last[key] = answered
@@ -210,43 +208,23 @@ class RunFolder(Generic[M, R]):
         except OSError as error:
             raise cannot_add(self.log_path, error) from error
 
-    def records(self) -> Iterator[R]:
-        """Yield the records in the log so far."""
-        return read_jsonl(self.log_path, self.kind.record)
-
-    def places(self) -> Iterator[tuple[int, R]]:
-        """Yield the records in the log so far, each after its place in the file, in bytes."""
-        place, path, kind = 0, self.log_path, self.kind.record
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    call = kind.model_validate_json(line, strict=True)
-                except ValidationError:  # read once more, slowly, to say what is wrong
-                    call = record(decoded(line, path=path, line=number), kind, path=path, line=number)
-                yield place, call
-                place += len(line)
-
     def brief(self) -> pl.DataFrame:
         """Return a table of what a session must know of the log, one row per line.
 
         Its columns are those of the key, the `attempt`, the `place` of the line in bytes, whether the
         answer is `usable` or failed for a `passing` reason, and the `tokens` and `cost_usd` that it took.
         """
-        if self.kind.brief is not None:
-            return self.kind.brief(self.log_path)
-        columns = [*self.kind.key, "attempt", "place", "usable", "passing", "tokens", "cost_usd"]
-        rows = [
-            (
-                *(getattr(line, name) for name in self.kind.key),
-                line.attempt,
-                place,
-                line.failure is None,
-                line.may_pass,
-                (line.input_tokens or 0) + (line.output_tokens or 0),
-                line.cost_usd,
-            )
-            for place, line in self.places()
-        ]
+        if issubclass(self.kind.record, Judgement):
+            return judgements_in_brief(self.log_path)
+        columns, place, rows = (*self.kind.key, "attempt", "place", "usable", "passing", "tokens", "cost_usd"), 0, []
+        with self.log_path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                text = decoded(line, path=self.log_path, line=number)
+                call = record(text, self.kind.record, path=self.log_path, line=number)
+                tokens = (call.input_tokens or 0) + (call.output_tokens or 0)
+                key = (getattr(call, name) for name in self.kind.key)
+                rows.append((*key, call.attempt, place, call.failure is None, call.may_pass, tokens, call.cost_usd))
+                place += len(line)
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def at(self, place: int) -> R:
@@ -457,12 +435,7 @@ class RunManifest(AnyManifest):
 
 
 JUDGEMENT_LOG = LogKind(
-    "judgements",
-    RunManifest,
-    Judgement,
-    key=("item_id", "elicitation", "arm", "repeat"),
-    newest=FORMAT_VERSION,
-    brief=lambda path: judgements_in_brief(path),  # noqa: PLW0108  (it is defined below)
+    "judgements", RunManifest, Judgement, key=("item_id", "elicitation", "arm", "repeat"), newest=FORMAT_VERSION
 )
 
 JUDGEMENTS = JUDGEMENT_LOG.file
@@ -664,16 +637,6 @@ def name_the_line(path: Path) -> None:
 def last_attempts(table: pl.DataFrame) -> pl.DataFrame:
     """One row a judgement asked for: of several attempts, the last one counts."""
     return last_rows(table, [*LONG, "repeat"])
-
-
-def that_count(path: Path) -> Iterable[Judgement]:
-    """The judgements of the log at `path` that count, in the order in which their asks were first answered.
-
-    Where none was asked again each is read when it is come to, and none is held.
-    """
-    attempts = judgement_table(path, columns=[*LONG, "repeat", "attempt"])
-    every = read_jsonl(path, Judgement)
-    return every if len(last_attempts(attempts)) == len(attempts) else last_records(every, JUDGEMENT_LOG)
 
 
 # What who looks at runs writes down about their items: notes and tags, in a file of their own in a run's folder.

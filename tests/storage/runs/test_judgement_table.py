@@ -4,7 +4,7 @@ import pytest
 from casewise.errors import DataError
 from casewise.records import Judgement, Scored, Unscored, UnscoredReason
 from casewise.storage import run_folder as module
-from casewise.storage.run_folder import judgement_table, judgements_in_brief, last_attempts, that_count
+from casewise.storage.run_folder import judgement_table, judgements_in_brief, last_attempts
 
 
 def judgement(i, **more):
@@ -107,12 +107,3 @@ def test_a_line_in_brief_that_is_no_judgement_is_an_error(tmp_path, line):
 
     with pytest.raises(DataError):
         judgements_in_brief(log)
-
-
-def test_those_that_count_are_read_one_by_one_where_none_was_asked_again(tmp_path):
-    once = [judgement(i) for i in range(4)]
-    assert list(that_count(log_of(tmp_path / "once", once))) == once
-    assert not isinstance(that_count(tmp_path / "once"), list)
-
-    again = [judgement(0), judgement(1), judgement(0, attempt=1, raw_reply="later")]
-    assert list(that_count(log_of(tmp_path / "again", again))) == [again[2], again[1]]

@@ -15,14 +15,15 @@ def plainly(records):
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("attempts", [1, 3])
-def test_records_and_columns_agree_on_which_attempt_counts(seed, attempts):
+def test_records_and_columns_agree_on_which_attempt_counts(seed, attempts, tmp_path):
     rng = random.Random(seed)
     records = [
         Sum(left=rng.randrange(4), right=rng.randrange(3), attempt=rng.randrange(attempts), value=n) for n in range(40)
     ]
     table = pl.DataFrame([one.model_dump() for one in records])
+    (tmp_path / SUMS.file).write_text("".join(one.line() + "\n" for one in records))
 
-    found = last_records(records, SUMS)
+    found = last_records(tmp_path / SUMS.file, SUMS)
     rows = last_rows(table, ["left", "right"])
 
     assert {(one.left, one.right): one for one in found} == plainly(records)

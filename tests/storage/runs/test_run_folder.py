@@ -10,6 +10,7 @@ from tests.support.sums import SUMS, Sum, sum_manifest
 
 from casewise.errors import ConfigurationError, DataError, RunConflict
 from casewise.records import Judgement, Scored
+from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
     JUDGEMENT_LOG,
     JUDGEMENTS,
@@ -51,7 +52,7 @@ def run(tmp_path):
 
 def test_what_was_added_is_there_when_the_run_goes_on(run):
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
-        assert list(folder.records()) == [judgement(n) for n in range(3)]
+        assert list(read_jsonl(folder.log_path, Judgement)) == [judgement(n) for n in range(3)]
 
 
 def test_settings_are_compared_as_they_are_written(tmp_path):
@@ -84,7 +85,7 @@ def test_another_process_is_kept_out_until_the_first_is_gone(run):
             pass
         other.send_signal(signal.SIGKILL)
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
-        assert len(list(folder.records())) == 3
+        assert len(list(read_jsonl(folder.log_path, Judgement))) == 3
 
 
 @pytest.mark.parametrize("whole", [0, 3])
@@ -96,7 +97,7 @@ def test_a_torn_last_line_is_cut_off(run, torn, whole):
     assert len(judgement_table(run / JUDGEMENTS)) == whole
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
         folder.add(judgement(whole))
-        assert list(folder.records()) == [judgement(n) for n in range(whole + 1)]
+        assert list(read_jsonl(folder.log_path, Judgement)) == [judgement(n) for n in range(whole + 1)]
 
 
 def test_a_line_in_the_middle_that_is_none_is_named(run):
@@ -185,7 +186,7 @@ def test_a_full_disk_keeps_what_was_written_before(tmp_path):
     assert "cannot write" in done.stdout
     assert "File too large; what it holds is kept" in done.stdout
     with RunFolder.hold(tmp_path / "run", manifest(), JUDGEMENT_LOG) as folder:
-        found = list(folder.records())
+        found = list(read_jsonl(folder.log_path, Judgement))
     assert found == [judgement(n) for n in range(len(found))]
     assert len(found) > 5
 
@@ -259,6 +260,6 @@ def test_a_run_of_an_older_casewise_is_read_and_gone_on_with(run):
     assert judgement_table(run / JUDGEMENTS)["read_as"].to_list() == [None] * 3
     with RunFolder.hold(run, manifest(), JUDGEMENT_LOG) as folder:
         folder.add(new)
-        assert list(folder.records()) == [*old, new]
+        assert list(read_jsonl(folder.log_path, Judgement)) == [*old, new]
     assert read_run(run).format_version == 3
     assert judgement_table(run / JUDGEMENTS)["categories"].to_list() == [None, None, None, ["violence", "theft"]]
