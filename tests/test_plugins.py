@@ -73,18 +73,18 @@ def install(site: Path, name: str, points: str) -> None:
 
 def test_parts_are_listed_with_their_package_and_whether_they_load():
     listed = {
-        (part["kind"], part["name"]): part for part in json.loads(invoke("show", "plugins", "--json").stdout)["plugins"]
+        (part["kind"], part["name"]): part for part in json.loads(invoke("show", "plugins", "--json").out)["plugins"]
     }
 
     assert listed["judges", "same"]["package"] == "own-parts 0.3"
     assert listed["judges", "same"]["problem"] is None
     assert "cannot be loaded" in listed["judges", "broken"]["problem"]
-    assert "upper" in invoke("show", "plugins").stdout
+    assert "upper" in invoke("show", "plugins").out
 
 
 def test_a_judge_of_another_package_judges():
     done = invoke("judge", "demo", "--judge", "same:unsafe", "--out", "run")
-    assert done.exit_code == 0, done.output
+    assert done.code == 0, done.output
     assert json.loads((Path("run") / "judgements.jsonl").read_text().splitlines()[0])["outcome"]["value"] == 0
 
 
@@ -98,24 +98,24 @@ def test_a_judge_of_another_package_judges():
 )
 def test_a_part_that_is_not_there_is_told_with_those_that_are(words, problem):
     done = invoke(*words.split())
-    assert (done.exit_code, problem in done.stderr) == (2, True), done.output
+    assert (done.code, problem in done.err) == (2, True), done.output
 
 
 def test_an_exporter_writes_and_an_arm_is_known():
-    assert invoke("export", "demo", "--out", "there.txt", "--to", "names").exit_code == 0
+    assert invoke("export", "demo", "--out", "there.txt", "--to", "names").code == 0
     assert Path("there.txt").read_text() == "exported demo"
-    assert invoke("judge", "demo", "--judge", "linear", "--arms", "full upper", "--out", "run").exit_code == 0
+    assert invoke("judge", "demo", "--judge", "linear", "--arms", "full upper", "--out", "run").code == 0
 
 
 def test_a_recruiter_of_another_package_is_one_of_a_study():
-    assert invoke("study", "init", "demo").exit_code == 0
+    assert invoke("study", "init", "demo").code == 0
     study = Path("study.toml")
     study.write_text(study.read_text().replace('kind = "invitation"', 'kind = "panle"'))
-    assert "did you mean 'panel'" in invoke("study", "check").stderr
+    assert "did you mean 'panel'" in invoke("study", "check").err
     study.write_text(
         study.read_text().replace("panle", "panel").replace("you@example.org", "a@b.org").replace("Your ", "My ")
     )
-    assert invoke("study", "check").exit_code == 0
+    assert invoke("study", "check").code == 0
 
 
 def test_two_packages_with_one_name_are_refused(package):

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from aiohttp import web
-from tests.support.command import Command
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer, completion, prompt_of
 from tests.support.lied_to import DEMO, Gullible, Known
 from tests.support.served import served
@@ -143,8 +143,8 @@ def test_a_turn_under_a_defence_that_the_run_has_not_is_no_attack(tmp_path):
         casewise.robustness(run)
 
 
-def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, capsys, tmp_path):
-    command, run = Command(monkeypatch, capsys), tmp_path / "run"
+def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_path):
+    command, run = invoke, tmp_path / "run"
     asked = ("attack", "demo", "--judge", "fake/rehearsal", "--turns", "2", "--noise", "none", "--out", run)
     planned = json.loads(command(*asked, "--attacker", "fake/rehearsal", "--dry-run", "--json").out)
     assert (planned["n_asks"], planned["n_calls"]) == (90 * 3, 90 * 3)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from scripts.write_commands import leaves
-from tests.support.command import Command, program
+from tests.support.command import invoke as casewise_here
+from tests.support.command import program
 
 import casewise
 from casewise.cli.app import SECTIONS, app, prepare
@@ -16,11 +17,6 @@ from casewise.extras import install_command
 
 CLI = Path(casewise.__file__).parent / "cli"
 ENTRIES = [(name, line) for section in SECTIONS.values() for name, (_, line) in section.items()]
-
-
-@pytest.fixture
-def casewise_here(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
 
 
 def test_the_page_of_all_commands_is_in_sections_a_line_each():
@@ -56,12 +52,12 @@ def test_the_page_of_all_commands_loads_none_of_them():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_h_is_help_everywhere(casewise_here):
+def test_h_is_help_everywhere():
     for words in ((), ("judge",), ("data",), ("show",), ("study", "open")):
         assert casewise_here(*words, "-h").out == casewise_here(*words, "--help").out
 
 
-def test_a_path_that_is_no_text_is_refused_before_anything_is_written(casewise_here):
+def test_a_path_that_is_no_text_is_refused_before_anything_is_written():
     said = casewise_here("judge", "demo", "--judge", "constant:safe", "--out", "run\udcfc")
 
     assert said.code == 2
@@ -69,7 +65,7 @@ def test_a_path_that_is_no_text_is_refused_before_anything_is_written(casewise_h
     assert not list(Path().glob("run*"))
 
 
-def test_a_command_that_is_nearly_one_is_told(casewise_here):
+def test_a_command_that_is_nearly_one_is_told():
     said = casewise_here("leaderbord")
 
     assert said.code == 2
@@ -86,7 +82,7 @@ def test_a_command_that_is_nearly_one_is_told(casewise_here):
         (("gate", "x", "--baseline", "y", "--max-drop", "acuracy=0.1"), "did you mean 'accuracy'?"),
     ],
 )
-def test_what_is_nearly_a_name_is_told(words, says, casewise_here):
+def test_what_is_nearly_a_name_is_told(words, says):
     said = casewise_here(*words)
 
     assert said.code == 2
@@ -110,7 +106,7 @@ def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
 
 
 def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
-    said = Command(monkeypatch, capsys)("demo", "--out", tmp_path / "demo")
+    said = casewise_here("demo", "--out", tmp_path / "demo")
 
     assert "agrees with people on" in " ".join(said.out.split())
     assert "Labels: votes" not in said.out
@@ -155,7 +151,7 @@ def test_an_interruption_during_a_command_says_how_to_go_on(monkeypatch, capsys)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("casewise.storage.load.read_benchmark", interrupted)
-    said = Command(monkeypatch, capsys)("judge", "demo", "--judge", "linear")
+    said = casewise_here("judge", "demo", "--judge", "linear")
 
     assert said.code == 130
     assert "error: interrupted; the same command" in said.err

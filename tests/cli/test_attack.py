@@ -1,20 +1,14 @@
 import json
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as command
 
 from casewise.transforms.catalogue import TRANSFORMS
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
 
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
 
 
-def test_every_attack_and_defence_is_listed_with_an_example(command):
+def test_every_attack_and_defence_is_listed_with_an_example():
     listed = json.loads(command("show", "attacks", "--json").out)["offered"]
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
     assert all(one["example"] for one in listed)
@@ -27,7 +21,7 @@ def test_every_attack_and_defence_is_listed_with_an_example(command):
     assert {name for name in TRANSFORMS if name != "without"} <= {one["name"].partition(":")[0] for one in listed}
 
 
-def test_a_judge_is_attacked_and_the_report_written(command, tmp_path):
+def test_a_judge_is_attacked_and_the_report_written(tmp_path):
     run = tmp_path / "run"
     done = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--out", run)
     found = command("robustness", run, "--json")
@@ -38,7 +32,7 @@ def test_a_judge_is_attacked_and_the_report_written(command, tmp_path):
     assert "under attack" in (run / "robustness.html").read_text()
 
 
-def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(command, tmp_path):
+def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(tmp_path):
     run = tmp_path / "run"
     said = command("attack", "demo", "--judge", "fake/rehearsal", *FEW, "--dry-run", "--json", "--out", run)
     assert json.loads(said.out)["n_asks"] == 90 * 2 * (1 + 3 + 1)
@@ -53,13 +47,13 @@ def test_a_dry_run_says_what_all_arms_together_take_and_asks_nobody(command, tmp
         (("demo",), "give --judge"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_asked(command, arguments, problem):
+def test_what_cannot_be_done_is_said_before_anything_is_asked(arguments, problem):
     said = command("attack", *arguments)
     assert said.code == 2
     assert problem in said.err
 
 
-def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(command, tmp_path):
+def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(tmp_path):
     folder = tmp_path / "replies"
     chatbot = ("attack", "demo", "--model", "fake/rehearsal", "--grader", "keywords", *FEW, "--out", folder)
     planned = json.loads(command(*chatbot, "--dry-run", "--json").out)
@@ -71,7 +65,7 @@ def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(command, tmp_
     assert {one["defence"] for one in found["attacks"]} == {"none", "datamark"}
 
 
-def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(command, tmp_path):
+def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(tmp_path):
     attacked = ("--attacks", "claim:authority/user/safe", "--defences", "none,detect:fake/rehearsal", "--noise", "none")
     asked = {"judge": ("--judge", "fake/rehearsal"), "replies": ("--model", "fake/rehearsal", "--grader", "keywords")}
     for name, whom in asked.items():
@@ -81,7 +75,7 @@ def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(comma
         assert (under["harm"]["estimate"], under["over_refusal"]["estimate"]) == (0.0, 1.0)
 
 
-def test_the_gate_can_ask_for_robustness(command, tmp_path):
+def test_the_gate_can_ask_for_robustness(tmp_path):
     run = tmp_path / "run"
     command("attack", "demo", "--judge", "constant:intended", *FEW, "--out", run)
     assert command("gate", run, "--max-turned", "safe=0.5,unsafe=0.5").code == 0

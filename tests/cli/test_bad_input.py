@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.support.command import Command, program
+from tests.support.command import invoke as casewise
+from tests.support.command import program
 from tests.support.published import output_rows, released_rows, write
 
 from casewise import judge
@@ -16,11 +17,6 @@ from casewise.storage import write_benchmark
 from casewise.storage.load import load
 
 LONG = "x" * 300
-
-
-@pytest.fixture
-def casewise(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -73,7 +69,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_a_bad_file_is_named_with_its_line(name, casewise, here):
+def test_a_bad_file_is_named_with_its_line(name, here):
     raw, problem = BAD_FILES[name]
     file = here / f"{name}.json"
     file.write_bytes(raw)
@@ -167,7 +163,7 @@ def contents(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "problem"), BAD_COMMANDS, ids=lambda value: " ".join(value)[:60])
-def test_a_bad_command_says_what_to_do_and_changes_nothing(command, problem, prepared, casewise):
+def test_a_bad_command_says_what_to_do_and_changes_nothing(command, problem, prepared):
     before = contents(prepared)
     said = casewise(*command)
 
@@ -178,7 +174,7 @@ def test_a_bad_command_says_what_to_do_and_changes_nothing(command, problem, pre
     assert contents(prepared) == before
 
 
-def test_a_folder_whose_checksum_does_not_match_is_refused(casewise, here):
+def test_a_folder_whose_checksum_does_not_match_is_refused(here):
     write_benchmark(load("demo"), here / "b")
     with (here / "b" / "ratings.jsonl").open("a") as file:
         file.write(" ")
@@ -188,14 +184,14 @@ def test_a_folder_whose_checksum_does_not_match_is_refused(casewise, here):
     assert "b/ratings.jsonl: sha256 is" in said.err
 
 
-def test_a_run_folder_of_another_benchmark_is_refused(casewise, prepared):
+def test_a_run_folder_of_another_benchmark_is_refused(prepared):
     said = casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run")
 
     assert said.code == 2
     assert "run holds a run that differs in benchmark: it has" in said.err
 
 
-def test_runs_over_different_benchmarks_are_not_reported_together(casewise, prepared):
+def test_runs_over_different_benchmarks_are_not_reported_together(prepared):
     casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run2")
     said = casewise("report", "run", "run2")
 
@@ -203,7 +199,7 @@ def test_runs_over_different_benchmarks_are_not_reported_together(casewise, prep
     assert "different benchmarks" in said.err
 
 
-def test_a_run_whose_benchmark_is_gone_says_what_to_give(casewise, prepared):
+def test_a_run_whose_benchmark_is_gone_says_what_to_give(prepared):
     casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run2")
     shutil.move("other.json", "moved.json")
 
@@ -214,7 +210,7 @@ def test_a_run_whose_benchmark_is_gone_says_what_to_give(casewise, prepared):
     assert casewise("report", "run2", "--benchmark", "moved.json").code == 0
 
 
-def test_the_same_command_goes_on_with_its_run(casewise, prepared):
+def test_the_same_command_goes_on_with_its_run(prepared):
     said = casewise("judge", "demo", "--judge", "constant:safe", "--out", "run")
 
     assert said.code == 0
@@ -235,7 +231,7 @@ def numbers(query, context):
 """
 
 
-def test_a_callable_that_raises_leaves_items_unscored_with_the_reason_and_goes_on(casewise, here):
+def test_a_callable_that_raises_leaves_items_unscored_with_the_reason_and_goes_on(here):
     (here / "rules.py").write_text(CALLABLE)
     said = casewise("judge", "demo", "--judge", "python:rules:judge", "--out", "run")
 
@@ -298,7 +294,7 @@ def test_a_terminal_that_knows_ascii_only_stops_no_command(here):
         ('nmae = "x"', ("study", "check", "FILE"), "nmae is not known (did you mean 'name'?)"),
     ],
 )  # fmt: skip
-def test_a_misspelt_key_of_every_file_in_toml_is_named_beside_the_nearest(casewise, here, text, words, problem):
+def test_a_misspelt_key_of_every_file_in_toml_is_named_beside_the_nearest(here, text, words, problem):
     (here / "own.toml").write_text(f"{text}\n")
     said = casewise(*("own.toml" if word == "FILE" else word for word in words))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.batched import KEYS, taking_batches
-from tests.support.command import Command
+from tests.support.command import invoke
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def casewise(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in KEYS.values():
         monkeypatch.setenv(name, "sk-tests")
-    return Command(monkeypatch, capsys)
+    return invoke
 
 
 def over(server, *more):

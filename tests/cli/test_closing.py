@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy.pool import QueuePool
-from tests.support.command import Command
+from tests.support.command import invoke
 
 from casewise import database
 from casewise.database import Database
@@ -43,7 +43,7 @@ def connections(store):
     ],
 )
 def test_a_command_that_fails_leaves_no_connection_open(command, opened, monkeypatch, capsys):
-    said = Command(monkeypatch, capsys)(*command.split())
+    said = invoke(*command.split())
 
     assert said.code == 2, said
     assert [connections(store) for store in opened] == [0] * len(opened)

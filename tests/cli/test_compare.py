@@ -18,19 +18,19 @@ def runs(tmp_path_factory):
 
 def casewise_(*arguments):
     done = invoke(*arguments)
-    assert done.exit_code == 0, done.stderr
+    assert done.code == 0, done.err
     return done
 
 
 def test_a_comparison_is_printed(runs):
-    said = casewise_("compare", *runs).stdout
+    said = casewise_("compare", *runs).out
 
     assert "of the row's judge less that of the column's judge" in " ".join(said.split())
     assert len(said.splitlines()) <= 40
 
 
 def test_json_is_one_document_and_nothing_else(runs):
-    found = json.loads(casewise_("compare", *runs, "--json").stdout)
+    found = json.loads(casewise_("compare", *runs, "--json").out)
 
     assert found["n_items"] == 90
     assert {"p_exact", "p_mid", "p_holm"} <= set(found["pairs"][0]["exact_test"])
@@ -60,17 +60,17 @@ def test_a_report_writes_its_figures_and_tables_too(runs, tmp_path):
 def test_a_benchmark_is_converted_and_read_again(tmp_path):
     casewise_("export", "demo", "--out", tmp_path / "p", "--to", "hf")
 
-    assert json.loads(casewise_("show", tmp_path / "p", "--json").stdout)["counts"]["items"] == 90
+    assert json.loads(casewise_("show", tmp_path / "p", "--json").out)["counts"]["items"] == 90
 
 
 def test_what_is_lost_is_said(tmp_path):
     done = casewise_("export", "demo", "--to", "published", "--out", tmp_path / "demo.json")
 
-    assert "no room for who gave 1,890 ratings" in done.stderr
+    assert "no room for who gave 1,890 ratings" in done.err
 
 
 def test_a_spreadsheet_says_what_it_is_not_for(tmp_path):
     done = casewise_("export", "demo", "--to", "csv", "--out", tmp_path / "x.csv")
 
-    assert "not to read back" in done.stderr
+    assert "not to read back" in done.err
     assert (tmp_path / "x.csv").exists()

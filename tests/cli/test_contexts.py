@@ -36,19 +36,19 @@ def test_from_queries_to_a_checked_draft(queries):
     generated = run("contexts", "generate", "trades", "--model", "fake/contexts")
     checked = run("contexts", "check", "trades", "--json")
 
-    assert selected.stdout == "trades: 6 queries in 2 categories\n"
-    assert "left out, again" in selected.stderr
-    assert generated.stdout == "12 contexts generated, 0 failed, in 12 calls\n"
-    assert json.loads(checked.stdout)["contexts"] == 12
-    assert json.loads(checked.stdout)["review"]["progress"]["generated"] == 12
+    assert selected.out == "trades: 6 queries in 2 categories\n"
+    assert "left out, again" in selected.err
+    assert generated.out == "12 contexts generated, 0 failed, in 12 calls\n"
+    assert json.loads(checked.out)["contexts"] == 12
+    assert json.loads(checked.out)["review"]["progress"]["generated"] == 12
 
 
 def test_what_was_left_out_is_said_in_short_and_whole_as_json(capsys):
     said = run("contexts", "select", "demo", "--per-category", 2)
-    whole = json.loads(run("contexts", "select", "demo", "--draft", "again", "--per-category", 2, "--json").stdout)
+    whole = json.loads(run("contexts", "select", "demo", "--draft", "again", "--per-category", 2, "--json").out)
 
     assert len(said.output.splitlines()) == 6
-    assert "and 42 more like the last" in said.stderr
+    assert "and 42 more like the last" in said.err
     assert len(whole["short"]) == whole["categories"] == 45
     assert whole["twins"] == []
 
@@ -65,8 +65,8 @@ def test_what_failed_says_why_and_how_to_go_on(queries):
 
     result = run("contexts", "generate", "trades", "--model", "fake/misbehaving", "--attempts", 1)
 
-    assert "failed" in result.stdout
-    assert "--which failed" in result.stderr
+    assert "failed" in result.out
+    assert "--which failed" in result.err
 
 
 def test_a_release_of_unsigned_contexts_is_refused(queries):
@@ -74,8 +74,8 @@ def test_a_release_of_unsigned_contexts_is_refused(queries):
 
     result = run("contexts", "release", "trades", "--version", "1.0.0")
 
-    assert result.exit_code == 2
-    assert "16 missing" in result.stderr
+    assert result.code == 2
+    assert "16 missing" in result.err
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_a_wrong_wish_is_explained(queries, arguments, error, says):
 
     result = run("contexts", *arguments)
 
-    assert result.exit_code == 2, result.output
-    assert says in result.stderr
+    assert result.code == 2, result.output
+    assert says in result.err
 
 
 @pytest.fixture
@@ -123,9 +123,9 @@ def asking(server, command, *more):
 def test_nothing_harmful_is_sent_before_the_person_agrees(generated, provider, command, what):
     refused = asking(provider, command, "--which", "new") if command == "generate" else asking(provider, command)
 
-    assert refused.exit_code == 2
-    assert f"This sends {what}, which are harmful by design, to 127.0.0.1" in refused.stderr
-    assert "--yes" in refused.stderr
+    assert refused.code == 2
+    assert f"This sends {what}, which are harmful by design, to 127.0.0.1" in refused.err
+    assert "--yes" in refused.err
     assert provider.bodies == []
 
 
@@ -134,7 +134,7 @@ def test_leave_given_to_one_command_holds_for_the_others(queries, provider):
     agreed = asking(provider, "generate", "--attempts", 1, "--yes")
     later = asking(provider, "generate", "--attempts", 1)
 
-    assert (agreed.exit_code, later.exit_code) == (ExitCode.NOTHING_SCORED, ExitCode.NOTHING_SCORED)
+    assert (agreed.code, later.code) == (ExitCode.NOTHING_SCORED, ExitCode.NOTHING_SCORED)
     assert len(provider.bodies) == 32
 
 
@@ -162,8 +162,8 @@ def test_opinions_keep_to_a_budget(generated, provider):
     prices = ("--price-in", 1000, "--price-out", 1000)
     done = asking(provider, "check", "--yes", *prices, "--max-cost", 0.001, "--out", "opinions")
 
-    assert done.exit_code == ExitCode.STOPPED, done.output
-    assert "stopped: the cost limit of $0.001" in done.stderr
+    assert done.code == ExitCode.STOPPED, done.output
+    assert "stopped: the cost limit of $0.001" in done.err
     assert provider.bodies == []
 
 
@@ -171,8 +171,8 @@ def test_generating_keeps_to_a_budget(queries, provider):
     run("contexts", "select", queries)
     done = asking(provider, "generate", "--yes", "--max-tokens-total", 100)
 
-    assert done.exit_code == ExitCode.STOPPED, done.output
-    assert "stopped: the limit of 100 tokens" in done.stderr
+    assert done.code == ExitCode.STOPPED, done.output
+    assert "stopped: the limit of 100 tokens" in done.err
     assert provider.bodies == []
 
 
@@ -183,24 +183,24 @@ def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, c
         run("contexts", "generate", "trades", "--model", "fake/contexts")
     prices = ("--price-in", 1, "--price-out", 2)
     said = asking(provider, command, "--dry-run", *prices)
-    counted = json.loads(asking(provider, command, "--dry-run", *prices, "--json").stdout)
+    counted = json.loads(asking(provider, command, "--dry-run", *prices, "--json").out)
 
-    assert said.stdout.startswith(f"vllm/tiny: 16 {what} in as many calls")
-    assert "cost: about $" in said.stdout
+    assert said.out.startswith(f"vllm/tiny: 16 {what} in as many calls")
+    assert "cost: about $" in said.out
     assert counted["n_calls"] == counted[what] == 16
     assert counted["cost_usd"] < counted["cost_at_most_usd"]
     assert provider.bodies == []
 
 
 def test_a_dry_run_of_rules_alone_is_refused(generated):
-    assert run("contexts", "check", "trades", "--dry-run").exit_code == 2
+    assert run("contexts", "check", "trades", "--dry-run").code == 2
 
 
 def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provider):
     first = asking(provider, "check", "--yes")
     again = asking(provider, "check")
 
-    assert (first.exit_code, again.exit_code) == (0, 0), (first.output, again.output)
+    assert (first.code, again.code) == (0, 0), (first.output, again.output)
     assert len(provider.bodies) == 16
-    assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.stderr
+    assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.err
     assert len(Path("runs/trades-opinions-vllm-tiny/opinions.jsonl").read_text().splitlines()) == 16

@@ -25,12 +25,12 @@ def test_a_judge_is_fitted_and_asked(folder):
     (folder / "nurse.json").write_text('{"recipient": {"type": "a nurse"}}')
     asked = run("decider", "ask", "decider.json", "--query", "What dose?", "--context", "nurse.json", "--json")
 
-    assert fitted.exit_code == 0, fitted.output
-    assert [one["promise"]["kind"] for one in json.loads(fitted.stdout)["thresholds"]["promised"]] == [
+    assert fitted.code == 0, fitted.output
+    assert [one["promise"]["kind"] for one in json.loads(fitted.out)["thresholds"]["promised"]] == [
         "harm",
         "over_refusal",
     ]
-    said = json.loads(asked.stdout)
+    said = json.loads(asked.out)
     assert said["decision"] in ("answer", "refuse", "ask")
     assert said["unmeasured"]
     assert said["measured"]["harm"]["ci_high"] > 0
@@ -40,7 +40,7 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     run("decider", "fit", "run", "--ratio", "2")
     (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
 
-    said = run("decider", "ask", "decider.json", "--messages", "chat.json").stdout
+    said = run("decider", "ask", "decider.json", "--messages", "chat.json").out
     assert "measured on demo: harm" in said
     assert "not measured: it has no context" in said
 
@@ -51,12 +51,12 @@ def test_a_chat_and_a_reply_are_not_asked_about_together(folder):
     (folder / "reply.txt").write_text("Ten.")
 
     said = run("decider", "ask", "decider.json", "--messages", "chat.json", "--reply", "reply.txt")
-    assert "leave --reply out" in said.stderr
+    assert "leave --reply out" in said.err
 
 
 def test_a_threshold_for_nothing_is_refused(folder):
-    assert run("decider", "fit", "run").exit_code == 2
-    assert run("decider", "fit", "run", "--max-harm", "0.01").exit_code == 2
+    assert run("decider", "fit", "run").code == 2
+    assert run("decider", "fit", "run", "--max-harm", "0.01").code == 2
     assert not (folder / "decider.json").exists()
 
 
@@ -65,8 +65,8 @@ def test_a_reply_that_is_no_text_is_named(folder):
     (folder / "reply.txt").write_bytes(b"\xff\xfe")
 
     said = run("decider", "ask", "decider.json", "--query", "What dose?", "--reply", "reply.txt")
-    assert said.exit_code == 2
-    assert "reply.txt: cannot be read as text" in said.stderr
+    assert said.code == 2
+    assert "reply.txt: cannot be read as text" in said.err
 
 
 def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
@@ -79,8 +79,8 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
         ("--context", '{"recipient.type": "a nurse"}'),
         ("--parameter", "recipient.type=a nurse"),
     ]
-    said = [json.loads(run(*ask, *words).stdout) for words in same]
-    text = json.loads(run(*ask, "--context", "A nurse asks, on a ward.").stdout)
+    said = [json.loads(run(*ask, *words).out) for words in same]
+    text = json.loads(run(*ask, "--context", "A nurse asks, on a ward.").out)
 
     assert len({(one["value"], *one["unmeasured"]) for one in said}) == 1
     assert "free text" in str(text["unmeasured"])
@@ -90,14 +90,12 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
         (("--context", "a nurse", "--parameter", "a.b=c"), "not both"),
         (("--parameter", "a nurse"), "is not NAME=STATEMENT"),
     ]:
-        assert problem in run(*ask, *words).stderr
+        assert problem in run(*ask, *words).err
 
 
 def test_what_is_printed_is_on_one_scale(folder):
     run("decider", "fit", "run", "--ratio", "2")
-    said = run(
-        "decider", "ask", "decider.json", "--query", "What dose?", "--parameter", "recipient.type=a nurse"
-    ).stdout
+    said = run("decider", "ask", "decider.json", "--query", "What dose?", "--parameter", "recipient.type=a nurse").out
 
     assert "on its scale from 0 to 1" in said
     assert "P(" not in said
@@ -111,12 +109,12 @@ def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folde
         asked = run("decider", "ask", "decider.json", "--query", "What dose?")
     gone = run("decider", "ask", "decider.json", "--query", "What dose?")
 
-    assert [one.exit_code for one in (judged, fitted, asked)] == [0, 0, 0], judged.output + fitted.output + asked.output
-    assert asked.stdout.split()[0] in ("answer", "refuse")
-    assert gone.exit_code == 2
-    assert gone.exit_code == 2
-    assert server.url in gone.stderr
-    assert "refuse" not in gone.stdout
+    assert [one.code for one in (judged, fitted, asked)] == [0, 0, 0], judged.output + fitted.output + asked.output
+    assert asked.out.split()[0] in ("answer", "refuse")
+    assert gone.code == 2
+    assert gone.code == 2
+    assert server.url in gone.err
+    assert "refuse" not in gone.out
 
 
 def test_a_judge_that_raises_is_said_with_its_place_and_no_decision(folder, monkeypatch):
@@ -129,7 +127,7 @@ def test_a_judge_that_raises_is_said_with_its_place_and_no_decision(folder, monk
     monkeypatch.setattr(f"{MODULE}.mostly_right", broken)
     said = run("decider", "ask", "decider.json", "--query", "What dose?")
 
-    assert said.exit_code == 2
-    assert "failed on its first item" in said.stderr
-    assert "KeyError" in said.stderr
-    assert said.stdout == ""
+    assert said.code == 2
+    assert "failed on its first item" in said.err
+    assert "KeyError" in said.err
+    assert said.out == ""

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as program
 
 import casewise
 from casewise.cli.printing import DocumentOptions, saying
@@ -29,14 +29,9 @@ def runs(tmp_path_factory):
     return {"RUN": folder / "safe", "OTHER": folder / "intended"}
 
 
-@pytest.fixture
-def program(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_written_where_out_says_by_its_ending(name, runs, program, tmp_path):
+def test_a_document_is_written_where_out_says_by_its_ending(name, runs, tmp_path):
     words = [runs.get(word, word) for word in DOCUMENTS[name]]
 
     said = program(*words, "--out", tmp_path / "page.md")
@@ -47,14 +42,14 @@ def test_a_document_is_written_where_out_says_by_its_ending(name, runs, program,
     assert f"written: {tmp_path / 'page.md'}" in said.err
 
 
-def test_a_format_is_printed(runs, program):
+def test_a_format_is_printed(runs):
     for form, begins in {"html": "<!doctype html", "markdown": "# ", "latex": "%", "text": "Leaderboard"}.items():
         said = program("leaderboard", runs["RUN"], "--format", form)
         assert said.code == 0, said.err
         assert said.out.lower().startswith(begins.lower()), form
 
 
-def test_json_is_a_format_like_the_others(runs, program, tmp_path):
+def test_json_is_a_format_like_the_others(runs, tmp_path):
     by_flag = program("leaderboard", runs["RUN"], "--json").out
 
     assert program("leaderboard", runs["RUN"], "--format", "json").out == by_flag
@@ -63,11 +58,11 @@ def test_json_is_a_format_like_the_others(runs, program, tmp_path):
     assert json.loads(by_flag)["n_items"] == 90
 
 
-def test_the_papers_page_has_its_tables_as_json(program):
+def test_the_papers_page_has_its_tables_as_json():
     assert json.loads(program("paper", "--benchmark", "demo", "--json").out)["sections"]
 
 
-def test_what_names_no_format_is_refused(runs, program, tmp_path):
+def test_what_names_no_format_is_refused(runs, tmp_path):
     for words, says in (
         (("--format", "markdwon"), "did you mean 'markdown'?"),
         (("--out", tmp_path / "page.odt"), "its ending tells no format"),
@@ -84,7 +79,7 @@ def test_every_format_has_endings_that_no_other_has():
     assert len(endings) == len(set(endings))
 
 
-def test_the_flags_of_each_format_write_beside_what_is_printed(runs, program, tmp_path):
+def test_the_flags_of_each_format_write_beside_what_is_printed(runs, tmp_path):
     places = {name: tmp_path / name for name in ("html", "markdown", "latex", "figures", "tables")}
     words = [word for name, path in places.items() for word in (f"--{name}", path)]
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke
 from tests.support.published import output_rows, write
 
 import casewise
@@ -26,7 +26,7 @@ def silent(query, context):
 @pytest.fixture
 def program(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+    return invoke
 
 
 def test_every_error_ends_with_a_code_of_the_table():

@@ -3,19 +3,14 @@
 import importlib.util
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as casewise
 
 from casewise import api
 from casewise.cli import evaluate as demo
 from casewise.extras import install_command
 
 
-@pytest.fixture
-def casewise(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
-def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(casewise, tmp_path):
+def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(tmp_path):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
     for to in ("parquet", "croissant", "folder"):
         said = casewise("export", run, "--to", to, "--out", tmp_path / "out")
@@ -25,7 +20,7 @@ def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(c
 
 
 @pytest.mark.parametrize("to", ["eee", "inspect"])
-def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(casewise, tmp_path, to):
+def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(tmp_path, to):
     said = casewise("export", "demo", "--to", to, "--out", tmp_path / "out")
 
     assert said.code == 2
@@ -35,7 +30,7 @@ def test_a_benchmark_is_refused_where_a_run_is_wanted_and_told_where_it_can_go(c
 
 @pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
-def test_the_demo_leads_on_to_what_is_installed(casewise, tmp_path, monkeypatch, installed):
+def test_the_demo_leads_on_to_what_is_installed(tmp_path, monkeypatch, installed):
     monkeypatch.setattr(demo, "find_spec", lambda name: importlib.util.find_spec("json") if installed else None)
     said = casewise("demo", "--out", tmp_path / "run").err
     lines = said.partition("Next:")[2].splitlines()

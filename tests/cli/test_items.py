@@ -16,8 +16,8 @@ def test_a_subset_is_judged_and_reported(tmp_path):
     judged = run("judge", "demo", "--judge", "constant:safe", "--items", "clear", "--out", tmp_path / "run", "--json")
     found = run("report", tmp_path / "run", "--items", "clear", "--json")
 
-    assert json.loads(judged.stdout)["n_items"] == n
-    value = json.loads(found.stdout)
+    assert json.loads(judged.out)["n_items"] == n
+    value = json.loads(found.out)
     assert value["items"] == "clear"
     assert {row["n"] for row in value["metrics"] if row["metric"] == "accuracy"} == {n}
     (beside,) = value["beside"].values()
@@ -31,4 +31,4 @@ def test_a_subset_that_does_not_exist_is_refused(command, tmp_path):
 
     result = run(*words, "--items", "difficult")
 
-    assert result.exit_code == 2
+    assert result.code == 2

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from scripts.write_commands import leaves
-from tests.support.command import Command, program
+from tests.support.command import invoke as casewise
+from tests.support.command import program
 from tests.support.data import SHARED
 from tests.support.published import output_rows, write
 
@@ -23,12 +24,7 @@ def silent(query, context):
 
 
 @pytest.fixture
-def casewise(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, casewise):
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd_rules.py").write_text(ODD)
     write(tmp_path / "output_score.json", output_rows([1, "", 7]))
@@ -69,7 +65,7 @@ COMMANDS = [
 
 
 @pytest.mark.slow
-def test_every_command_that_prints_a_table_prints_one_document(casewise, here):
+def test_every_command_that_prints_a_table_prints_one_document(here):
     for command in COMMANDS:
         nothing_scored = 5 if command[:2] == ("report", "silent") else 0
         assert isinstance(document(casewise(*command, "--json"), nothing_scored), dict), command
@@ -87,7 +83,7 @@ def test_the_program_keeps_notes_off_stdout(tmp_path):
     assert "report.html" in said.err
 
 
-def test_what_cannot_be_computed_says_why(casewise, here):
+def test_what_cannot_be_computed_says_why(here):
     found = document(casewise("report", "silent", "--json"), 5)
     rows = {row["metric"]: row for row in found["metrics"]}
 
@@ -98,11 +94,11 @@ def test_what_cannot_be_computed_says_why(casewise, here):
     assert any("gave no verdict on any item" in note for note in found["notes"])
 
 
-def test_a_judge_that_answers_everything_has_an_unscored_rate_of_zero(casewise, here):
+def test_a_judge_that_answers_everything_has_an_unscored_rate_of_zero(here):
     assert "│ Unscored          │        0.0 % [0.0, 7.9] │" in casewise("report", "safe", "--full").out
 
 
-def test_replay_says_what_the_issue_promises(casewise):
+def test_replay_says_what_the_issue_promises():
     file = SHARED / "data" / "published_outputs" / "safety_mixtral8x7B" / "output_logits.json"
     if not file.exists():
         pytest.skip("needs the developers' shared data")
@@ -122,7 +118,7 @@ def test_replay_says_what_the_issue_promises(casewise):
         assert value["ci_low"] < value["estimate"] < value["ci_high"]
 
 
-def test_an_item_is_shown_to_be_read(casewise):
+def test_an_item_is_shown_to_be_read():
     said = casewise("show", "demo", "1")
     item = document(casewise("show", "demo", "1", "--json"))
 
@@ -132,12 +128,12 @@ def test_an_item_is_shown_to_be_read(casewise):
     assert "SYNTHETIC" in flat
 
 
-def test_every_command_takes_json(casewise):
+def test_every_command_takes_json():
     for names in leaves(app):
         assert "--json" in casewise(*names, "--help").out
 
 
-def test_what_a_command_did_is_one_document(casewise, tmp_path):
+def test_what_a_command_did_is_one_document(tmp_path):
     database = ("--database", tmp_path / "x.db")
     invited = document(casewise("invite", "a@example.org", "--role", "owner", *database, "--json"))
     kept = document(casewise("backup", tmp_path / "x.jsonl", *database, "--json"))
@@ -175,7 +171,7 @@ FORMATTED = [
 
 
 @pytest.mark.parametrize("command", FORMATTED, ids=lambda command: " ".join(command[:2]))
-def test_what_prints_numbers_prints_them_in_every_format(casewise, tmp_path, monkeypatch, command):
+def test_what_prints_numbers_prints_them_in_every_format(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "output_score.json", output_rows([1, "", 7]))
     (tmp_path / "design.toml").write_text(DESIGN, encoding="utf-8")

@@ -13,7 +13,7 @@ def run(*words):
 def test_anova_prints_one_json_document():
     result = run("study", "--groups", "5", "--effect-size", "0.4", "--alpha", "0.05", "--power", "0.8", "--json")
 
-    numbers = json.loads(result.stdout)
+    numbers = json.loads(result.out)
     assert (numbers["n_per_group"], numbers["n_total"]) == (16, 80)
     assert {"actual_power", "critical_f", "noncentrality"} <= numbers.keys()
 
@@ -30,7 +30,7 @@ def test_anova_prints_one_json_document():
     ],
 )
 def test_the_test_follows_from_what_is_given(words, answer):
-    assert answer in run("study", *words.split()).stdout
+    assert answer in run("study", *words.split()).out
 
 
 @pytest.mark.parametrize(
@@ -52,26 +52,26 @@ def test_the_test_follows_from_what_is_given(words, answer):
 )
 def test_a_question_is_one_question(words, problem):
     found = run("study", *words.split())
-    assert (found.exit_code, problem in found.stderr) == (2, True), found.output
+    assert (found.code, problem in found.err) == (2, True), found.output
 
 
 def test_a_plot_is_written(tmp_path):
     for name, start in (("curve.svg", b"<svg"), ("curve.png", b"\x89PNG")):
         result = run("study", "--effect-size", "0.4", "--plot", str(tmp_path / name))
 
-        assert result.exit_code == 0
+        assert result.code == 0
         assert (tmp_path / name).read_bytes().startswith(start)
 
 
 def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     for name in ("linear", "constant:unsafe"):
         folder = str(tmp_path / name.partition(":")[0])
-        assert invoke("judge", "demo", "--judge", name, "--out", folder).exit_code == 0
+        assert invoke("judge", "demo", "--judge", name, "--out", folder).code == 0
     runs = [str(tmp_path / "linear"), str(tmp_path / "constant")]
 
-    assumed = json.loads(run("judges", "--difference", "0.02", "--json").stdout)
-    planned = json.loads(run("judges", "--difference", "0.1", "--from", *runs, "--json").stdout)
-    given = json.loads(run("judges", "--from", *runs, "--n", "45", "--json").stdout)
+    assumed = json.loads(run("judges", "--difference", "0.02", "--json").out)
+    planned = json.loads(run("judges", "--difference", "0.1", "--from", *runs, "--json").out)
+    given = json.loads(run("judges", "--from", *runs, "--n", "45", "--json").out)
 
     assert assumed["n_queries"] == 1470
     assert planned["n_queries"] > 45
@@ -84,7 +84,7 @@ def test_two_judges_are_planned_by_assumptions_and_from_two_runs(tmp_path):
     }
     assert given["more_ratings_on"]
     assert set(given["more_ratings_on"]) <= differ, "elsewhere both say unsafe"
-    assert run("judges").exit_code == 2
+    assert run("judges").code == 2
 
 
 def test_a_study_is_planned_from_its_pilot(tmp_path):
@@ -103,12 +103,12 @@ def test_a_study_is_planned_from_its_pilot(tmp_path):
         }
     ).write_csv(tmp_path / "pilot.csv")
     pilot = ("study", "--from", str(tmp_path / "pilot.csv"), "--conditions", "without:with", "--json")
-    numbers = json.loads(run(*pilot, "--difference", "0.1").stdout)
+    numbers = json.loads(run(*pilot, "--difference", "0.1").out)
     assert numbers["actual_power"] >= 0.8
     assert numbers["n_per_group"] == -(-numbers["n_queries"] * 21 // 25)
-    given = json.loads(run(*pilot, "--difference", "0.1", "--queries", str(numbers["n_queries"] - 1)).stdout)
+    given = json.loads(run(*pilot, "--difference", "0.1", "--queries", str(numbers["n_queries"] - 1)).out)
     assert given["actual_power"] < 0.8
-    twice = json.loads(run(*pilot, "--difference", "0.1", "--per-annotator", "50").stdout)
+    twice = json.loads(run(*pilot, "--difference", "0.1", "--per-annotator", "50").out)
     assert twice["n_queries"] > numbers["n_queries"]
     wrong = run(*pilot[:3], "--conditions", "without:nowhere")
-    assert wrong.exit_code == 2
+    assert wrong.code == 2

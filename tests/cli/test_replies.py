@@ -4,18 +4,13 @@ from collections import Counter
 
 import pytest
 from aiohttp import web
-from tests.support.command import Command
+from tests.support.command import invoke as command
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
-@pytest.fixture
-def graded(command, tmp_path):
+def graded(tmp_path):
     folder = tmp_path / "replies"
     assert command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder).code == 0
     assert command("replies", "grade", folder, "--grader", "rubric:fake/rehearsal").code == 0
@@ -23,7 +18,7 @@ def graded(command, tmp_path):
 
 
 @pytest.mark.slow
-def test_replies_are_collected_graded_and_reported(command, graded):
+def test_replies_are_collected_graded_and_reported(graded):
     said = command("report", graded)
 
     assert said.code == 0
@@ -32,7 +27,7 @@ def test_replies_are_collected_graded_and_reported(command, graded):
 
 
 @pytest.mark.slow
-def test_every_step_speaks_json(command, tmp_path):
+def test_every_step_speaks_json(tmp_path):
     folder = tmp_path / "replies"
     collected = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder, "--json")
     graded = command("replies", "grade", folder, "--grader", "keywords", "--grader", "rubric:fake/rehearsal", "--json")
@@ -44,7 +39,7 @@ def test_every_step_speaks_json(command, tmp_path):
     assert "A rehearsal: no model" not in report.out
 
 
-def test_a_dry_run_calls_nobody_and_writes_nothing(command, tmp_path):
+def test_a_dry_run_calls_nobody_and_writes_nothing(tmp_path):
     said = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", tmp_path / "r", "--dry-run")
 
     assert said.code == 0
@@ -52,7 +47,7 @@ def test_a_dry_run_calls_nobody_and_writes_nothing(command, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_says_and_does_stand_beside_each_other(command, graded, tmp_path):
+def test_says_and_does_stand_beside_each_other(graded, tmp_path):
     judged = tmp_path / "says"
     command("judge", "demo", "--judge", "fake/rehearsal", "--prompts", "bridge", "--out", judged)
     said = command("compare", "--says", judged, "--does", graded)
@@ -61,7 +56,7 @@ def test_says_and_does_stand_beside_each_other(command, graded, tmp_path):
     assert "its verdicts are right on" in " ".join(said.out.split())
 
 
-def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):
+def test_a_run_of_replies_or_of_grades_shows_what_it_holds(graded):
     (grades,) = (graded / "grades").iterdir()
     found = json.loads(command("show", graded, "--json").out)
     of_grades = json.loads(command("show", grades, "--json").out)
@@ -81,7 +76,7 @@ def test_a_run_of_replies_or_of_grades_shows_what_it_holds(command, graded):
 
 
 @pytest.mark.parametrize("to", ["eee", "inspect"])
-def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_path, to):
+def test_replies_and_grades_are_no_judges_run_to_hand_on(graded, tmp_path, to):
     for folder in (graded, next((graded / "grades").iterdir())):
         said = command("export", folder, "--to", to, "--out", tmp_path / "x")
 
@@ -103,7 +98,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(command, graded, tmp_pa
         (["compare", "--says", "a"], "--says and --does go together"),
     ],
 )
-def test_bad_input_is_told_in_a_line(command, arguments, words):
+def test_bad_input_is_told_in_a_line(arguments, words):
     said = command(*arguments)
 
     assert said.code == 2
@@ -111,7 +106,7 @@ def test_bad_input_is_told_in_a_line(command, arguments, words):
     assert "Traceback" not in said.err
 
 
-def test_harmful_text_leaves_the_machine_only_with_consent(command, tmp_path, monkeypatch):
+def test_harmful_text_leaves_the_machine_only_with_consent(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     said = command("replies", "collect", "demo", "--model", "openai/gpt-4o", "--out", tmp_path / "r")
 
@@ -120,7 +115,7 @@ def test_harmful_text_leaves_the_machine_only_with_consent(command, tmp_path, mo
     assert not (tmp_path / "r").exists()
 
 
-def test_replies_go_to_a_grader_only_with_consent(command, graded, monkeypatch):
+def test_replies_go_to_a_grader_only_with_consent(graded, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     said = command("replies", "grade", graded, "--grader", "rubric:openai/gpt-4o")
 
@@ -128,7 +123,7 @@ def test_replies_go_to_a_grader_only_with_consent(command, graded, monkeypatch):
     assert "This sends the benchmark's queries and the replies" in said.err
 
 
-def test_a_grader_is_tried_on_a_labelled_file(command, tmp_path):
+def test_a_grader_is_tried_on_a_labelled_file(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
     said = command("replies", "grade", "--check", file, "--grader", "keywords")
@@ -139,7 +134,7 @@ def test_a_grader_is_tried_on_a_labelled_file(command, tmp_path):
     assert command("replies", "grade", "--grader", "keywords").code == 2
 
 
-def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(command, tmp_path):
+def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
     check = ("replies", "grade", "--check", file, "--grader", "rubric:fake/rehearsal")
@@ -153,7 +148,7 @@ def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(c
 
 
 @pytest.mark.slow
-def test_texts_are_removed_where_that_is_asked(command, graded):
+def test_texts_are_removed_where_that_is_asked(graded):
     said = command("replies", "grade", graded, "--grader", "rubric:fake/rehearsal", "--discard-replies")
 
     assert said.code == 0
@@ -165,7 +160,7 @@ def test_texts_are_removed_where_that_is_asked(command, graded):
 
 
 @pytest.mark.slow
-def test_a_file_with_replies_is_its_owners_alone_wherever_it_lies(command, graded, tmp_path):
+def test_a_file_with_replies_is_its_owners_alone_wherever_it_lies(graded, tmp_path):
     files = [tmp_path / name for name in ("page.html", "page.md", "page.json", "tables.tex")]
     page, markdown, out, tables = files
     written = ("--html", page, "--markdown", markdown, "--out", out, "--latex", tables)
@@ -176,7 +171,7 @@ def test_a_file_with_replies_is_its_owners_alone_wherever_it_lies(command, grade
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
-def test_who_makes_texts_for_an_arm_is_named_before_anything_is_sent_and_reckoned(command, monkeypatch):
+def test_who_makes_texts_for_an_arm_is_named_before_anything_is_sent_and_reckoned(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
     collect = ("replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "filter:openai/gpt-4o")
     refused = command(*collect)
@@ -184,7 +179,7 @@ def test_who_makes_texts_for_an_arm_is_named_before_anything_is_sent_and_reckone
     assert "before that, filter:openai/gpt-4o" in command(*collect, "--dry-run").out
 
 
-def test_queries_that_got_no_reply_end_the_command_with_4_and_are_sent_by_the_next(command, tmp_path):
+def test_queries_that_got_no_reply_end_the_command_with_4_and_are_sent_by_the_next(tmp_path):
     left = iter(range(2))
     busy = FaultServer(
         refuse=lambda _request, _body: web.json_response({}, status=503) if next(left, None) is not None else None

@@ -4,17 +4,12 @@ import json
 import stat
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as command
 
 import casewise
 from casewise.reports.study import write_exported_model
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
 
 
 def misses(query, reply):
@@ -29,7 +24,7 @@ def over_refusal(rates):
     return next(rate for rate in rates if rate["policy"] == "strict")["over_refusal"]["estimate"]
 
 
-def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(command, tmp_path, monkeypatch):
+def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(tmp_path, monkeypatch):
     study, store = str(tmp_path / "study.toml"), str(tmp_path / "r.db")
     replies = casewise.collect("demo", "fake/rehearsal", out=tmp_path / "replies").path
     casewise.grade(replies, "rubric:fake/rehearsal")

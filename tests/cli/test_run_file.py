@@ -4,7 +4,7 @@ import json
 import tomllib
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
@@ -17,7 +17,7 @@ GATE = '[[gate]]\nbaseline = "constant:safe"\nmax_drop = "accuracy=0.05"\n'
 @pytest.fixture
 def command(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+    return invoke
 
 
 @pytest.fixture

@@ -46,15 +46,15 @@ def test_the_key_is_kept_beside_the_database_for_its_owner_alone(tmp_path):
 def test_a_wrong_invitation_is_explained(arguments, says, tmp_path):
     result = run("invite", *arguments, "--database", tmp_path / "x.db")
 
-    assert result.exit_code == 2
-    assert says in result.stderr
+    assert result.code == 2
+    assert says in result.err
 
 
 def test_several_workers_need_a_database_server(tmp_path):
     result = run("serve", "--workers", 2, "--database", tmp_path / "x.db")
 
-    assert result.exit_code == 2
-    assert "postgresql" in result.stderr
+    assert result.code == 2
+    assert "postgresql" in result.err
 
 
 @pytest.mark.slow

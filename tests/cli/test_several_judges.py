@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as command
 
 from casewise import api
 from casewise.api.judging import spent_in
@@ -13,12 +12,7 @@ from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
-def test_several_judges_have_a_folder_each_and_are_compared(command, tmp_path):
+def test_several_judges_have_a_folder_each_and_are_compared(tmp_path):
     said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both")
 
     assert said.code == 0
@@ -28,7 +22,7 @@ def test_several_judges_have_a_folder_each_and_are_compared(command, tmp_path):
     assert "95 % interval" in said.out
 
 
-def test_they_go_on_where_they_stopped_and_are_one_document_in_json(command, tmp_path):
+def test_they_go_on_where_they_stopped_and_are_one_document_in_json(tmp_path):
     command(
         "judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both", "--limit", "4"
     )
@@ -40,7 +34,7 @@ def test_they_go_on_where_they_stopped_and_are_one_document_in_json(command, tmp
     assert {name: run["n_judged"] for name, run in runs.items()} == {"linear": 90, "constant:safe": 90}
 
 
-def test_what_is_for_one_judge_is_refused_for_several(command, tmp_path):
+def test_what_is_for_one_judge_is_refused_for_several(tmp_path):
     said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--test-connection")
 
     assert said.code == 2
@@ -73,7 +67,7 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
     assert spent_in(tmp_path / "b").cost_usd <= cost["b"] / 2
 
 
-def test_several_benchmarks_have_one_command_one_budget_and_one_table(command, tmp_path):
+def test_several_benchmarks_have_one_command_one_budget_and_one_table(tmp_path):
     other = tmp_path / "other.csv"
     rows = [
         f"May I {n}?,{who},{label}" for n in range(20) for who, label in (("a nurse", "safe"), ("a thief", "unsafe"))

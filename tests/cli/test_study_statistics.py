@@ -29,11 +29,11 @@ def design(tmp_path):
 def test_a_rehearsed_study_is_reported(design, tmp_path):
     ratings, out = tmp_path / "ratings.parquet", tmp_path / "out"
 
-    assert invoke("power", "study", "--design", design, "--ratings", str(ratings)).exit_code == 0
+    assert invoke("power", "study", "--design", design, "--ratings", str(ratings)).code == 0
     result = run("report", str(ratings), "--out", str(out))
-    assert result.exit_code == 0
-    assert "no context" in result.stdout
-    assert "no frozen plan" in result.stdout
+    assert result.code == 0
+    assert "no context" in result.out
+    assert "no frozen plan" in result.out
     assert (out / "report.html").is_file()
 
 
@@ -42,13 +42,13 @@ def test_a_report_is_one_json_document(design, tmp_path):
     invoke("power", "study", "--design", design, "--ratings", str(ratings))
 
     result = run("report", str(ratings), "--out", str(tmp_path / "out"), "--json")
-    assert json.loads(result.stdout)["ratings"] == 12 * 2 * 12
+    assert json.loads(result.out)["ratings"] == 12 * 2 * 12
 
 
 def test_repetitions_say_what_each_analysis_is_worth(design):
     result = invoke("power", "study", "--design", design, "--repeat", "5", "--json")
 
-    found = json.loads(result.stdout)
+    found = json.loads(result.out)
     assert {row["analysis"] for row in found["contrasts"]} == {"pooled", "by_item", "by_query", "two_way", "annotator"}
     assert found["repeats"] == 5
 
@@ -67,4 +67,4 @@ def test_what_cannot_be_is_an_error_and_no_traceback(words, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "columns.csv").write_text("item_id,query_id\na,b\n", encoding="utf-8")
 
-    assert run(*words).exit_code == 2
+    assert run(*words).code == 2

@@ -3,17 +3,12 @@
 import json
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as command
 
 from casewise import api
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
-def test_a_copy_of_what_an_address_names_is_written(command, tmp_path):
+def test_a_copy_of_what_an_address_names_is_written(tmp_path):
     run = api.judge("demo", "constant:safe", out=tmp_path / "run").path
     said = command("serve", run, "--out", tmp_path / "copy", "--only", "?outcome=wrong&people=90")
 
@@ -25,7 +20,7 @@ def test_a_copy_of_what_an_address_names_is_written(command, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_gated_benchmark_is_copied_without_its_texts(command, tmp_path):
+def test_a_gated_benchmark_is_copied_without_its_texts(tmp_path):
     api.convert("demo", tmp_path / "gated")
     about = json.loads((tmp_path / "gated" / "benchmark.json").read_text())
     about["about"]["gated"] = True
@@ -42,5 +37,5 @@ def test_a_gated_benchmark_is_copied_without_its_texts(command, tmp_path):
     assert text[:60] in (tmp_path / "with" / "index.html").read_text()
 
 
-def test_what_belongs_to_a_copy_is_refused_without_one(command, tmp_path):
+def test_what_belongs_to_a_copy_is_refused_without_one(tmp_path):
     assert "are for --out" in command("serve", tmp_path, "--with-texts").err

@@ -40,8 +40,8 @@ QUERIES = "text,category\nWho has the key to room 12?,accounts\nWhen does the ni
 
 def run(*arguments):
     result = invoke(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    assert result.code == 0, result.output
+    return result.out
 
 
 @pytest.fixture

@@ -111,8 +111,8 @@ def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path
     words = ["decider", "monitor", path, log, "--material", tmp_path / "next", "--at-most", 10, "--json"]
     said = invoke(*words)
 
-    assert said.exit_code == 0, said.output
-    assert json.loads(said.stdout)["needed"] > 100
+    assert said.code == 0, said.output
+    assert json.loads(said.out)["needed"] > 100
     made, demo = load(str(tmp_path / "next")), casewise.load("demo")
     assert 5 <= len(made.items) <= 10
     known = {json.dumps(context.shown()) for context in demo.contexts}

@@ -68,17 +68,17 @@ def run(*words):
 
 def test_the_better_judge_is_recommended_with_the_command_that_serves_it(bank, monkeypatch):
     told = run("recommend", "runs/coin", "runs/good", "--benchmark", "bank", "--max-harm", "0.35", "--json")
-    found = json.loads(told.stdout)
+    found = json.loads(told.out)
 
-    assert told.exit_code == 0, told.output
+    assert told.code == 0, told.output
     assert found["judge"] == "python:good_one:judge (probability)"
     assert found["wanted"]["chosen_from"] == 2
     assert found["promised"][0]["level"] == pytest.approx(0.975)
     assert found["measured"]["harm"]["ci_low"] <= 0.1 <= found["measured"]["harm"]["ci_high"]
     fit, serve = map(shlex.split, found["commands"])
     fitted = run(*fit[1:], "--json")
-    assert fitted.exit_code == 0, fitted.output
-    assert json.loads(fitted.stdout)["measured"]["harm"]["estimate"] == found["measured"]["harm"]["estimate"]
+    assert fitted.code == 0, fitted.output
+    assert json.loads(fitted.out)["measured"]["harm"]["estimate"] == found["measured"]["harm"]["estimate"]
     assert serve == ["casewise", "serve", "decider.json"]
 
 
@@ -104,9 +104,9 @@ def test_failures_are_named_by_the_owners_ids(bank):
 def test_what_cannot_be_promised_yet_is_an_answer_and_no_error(bank):
     told = run("recommend", "runs/good", "runs/coin", "--benchmark", "bank", "--max-harm", "0.01")
 
-    assert told.exit_code == 0, told.output
-    assert "None of these judges can promise what you asked for yet." in told.stdout
-    assert "takes 368 queries" in " ".join(told.stdout.split())
+    assert told.code == 0, told.output
+    assert "None of these judges can promise what you asked for yet." in told.out
+    assert "takes 368 queries" in " ".join(told.out.split())
     assert (bank / "runs" / "good" / "recommend.html").is_file()
 
 
@@ -116,7 +116,7 @@ def test_judges_that_no_decider_can_be_made_of_are_left_out_with_the_reason(bank
 
     assert found.wanted.chosen_from == 1
     assert "fitted to the ratings of the benchmark" in found.left_out["linear (probability)"]
-    printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").stdout.split())
+    printed = " ".join(invoke("recommend", "runs/good", "runs/linear", "--benchmark", "bank").out.split())
     assert "No decider can be made of linear (probability): it was fitted to" in printed
     with pytest.raises(ConfigurationError, match=r"no decider can be made of any of these judges .*linear"):
         casewise.recommend("runs/linear", benchmark="bank")
@@ -161,7 +161,7 @@ def test_a_saving_that_is_the_same_on_every_query_has_an_interval(bank):
     (bank / "perfect.py").write_text(judge_of("True", "perfect"))
     casewise.judge("bank", "python:perfect:judge", out=bank / "runs" / "perfect")
 
-    found = json.loads(run("recommend", "runs/perfect", "--json").stdout)
+    found = json.loads(run("recommend", "runs/perfect", "--json").out)
 
     refusing = next(one for one in found["rivals"] if one["name"] == "refusing everything")
     unseen = 1 - 0.025 ** (1 / 60)

@@ -39,8 +39,8 @@ def test_each_wrong_or_missing_verdict_is_a_row_with_the_owners_id_and_columns(r
     told = invoke("report", run.path, "--failures", folder / "wrong.csv")
     rows = read(folder / "wrong.csv")
 
-    assert told.exit_code == 0, told.output
-    assert "written: " in told.stderr
+    assert told.code == 0, told.output
+    assert "written: " in told.err
     assert [row["id"] for row in rows] == ["T-2", "T-3", "T-4"]
     assert [row["verdict"] for row in rows] == ["safe", "safe", ""]
     assert [row["people_say"] for row in rows] == ["unsafe", "unsafe", "safe"]

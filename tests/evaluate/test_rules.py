@@ -19,7 +19,7 @@ def pyramid(tmp_path):
 
 
 def test_a_run_is_scored_by_case_and_level(pyramid, tmp_path):
-    assert invoke("judge", pyramid, "--judge", "constant:safe", "--out", tmp_path / "run").exit_code == 0
+    assert invoke("judge", pyramid, "--judge", "constant:safe", "--out", tmp_path / "run").code == 0
     (found,) = api.rule_match(tmp_path / "run")
 
     # {1, 2}, {3} and {} are violated, and nothing is predicted
@@ -32,9 +32,9 @@ def test_a_run_is_scored_by_case_and_level(pyramid, tmp_path):
     assert found.levels["all"].disagreement.estimate == 1
     assert found.levels["all"].clusters == 2
     table = invoke("paper", tmp_path / "run")
-    assert table.exit_code == 0
-    assert "33.3 %" in table.stdout
-    assert json.loads(invoke("paper", tmp_path / "run", "--json").stdout)["scores"][0]["levels"]["L0"]["cases"] == 2
+    assert table.code == 0
+    assert "33.3 %" in table.out
+    assert json.loads(invoke("paper", tmp_path / "run", "--json").out)["scores"][0]["levels"]["L0"]["cases"] == 2
 
 
 def test_predicted_sets_are_scored_and_a_null_is_no_prediction(pyramid, tmp_path):
@@ -71,6 +71,6 @@ def test_predictions_of_another_shape_are_refused_with_their_line(line, problem,
 
 
 def test_another_benchmark_has_no_rules(tmp_path):
-    assert invoke("judge", "demo", "--judge", "constant:safe", "--out", tmp_path / "run").exit_code == 0
+    assert invoke("judge", "demo", "--judge", "constant:safe", "--out", tmp_path / "run").code == 0
     with pytest.raises(CasewiseError, match="no column 'case' and 'rule'"):
         api.rule_match(tmp_path / "run")

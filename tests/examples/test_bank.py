@@ -46,10 +46,10 @@ def test_the_script_goes_from_cases_to_a_decider_and_a_gate(checkout, monkeypatc
 
 def test_the_gate_of_the_workflow_fails_a_pull_request_that_trusts_every_caller_and_no_other(checkout, monkeypatch):
     judge, gate = re.findall(r"^ +- run: (casewise .+)$", Path("gate.yml").read_text("utf-8"), re.MULTILINE)
-    assert run("casewise data import cases_synthetic.csv --out bank").exit_code == 0
-    assert run(judge.replace("runs/new", "baseline")).exit_code == 0
-    assert run(judge).exit_code == 0
-    assert run(gate).exit_code in (0, 3)
+    assert run("casewise data import cases_synthetic.csv --out bank").code == 0
+    assert run(judge.replace("runs/new", "baseline")).code == 0
+    assert run(judge).code == 0
+    assert run(gate).code in (0, 3)
 
     source = Path("bank.py").read_text("utf-8")
     changed = source.replace("safe = kind ==", 'safe = "account" in query or kind ==')
@@ -59,10 +59,10 @@ def test_the_gate_of_the_workflow_fails_a_pull_request_that_trusts_every_caller_
     shutil.rmtree("runs")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    assert run(judge).exit_code == 0
+    assert run(judge).code == 0
     refused = run(gate)
 
-    assert refused.exit_code == 1, refused.output
-    assert re.search("^::error title=casewise gate%2C .* fail::", refused.stderr, re.MULTILINE)
+    assert refused.code == 1, refused.output
+    assert re.search("^::error title=casewise gate%2C .* fail::", refused.err, re.MULTILINE)
     assert Path("summary.md").read_text("utf-8").startswith("# Gate: FAIL")
     assert int(ET.parse("gate.xml").getroot().get("failures", "0")) >= 1

@@ -4,16 +4,11 @@ import json
 
 import pytest
 from aiohttp import web
-from tests.support.command import Command
+from tests.support.command import invoke as command
 from tests.support.fault_server import FaultServer, completion, honest
 from tests.support.served import served
 
 SILLY = "<|endoftext|>"
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
 
 
 def judging(command, server, folder, *more):
@@ -41,7 +36,7 @@ def saying(text, *, but=()):
     )
 
 
-def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(command, tmp_path):
+def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(tmp_path):
     server = saying(SILLY)
     result = judging(command, server, tmp_path / "run")
 
@@ -53,7 +48,7 @@ def test_a_server_that_says_nothing_readable_costs_some_fifty_calls(command, tmp
     assert "--reader" in result.err
 
 
-def test_the_same_command_goes_on_with_the_rest_and_does_not_pause_again(command, tmp_path):
+def test_the_same_command_goes_on_with_the_rest_and_does_not_pause_again(tmp_path):
     judging(command, saying(SILLY), tmp_path / "run")
     server = saying(SILLY)
     result = judging(command, server, tmp_path / "run")
@@ -63,20 +58,20 @@ def test_the_same_command_goes_on_with_the_rest_and_does_not_pause_again(command
 
 
 @pytest.mark.parametrize(("n_read", "code"), [(4, 4), (5, 0)])
-def test_it_pauses_below_five_of_fifty(command, tmp_path, n_read, code):
+def test_it_pauses_below_five_of_fifty(tmp_path, n_read, code):
     result = judging(command, saying(SILLY, but=range(n_read)), tmp_path / "run")
 
     assert result.code == code
 
 
-def test_a_plan_of_fewer_calls_is_asked_to_its_end(command, tmp_path):
+def test_a_plan_of_fewer_calls_is_asked_to_its_end(tmp_path):
     server = saying(SILLY)
     result = judging(command, server, tmp_path / "run", "--limit", 20)
 
     assert (result.code, len(server.bodies)) == (5, 20)
 
 
-def test_items_that_got_no_answer_end_the_command_with_4_and_are_asked_by_the_next(command, tmp_path):
+def test_items_that_got_no_answer_end_the_command_with_4_and_are_asked_by_the_next(tmp_path):
     server = FaultServer(refuse=failing(times=3))
     result = judging(command, server, tmp_path / "run", "--retries", 0)
     assert result.code == 4

@@ -185,9 +185,9 @@ def test_strict_takes_json_only_and_the_report_counts_how_replies_were_read(tmp_
         command += ["--base-url", server.url]
         for more in ([], ["--strict"]):
             server.bodies.clear()
-            assert invoke(*command, *more, "--out", "strict" if more else "usual").exit_code == 0
+            assert invoke(*command, *more, "--out", "strict" if more else "usual").code == 0
 
-    counted = json.loads(invoke("report", "usual", "--json").stdout)["read_as"]
+    counted = json.loads(invoke("report", "usual", "--json").out)["read_as"]
     assert {row["read_as"]: row["replies"] for row in counted} == {
         "json": 2,
         "label": 2,

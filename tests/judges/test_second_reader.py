@@ -4,7 +4,7 @@ import json
 
 import pytest
 from aiohttp import web
-from tests.support.command import Command
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer, completion, prompt_of, replying
 from tests.support.served import served
 
@@ -144,11 +144,9 @@ def test_another_reader_is_another_run(tmp_path):
         judged(serving(PROSE, "safe"), out=tmp_path / "run", reader=None)
 
 
-def test_whom_the_replies_go_to_is_asked_for_consent(monkeypatch, capsys):
+def test_whom_the_replies_go_to_is_asked_for_consent(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    result = Command(monkeypatch, capsys)(
-        "judge", "demo", "--judge", "fake/rehearsal", "--reader", "openai/gpt-x", "--limit", 2
-    )
+    result = invoke("judge", "demo", "--judge", "fake/rehearsal", "--reader", "openai/gpt-x", "--limit", 2)
 
     assert result.code == 2
     assert "api.openai.com" in result.err

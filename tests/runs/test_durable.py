@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,13 +12,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.support.deferred import DeferredExecutor, Office
 from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
 
 from casewise.errors import DataError, ModelError, RunConflict
 from casewise.models.local import Batcher
-from casewise.runs.engine import Asks
-from casewise.runs.limits import Budget, Limits, Spend, Watch
+from casewise.runs.engine import Asks, RunLog, RunSession
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Spend, Watch
 from casewise.storage.run_folder import RunFolder
 
 
@@ -267,53 +265,10 @@ def test_the_plan_is_streamed(folder):
     assert 50 <= n_read < 60
 
 
-def test_answers_may_come_in_another_session_than_the_one_that_asked(folder):
-    office = Office(Adder(silent=lambda ask: ask.attempt == 0 and ask.left % 5 == 0))
-    plan = each_alone(30, retries=1)
-    sessions = []
-    for _ in range(20):
-        progress = add_up(folder, plan, DeferredExecutor(office, folder / "jobs.json"))
-        sessions.append((progress.n_calls, progress.n_pending))
-        if not progress.n_pending:
-            break
-        office.do(lambda place: place % 3 == 0)
-
-    assert sessions[0] == (0, 30)
-    assert len(sessions) > 3
-    assert progress.n_usable == 30
-    assert sum(calls for calls, _ in sessions) == len(office.taken) == 36
-    assert set(office.taken.values()) == {1}
-    assert found(folder) == sorted(
-        [(n, 0, 0, None if n % 5 == 0 else n) for n in range(30)] + [(n, 0, 1, n) for n in range(0, 30, 5)]
+def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first(folder):
+    session = RunSession(
+        sums(*PAIRS, commutes=True), RunLog(folder, InFlight()), lambda _ask: Spend(), RunProgress(), Limits()
     )
 
-
-def test_what_is_out_is_set_aside_in_every_later_session(folder):
-    """Five calls of at most 2 dollars fit 10; each then costs 1, which makes room for others."""
-    office, limits = Office(Adder()), Limits(max_cost=10.0)
-
-    def session():
-        return add_up(folder, each_alone(100), DeferredExecutor(office, folder / "jobs.json"), limits=limits)
-
-    first, second = session(), session()
-    assert (first.n_pending, second.n_pending, office.taken.total()) == (5, 5, 5)
-    assert first.stopped == second.stopped == "the cost limit of $10"
-
-    for _ in range(9):
-        office.do()
-        last = session()
-    assert last.n_usable == office.taken.total() == 9
-    assert last.n_pending == 0
-
-
-def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first(folder):
-    office = Office(Adder())
-    jobs = folder / "jobs.json"
-    add_up(folder, sums(*PAIRS, commutes=True), DeferredExecutor(office, jobs))
-    office.do()
-    turned = [tuple(reversed(pair)) for pair in PAIRS]
-    random.Random(1).shuffle(turned)
-    progress = add_up(folder, sums(*turned, commutes=True), DeferredExecutor(office, jobs))
-
-    assert office.taken.total() == progress.n_calls == 4
-    assert progress.n_usable == 8
+    assert session.name(SumAsk(1, 2)) == session.name(SumAsk(2, 1))
+    assert len({session.name(SumAsk(1, 2, attempt)) for attempt in range(3)}) == 3

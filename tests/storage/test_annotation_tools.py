@@ -163,7 +163,7 @@ def test_an_export_is_imported_with_who_rated_and_without_what_was_not_submitted
     file = write(tmp_path, name, EXPORTS[name])
     done = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
 
-    assert done.exit_code == 0, done.output
+    assert done.code == 0, done.output
     assert said(load(tmp_path / "mine")) == WHOLE
 
 
@@ -171,10 +171,10 @@ def test_answers_without_texts_are_joined_to_the_file_that_was_annotated(tmp_pat
     answers, texts = write(tmp_path, "potato.jsonl", POTATO_LINES), write(tmp_path, "texts.jsonl", TEXTS)
     columns = ("--query", "text", "--vote", "verdict", "--annotator", "annotator")
 
-    assert invoke("data", "import", texts, "--out", tmp_path / "mine", *columns, "--ratings", answers).exit_code == 0
+    assert invoke("data", "import", texts, "--out", tmp_path / "mine", *columns, "--ratings", answers).code == 0
     assert said(load(tmp_path / "mine")) == WHOLE
     state = write(tmp_path, "user_state.json", POTATO_STATE)
-    assert invoke("data", "import", texts, "--out", tmp_path / "one", *columns, "--ratings", state).exit_code == 0
+    assert invoke("data", "import", texts, "--out", tmp_path / "one", *columns, "--ratings", state).code == 0
     assert said(load(tmp_path / "one")) == [one for one in WHOLE if one[1] == "1"]
 
 
@@ -209,8 +209,8 @@ def test_an_export_that_cannot_be_read_is_refused_with_the_place(how, tmp_path):
     file = write(tmp_path, name, content)
     refused = invoke("data", "import", file, "--out", tmp_path / "mine", "--query", "text", "--vote", "verdict")
 
-    assert refused.exit_code == 2
-    assert (problem in refused.stderr, str(file) in refused.stderr) == (True, True), refused.stderr
+    assert refused.code == 2
+    assert (problem in refused.err, str(file) in refused.err) == (True, True), refused.err
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,6 @@ from scipy.special import expit
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.sample import Sample, judged, one_vote_fewer
 
-__all__ = ["AnnotatedStudy", "annotated_study"]
-
 
 @dataclass(frozen=True)
 class AnnotatedStudy:

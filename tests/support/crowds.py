@@ -8,8 +8,6 @@ import polars as pl
 from casewise.stats import CrowdDesign, CrowdModel
 from casewise.studies.simulation import SimulationPlan, simulated_table
 
-__all__ = ["crowd_plan", "crowd_table"]
-
 RATES = {
     "no_context": 0.45,
     "safe_generated": 0.7,

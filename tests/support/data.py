@@ -16,9 +16,6 @@ SHARED = Path(os.environ.get("CASEWISE_TEST_SHARED", Path(__file__).parents[3] /
 """The developers' data, where this checkout has them beside it; read once at import, before tests isolate the
 environment."""
 
-SHAPES = SHARED / "data" / "casebench_shapes.json"
-"""All 900 rows of the published release, every word replaced by a made-up one."""
-
 
 def reference(name: str, *keys: str) -> list[Any]:
     """The cases in `reference/NAME` under `keys` (default `cases`), as test parameters, and more where there are."""

@@ -18,8 +18,6 @@ import pytest
 from casewise import database
 from casewise.database import Database
 
-__all__ = ["empty_database", "new_database"]
-
 
 @pytest.fixture(autouse=True)
 def numbered_people(monkeypatch: pytest.MonkeyPatch) -> None:

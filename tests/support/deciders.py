@@ -9,8 +9,6 @@ import casewise
 from casewise.api import Run
 from casewise.api.deciding import Wanted, fit_decider
 
-__all__ = ["MODULE", "decider_file", "judged_demo", "known_backgrounds", "mostly_right"]
-
 MODULE = "mostly_right_judge"
 
 SOURCE = """

@@ -12,8 +12,6 @@ from casewise.records.base import digest
 from casewise.storage import write_benchmark
 from casewise.storage.load import load
 
-__all__ = ["exported_demo"]
-
 CONDITIONS = ["unsafe_revised", "safe_revised"]
 
 

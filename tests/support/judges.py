@@ -6,8 +6,6 @@ import numpy as np
 
 from casewise.stats.sample import Sample
 
-__all__ = ["wrong_at_random"]
-
 VOTES = 20
 
 

@@ -9,28 +9,18 @@ from contextlib import contextmanager
 
 from tests.support.fault_server import FaultServer
 
-__all__ = ["served"]
-
 
 @contextmanager
 def served(server: FaultServer) -> Iterator[FaultServer]:
     """`server`, answering until the block is left."""
     loop = asyncio.new_event_loop()
-    started = threading.Event()
-
-    def run() -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_until_complete(server.start())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(server.stop())
-        loop.close()
-
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    started.wait()
+    asyncio.run_coroutine_threadsafe(server.start(), loop).result()
     try:
         yield server
     finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tests.support.app import form_token, visitor
 
 from casewise.studies.design import Design, study_toml
@@ -74,10 +73,6 @@ def opened(database: Any, plan: Design | None = None, *, queries: int = 4, phase
         texts, shown = read_wording(plan, Path()), material(plan, queries=queries)
         study_id = open_round(connection, plan, phase=phase, wording=texts, material=shown, now=START)
         return load_round(connection, study_id)
-
-
-def generator() -> np.random.Generator:
-    return np.random.default_rng(1)
 
 
 def preset(name: Any = "lab") -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke
 
 from casewise.database.engine import CONNECTIONS_TO_SERVER
 from casewise.web.pages import JsonLines
@@ -51,8 +51,8 @@ def test_the_configuration_names_a_formatter_that_logging_finds():
     assert json.loads(said.splitlines()[-1])["message"] == "begun"
 
 
-def test_another_format_is_refused(monkeypatch, capsys):
-    said = Command(monkeypatch, capsys)("serve", "--log-format", "xml")
+def test_another_format_is_refused():
+    said = invoke("serve", "--log-format", "xml")
 
     assert said.code == 2
     assert 'Choose from: "text", "json"' in said.err

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import polars as pl
+from pydantic import BeforeValidator
 from sqlalchemy import Connection, func, insert, select
 
 from casewise import database as databases
@@ -22,9 +23,11 @@ from casewise.contexts.review import MISSING, Phase
 from casewise.database import Database
 from casewise.database.tables import review as tables
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.records import ParameterSet, Query, Taxonomy, paper_parameters, sorry_bench
+from casewise.records import ParameterSet, Query, Record, Taxonomy, paper_parameters, sorry_bench
 from casewise.stats.words import EarlierTexts, word_runs
+from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.entries import Entry, frame_table
 from casewise.storage.files import read_text
 from casewise.storage.load import load, named_benchmark
 
@@ -70,11 +73,14 @@ def read_queries(path: Path, taxonomy: Taxonomy) -> list[Query]:
     """
     if (source := source_benchmark(path)) is not None:
         return list(source.queries)
-    queries: list[Query] = []
-    for number, row in enumerate(rows_of(path), start=1):
-        if row.get("prompt_style", "base") != "base":
-            continue
-        queries.append(as_query(row, taxonomy, path=path, number=number))
+    if path.suffix.lower() == ".parquet":
+        try:
+            table = frame_table(pl.read_parquet(path), str(path))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DataError(path, None, f"cannot be read: {error}") from error
+    else:
+        table = read_any_table(path)
+    queries = [as_query(row, taxonomy) for row in table.rows if row.values.get("prompt_style") in (None, "base")]
     if not queries:
         raise DataError(path, None, "it contains no queries")
     return queries
@@ -89,37 +95,19 @@ def source_benchmark(path: Path) -> Benchmark | None:
     return load(str(path)) if exists else None
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    readers = {
-        ".csv": lambda: pl.read_csv(path, infer_schema=False),
-        ".jsonl": lambda: pl.read_ndjson(path, infer_schema_length=None),
-        ".json": lambda: pl.read_json(path, infer_schema_length=None),
-        ".parquet": lambda: pl.read_parquet(path),
-    }
-    if path.suffix.lower() not in readers:
-        raise DataError(path, None, f"queries come as {', '.join(readers)} or as a benchmark folder")
-    try:
-        frame = readers[path.suffix.lower()]()
-    except (OSError, pl.exceptions.PolarsError, ValueError) as error:
-        raise DataError(path, None, f"cannot be read: {error}") from error
-    return list(frame.iter_rows(named=True))
-
-
-def as_query(row: dict[str, Any], taxonomy: Taxonomy, *, path: Path, number: int) -> Query:
-    text = next((row[key] for key in TEXT_KEYS if row.get(key)), None)
+def as_query(row: Entry, taxonomy: Taxonomy) -> Query:
+    text, named = (next((row.values[key] for key in keys if row.has(key)), None) for keys in (TEXT_KEYS, CATEGORY_KEYS))
     if isinstance(text, list):
-        text = text[0] if text else None
+        text = text[0]
     if not isinstance(text, str) or not text.strip():
-        raise DataError(path, number, f"no text in any of {', '.join(TEXT_KEYS)}")
-    named = next((row[key] for key in CATEGORY_KEYS if row.get(key) is not None), None)
+        row.refuse(f"no text in any of {', '.join(TEXT_KEYS)}")
     category = category_named(named, taxonomy)
     if category is None:
-        raise DataError(path, number, f"category {named!r} is not in {taxonomy.name}")
-    source = row.get("source")
+        row.refuse(f"category {named!r} is not in {taxonomy.name}")
     return Query(
         text=text.strip(),
         category=category,
-        source=str(source) if source else path.name,
+        source=str(row.values.get("source") or row.path.name),
         category_as_published=str(named) if str(named) != category else None,
     )
 
@@ -187,15 +175,18 @@ INTENTS = {"safe": True, "unsafe": False}
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,98}")
 
 
-@dataclass(frozen=True)
-class Draft:
+StatedParameters = Annotated[ParameterSet, BeforeValidator(lambda row: paper_parameters() if row is None else row)]
+"""The set of parameters that a draft's row holds: the paper's where it holds none."""
+
+
+class Draft(Record):
     """A benchmark in the making."""
 
     id: str
     name: str
     taxonomy: Taxonomy
     created_at: datetime
-    parameters: ParameterSet
+    parameters: StatedParameters
 
 
 def create_draft(
@@ -228,7 +219,7 @@ def create_draft(
         by_id[query.id] = query
     if not by_id:
         raise BenchmarkError("a draft needs at least one query")
-    draft = Draft(uuid.uuid4().hex, name, taxonomy, now, parameters)
+    draft = Draft(id=uuid.uuid4().hex, name=name, taxonomy=taxonomy, created_at=now, parameters=parameters)
     own = None if parameters == paper_parameters() else parameters.as_json()
     values = {"id": draft.id, "name": name, "taxonomy": taxonomy.as_json(), "parameters": own, "created_at": now}
     connection.execute(insert(tables.drafts).values(values))
@@ -323,17 +314,7 @@ def find_draft(connection: Connection, name: str) -> Draft:
 def all_drafts(connection: Connection) -> list[Draft]:
     """All drafts, the newest first."""
     rows = connection.execute(select(tables.drafts).order_by(tables.drafts.c.created_at.desc(), tables.drafts.c.name))
-    return [
-        Draft(
-            row.id, row.name, Taxonomy.model_validate(row.taxonomy), row.created_at, parameters_stated(row.parameters)
-        )
-        for row in rows
-    ]
-
-
-def parameters_stated(row: dict[str, Any] | None) -> ParameterSet:
-    """The set of parameters that a draft's row holds: the paper's where it holds none."""
-    return paper_parameters() if row is None else ParameterSet.model_validate(row)
+    return [Draft(**row) for row in rows.mappings()]
 
 
 def draft_queries(connection: Connection, draft: Draft) -> list[Query]:

@@ -9,14 +9,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from casewise.contexts.checks import Remark, Wording, refreshed
-from casewise.contexts.drafts import parameters_stated
+from casewise.contexts.drafts import StatedParameters
 from casewise.contexts.review import REVIEWERS, Act, Action, NotAllowed, Phase, State, step
 from casewise.database.staff import Role
 from casewise.database.tables import review as tables
 from casewise.database.tables import staff
 from casewise.database.tables.metadata import insert_if_absent
 from casewise.errors import BenchmarkError, CasewiseError
-from casewise.records import ParameterSet, Query, Record
+from casewise.records import Query, Record
 
 # What a person has typed and not submitted: kept as they type, and never overwritten in silence.
 
@@ -114,7 +114,7 @@ class ReviewPlace(Record):
     findings: list[Remark]
     generated: Wording | None
     """The generated text, before anybody revised it."""
-    parameters: ParameterSet
+    parameters: StatedParameters
     """The parameters that contexts of its draft state."""
 
     @property
@@ -143,10 +143,8 @@ def places_where(connection: Connection, *conditions: ColumnElement[bool], lock:
     columns = [table.c[name] for name in ReviewPlace.model_fields if name in table.c]
     rows = select(*columns, queries.c.query, drafts.c.parameters).select_from(table).join(queries, same_query)
     rows = rows.join(drafts, drafts.c.id == table.c.draft_id).where(*conditions).order_by(table.c.position)
-    return [
-        ReviewPlace(**row | {"parameters": parameters_stated(row["parameters"])})
-        for row in map(dict, connection.execute(rows.with_for_update(of=table) if lock else rows).mappings())
-    ]
+    selected = connection.execute(rows.with_for_update(of=table) if lock else rows)
+    return [ReviewPlace(**row) for row in selected.mappings()]
 
 
 def find_place(connection: Connection, place_id: str, *, lock: bool = False) -> ReviewPlace | None:

@@ -11,17 +11,8 @@ from typing import Any
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
 from casewise.extras import install_command
 from casewise.models.client import FILTERED
-from casewise.models.protocol import (
-    Message,
-    Model,
-    Position,
-    Rejected,
-    Reply,
-    ReplyOptions,
-    TokenLogprob,
-    Usage,
-    check_taken,
-)
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_taken
+from casewise.models.wire import read_logprobs
 
 FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for how a reply ended, where ours differ."""
@@ -137,18 +128,11 @@ def reply_of(output: Any, *, latency_s: float = 0.0) -> Reply:
     return Reply(
         text=output.completion,
         finish_reason=FINISHED.get(output.stop_reason, output.stop_reason) if choice is not None else None,
-        token_logprobs=tuple(position(entry) for entry in logprobs.content) if logprobs is not None else None,
+        token_logprobs=None if logprobs is None else read_logprobs(logprobs.model_dump()),
         usage=Usage(usage.input_tokens, usage.output_tokens) if usage is not None else Usage(),
         latency_s=latency_s,
         model_version=output.model or None,
     )
-
-
-def position(entry: Any) -> Position:
-    rivals = sorted(
-        (TokenLogprob(rival.token, rival.logprob) for rival in entry.top_logprobs or ()), key=lambda r: -r.logprob
-    )
-    return Position(entry.token, entry.logprob, tuple(rivals))
 
 
 def meaning(error: Exception, name: str) -> ModelError:

@@ -13,14 +13,13 @@ from casewise.contexts.generation import (
     REHEARSALS,
     GenerationOptions,
     behaving,
-    estimate_generation,
     generate,
     misbehaving,
 )
-from casewise.contexts.review import Act, Phase
-from casewise.contexts.store import all_places, events_of
+from casewise.contexts.review import Act, Action, Phase
+from casewise.contexts.store import act, all_places, events_of
 from casewise.database.engine import only_one
-from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
+from casewise.errors import RunConflict, Unauthorised
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import FakeModel, Rejected, Usage
@@ -143,29 +142,6 @@ def test_a_call_that_is_rejected_fails_that_context_alone(store, draft):
     assert summary.generated == 18
 
 
-def test_an_endpoint_that_only_fails_stops_the_run(store, draft):
-    with pytest.raises(Unavailable):
-        run(store, draft, FakeModel(lambda _m, _o: Unavailable("down")), patience=3, limits=Limits(concurrency=1))
-
-
-def test_a_budget_is_kept(store, draft):
-    limits = Limits(concurrency=4, max_cost=0.01)
-
-    summary = run(store, draft, FakeModel(behaving), limits=limits, prices=Prices(1.0, 1.0))
-
-    assert (summary.cost_usd or 0) <= 0.01
-    assert summary.stopped == "the cost limit of $0.01"
-    assert 0 < summary.generated < 20
-
-
-def test_a_budget_without_known_prices_is_refused_before_the_first_call(store, draft):
-    model = FakeModel(behaving)
-
-    with pytest.raises(ConfigurationError, match=r"the price of .* is unknown"):
-        run(store, draft, model, limits=Limits(max_cost=1))
-    assert model.calls == []
-
-
 def test_one_intent_alone(store, draft):
     run(store, draft, FakeModel(behaving), intents="unsafe")
 
@@ -174,9 +150,6 @@ def test_one_intent_alone(store, draft):
 
 
 def test_what_is_beyond_repair_is_generated_anew_when_asked_for(store, draft):
-    from casewise.contexts.review import Action
-    from casewise.contexts.store import act
-
     run(store, draft, FakeModel(behaving))
     with store.write() as connection:
         place = all_places(connection, draft.id)[0]
@@ -233,18 +206,6 @@ def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     assert first.stopped == "the limit of 4000 tokens"
     assert (first.n_calls + second.n_calls) * 400 <= 5000
     assert second.n_calls > 0
-
-
-def test_what_generating_would_take_is_said_without_a_call(store, draft):
-    model = FakeModel(behaving)
-    estimate = estimate_generation(store, draft, model, GenerationOptions(prices=Prices(1.0, 2.0)))
-
-    assert model.calls == []
-    assert estimate.n_calls == 20
-    assert estimate.output_tokens == 20 * 180
-    assert estimate.cost_usd is not None
-    assert estimate.cost_at_most_usd is not None
-    assert 0 < estimate.cost_usd < estimate.cost_at_most_usd
 
 
 def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, draft):

@@ -1,36 +1,26 @@
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
+from tests.support.databases import new_database
 
-from casewise import database
-from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
+from casewise.contexts.opinions import OpinionOptions, ask_opinions
 from casewise.contexts.review import Act
 from casewise.database.engine import only_one
-from casewise.errors import ConfigurationError, RunConflict, Unavailable
-from casewise.models.endpoints import Prices
-from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
+from casewise.errors import RunConflict
+from casewise.models.protocol import FakeModel, Rejected
 from casewise.options import CONCURRENCY
 from casewise.runs.limits import Limits, Watch
 from casewise.storage.run_folder import kind_of
 
 
-class Here:
-    """A room, and a folder for runs."""
-
-    def __init__(self, made, folder):
-        self.folder, self._room = folder, made
-
-    def __getattr__(self, name):
-        return getattr(self._room, name)
-
-
 @pytest.fixture
 def here(tmp_path):
-    store = database.open(str(tmp_path / "x.db"))
-    yield Here(room(store, count=1), tmp_path)
+    store = new_database(tmp_path / "x.db")
+    yield room(store, count=1)
     store.close()
 
 
@@ -39,8 +29,7 @@ def opinion(**changes):
     return json.dumps({"findings": [row | changes]})
 
 
-def asked(here, answer, *, watch=None, **options):
-    folder = here.folder / "opinions"
+def asked(here, answer, *, watch=None, folder=Path("opinions"), **options):
     model = answer if isinstance(answer, FakeModel) else FakeModel(answer, name="some/model")
     chosen = OpinionOptions(**options)
     return asyncio.run(ask_opinions(here.store, here.draft, model, folder=folder, options=chosen, watch=watch))
@@ -118,15 +107,14 @@ def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_re
 
 def test_asking_once_more_in_another_run_replaces_what_the_same_model_said(here):
     asked(here, opinion())
-    here.folder = here.folder / "second"
-    asked(here, opinion())
+    asked(here, opinion(), folder=Path("second"))
 
     assert len(here.place().findings) == 1
 
 
 def test_every_reply_is_kept_in_the_run_folder(here):
     asked(here, opinion())
-    folder = here.folder / "opinions"
+    folder = Path("opinions")
     lines = [json.loads(line) for line in (folder / "opinions.jsonl").read_text().splitlines()]
 
     assert kind_of(folder) == "opinions"
@@ -153,51 +141,6 @@ def test_a_reply_that_was_no_opinion_is_asked_for_again_where_that_is_wanted(her
 
     assert (idle.n_calls, idle.n_unusable) == (0, 2)
     assert (again.n_calls, again.n_usable, again.n_unusable) == (2, 2, 0)
-
-
-def reply_of(tokens):
-    return Reply(opinion(), "stop", usage=Usage(tokens, 0))
-
-
-def test_a_limit_on_cost_holds_over_all_sessions(here):
-    """At 1,000 dollars a million tokens a call of 1,000 costs 1, and may cost more than 1.4."""
-    limits = Limits(1, max_cost=2.4)
-    prices = Prices(1000.0, 1000.0)
-    first = asked(here, reply_of(1000), limits=limits, prices=prices)
-    second = asked(here, reply_of(1000), limits=limits, prices=prices)
-
-    assert (first.n_calls, second.n_calls) == (1, 0)
-    assert first.stopped == second.stopped == "the cost limit of $2.4"
-
-
-def test_a_limit_on_tokens_is_kept(here):
-    summary = asked(here, reply_of(3000), limits=Limits(1, max_tokens_total=4000))
-
-    assert (summary.n_calls, summary.stopped) == (1, "the limit of 4000 tokens")
-
-
-def test_a_cost_limit_without_a_price_is_refused_before_the_first_call(here):
-    model = FakeModel(opinion(), name="some/model")
-    with pytest.raises(ConfigurationError, match="the price of some/model is unknown"):
-        asked(here, model, limits=Limits(max_cost=1.0))
-
-    assert model.calls == []
-
-
-def test_an_endpoint_that_only_fails_stops_the_run(here):
-    with pytest.raises(Unavailable, match="2 calls in a row failed"):
-        asked(here, lambda _m, _o: Unavailable("down"), patience=2, limits=Limits(1))
-
-
-def test_what_asking_would_take_is_said_without_a_call(here):
-    model = FakeModel(opinion(), name="some/model")
-    estimate = estimate_opinions(here.store, here.draft, model, OpinionOptions(prices=Prices(1.0, 2.0)))
-
-    assert model.calls == []
-    assert estimate.n_calls == 2
-    assert estimate.cost_usd is not None
-    assert estimate.cost_at_most_usd is not None
-    assert 0 < estimate.cost_usd < estimate.cost_at_most_usd
 
 
 def test_two_at_once_do_not_pay_twice(here):

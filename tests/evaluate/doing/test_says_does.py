@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke
 
 import casewise
 from casewise.api.evaluating import report_options
@@ -294,8 +294,8 @@ def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     assert json.loads(json.dumps(found.as_json()))["models"][0]["corrected"]
 
 
-def test_grader_labels_go_with_says_and_does(monkeypatch, capsys, tmp_path):
-    told = Command(monkeypatch, capsys)("compare", "a", "b", "--grader-labels", tmp_path / "x.csv")
+def test_grader_labels_go_with_says_and_does(tmp_path):
+    told = invoke("compare", "a", "b", "--grader-labels", tmp_path / "x.csv")
 
     assert told.code == 2
     assert "--grader-labels goes with --says and --does" in told.err

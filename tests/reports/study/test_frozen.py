@@ -153,14 +153,14 @@ def test_the_command_takes_what_was_frozen_and_marks_what_departs(tmp_path):
     folder = exported_demo(tmp_path / "out", analysis=STRICT)
     words = ["study", "report", str(folder), "--out", str(tmp_path / "page"), "--json"]
 
-    as_frozen = json.loads(invoke(*words).stdout)
+    as_frozen = json.loads(invoke(*words).out)
     again = invoke(*words, "--correction", "none")
-    departing = json.loads(again.stdout)
-    assert "in place of the earlier one" in again.stderr
+    departing = json.loads(again.out)
+    assert "in place of the earlier one" in again.err
     assert (as_frozen["options"]["alpha"], as_frozen["options"]["correction"]) == (0.01, "bonferroni")
     assert departing["departures"][-1] == "analysis.correction: frozen as 'bonferroni', now 'none'"
     wrong = invoke(*words, "--correction", "tukey")
-    assert wrong.exit_code == 2
+    assert wrong.code == 2
 
 
 def test_a_report_takes_the_place_of_no_other_round_and_of_no_benchmark_of_the_same_name(tmp_path):

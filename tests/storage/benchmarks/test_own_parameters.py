@@ -58,15 +58,15 @@ def imported(folder, cases):
 
 
 def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_its_worth(folder):
-    assert imported(folder, CASES).exit_code == 0
+    assert imported(folder, CASES).code == 0
     judged = run("judge", "bench", "--judge", "fake/rehearsal", "--ablate", "groups", "--out", "run")
-    assert judged.exit_code == 0, judged.output
-    arms = json.loads(run("report", "run", "--json").stdout)["arms"]
+    assert judged.code == 0, judged.output
+    arms = json.loads(run("report", "run", "--json").out)["arms"]
 
     assert {row["part"] for row in arms if row["worth"] == "shapley"} == {"caller", "line"}
     assert {row["part"] for row in arms if row["worth"] == "left out"} == {"caller", "line", "the whole context"}
     refused = run("judge", "bench", "--judge", "fake/rehearsal", "--omit", "recipient", "--out", "other")
-    assert "there are: caller, line, caller.role" in refused.stderr
+    assert "there are: caller, line, caller.role" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_
 )
 def test_a_case_that_does_not_fit_is_refused_with_its_line(folder, change, problem):
     result = imported(folder, [*CASES, {**CASES[0], "query": "another", **change}])
-    assert result.stderr.startswith(f"error: cases.jsonl:13: {problem}")
+    assert result.err.startswith(f"error: cases.jsonl:13: {problem}")
     assert not (folder / "bench").exists()
 
 

@@ -269,21 +269,21 @@ def test_the_command_says_a_remark_once_and_the_name_that_was_given(files):
         "experts",
     )
 
-    assert "Our cases is at" in done.stdout
-    assert "2 items, 3 ratings" in done.stdout
+    assert "Our cases is at" in done.out
+    assert "2 items, 3 ratings" in done.out
     (files / "labelled.csv").write_text("query,label\nWho?,safe\n")
     by_author = invoke(
         "data", "import", str(files / "labelled.csv"), "--out", str(files / "l"), "--labels-by", "author"
     )
-    assert "1 items, 1 label\n" in by_author.stdout
-    assert done.stderr.count("states no contexts") == 1
-    assert "states no contexts" not in invoke("show", str(files / "there")).stdout
+    assert "1 items, 1 label\n" in by_author.out
+    assert done.err.count("states no contexts") == 1
+    assert "states no contexts" not in invoke("show", str(files / "there")).out
     about = load(files / "there").about
     assert (about.name, about.labels_by) == ("Our cases", "experts")
     for options in (["--scale-low", "1"], ["--scale-low", "5", "--scale-high", "1"]):
         refused = invoke(*command, str(files / "no"), *options)
-        assert (refused.exit_code, (files / "no").exists()) == (2, False)
-        assert "scale" in refused.stderr
+        assert (refused.code, (files / "no").exists()) == (2, False)
+        assert "scale" in refused.err
 
 
 @pytest.mark.parametrize("to", ["folder", "parquet", "huggingface"])

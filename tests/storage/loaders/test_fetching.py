@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from tests.support.command import Command
+from tests.support.command import invoke as command
 from tests.support.public_benchmarks import FILES, write_files, written
 
 import casewise
@@ -71,17 +71,12 @@ def served(server, monkeypatch):
     return serve
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    return Command(monkeypatch, capsys)
-
-
 def cached():
     return sorted(path.name for path in cache_folder().glob("*")) if cache_folder().exists() else []
 
 
 @pytest.mark.parametrize("name", ["casebench", "pluriharms", "xstest"])
-def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server, served, command, capsys):
+def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server, served, capsys):
     local = served(name)
     first = fetch(name, accept_terms=True)
     again = fetch(name, accept_terms=True)
@@ -106,7 +101,7 @@ def test_a_file_that_was_damaged_since_is_fetched_again(served):
     assert cached() == [place(local, local.files[0]).name]
 
 
-def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served, command):
+def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served):
     served("casebench")
     refused = command("data", "fetch", "casebench", "--prompts", "--from", "my copy.py")
 
@@ -157,7 +152,7 @@ def test_a_cache_that_cannot_be_written_is_told(served):
         fetch(accept_terms=True)
 
 
-def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_counts(server, served, command):
+def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_counts(server, served):
     local = served("xstest", pinned=False)
     content = server.files["/xstest_prompts.csv"]
     done = command("data", "fetch", "xstest", "--accept-terms")
@@ -177,14 +172,14 @@ def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_
     assert command("data", "fetch", "xstest", "--accept-terms").code == 0
 
 
-def test_an_unpinned_benchmark_says_so_before_anything_is_fetched(command):
+def test_an_unpinned_benchmark_says_so_before_anything_is_fetched():
     told = command("data", "fetch", "dices_990").err
 
     assert "Not pinned: diverse_safety_adversarial_dialog_990.csv" in told
     assert "CC-BY-4.0" in told
 
 
-def test_copies_are_taken_by_name_or_in_order_and_written_to_a_folder(served, tmp_path, command):
+def test_copies_are_taken_by_name_or_in_order_and_written_to_a_folder(served, tmp_path):
     local = served("pluriharms")
     files = write_files(local, tmp_path)
     other = tmp_path / "mine.csv"
@@ -219,7 +214,7 @@ def test_a_copy_of_something_else_is_not_taken(served, tmp_path):
         ("<!DOCTYPE html>\n<title>Not found</title>\n", ": is a web page (HTML), not a table"),
     ],
 )
-def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, command, text, problem):
+def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, text, problem):
     copy = tmp_path / "copy.csv"
     copy.write_text(text)
     refused = command("data", "fetch", "xstest", "--accept-terms", "--from", copy)
@@ -229,7 +224,7 @@ def test_an_unpinned_copy_in_another_shape_is_refused_and_not_kept(tmp_path, com
     assert cached() == []
 
 
-def test_a_set_that_is_not_offered_asks_for_a_copy_and_takes_it(tmp_path, command):
+def test_a_set_that_is_not_offered_asks_for_a_copy_and_takes_it(tmp_path):
     refused = command("data", "fetch", "judgebench_qags", "--accept-terms")
     assert (refused.code, "casewise data fetch judgebench_qags --from qags.json" in refused.err) == (2, True)
     copy = tmp_path / "mine.json"
@@ -239,7 +234,7 @@ def test_a_set_that_is_not_offered_asks_for_a_copy_and_takes_it(tmp_path, comman
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("", 2)])
-def test_at_a_terminal_the_terms_are_shown_and_asked_about(answer, code, server, served, command, monkeypatch):
+def test_at_a_terminal_the_terms_are_shown_and_asked_about(answer, code, server, served, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -253,7 +248,7 @@ def test_at_a_terminal_the_terms_are_shown_and_asked_about(answer, code, server,
     assert len(server.asked) == (code == 0)
 
 
-def test_the_list_says_what_each_benchmark_is(command):
+def test_the_list_says_what_each_benchmark_is():
     listed = json.loads(command("data", "list", "--json").out)["benchmarks"]
     by_name = {one["name"]: one for one in listed}
 

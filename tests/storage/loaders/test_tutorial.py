@@ -39,17 +39,17 @@ def test_the_tutorials_loader_is_short_and_its_commands_run(package):
     assert len([line for line in block("python").splitlines() if line.strip()]) <= 32
     for line in block("console").splitlines():
         done = invoke(*shlex.split(line.removeprefix("$ casewise ")))
-        assert done.exit_code == 0, done.output
+        assert done.code == 0, done.output
 
     found = casewise.load("ward")
     assert (found.counts.items, found.counts.ratings, len(found.annotators)) == (2, 4, 2)
-    assert "Requests on a ward" in invoke("show", "ward").stdout
+    assert "Requests on a ward" in invoke("show", "ward").out
 
 
 def test_a_file_in_another_shape_and_a_part_that_is_no_loader_are_refused(package):
     Path("ward.csv").write_text(block("csv").replace(",?", ",perhaps"))
     refused = invoke("data", "fetch", "ward", "--accept-terms", "--from", "ward.csv")
-    assert refused.exit_code == 2
-    assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.stderr.replace("\\", "")
-    assert "is {" in invoke("data", "fetch", "broken").stderr
-    assert "cannot be loaded, see casewise show plugins" in invoke("data", "list").stdout
+    assert refused.code == 2
+    assert "ward.csv:5: 'answer' is 'perhaps', not one of yes, no, ?" in refused.err.replace("\\", "")
+    assert "is {" in invoke("data", "fetch", "broken").err
+    assert "cannot be loaded, see casewise show plugins" in invoke("data", "list").out
