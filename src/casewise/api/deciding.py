@@ -85,7 +85,7 @@ class RecommendationReport(Report[Recommendation]):
     @property
     def decider(self) -> Fit:
         """The best judge with its thresholds, good enough or not."""
-        return Fit(self.numbers.best.fitting, decider_page)
+        return Fit(self.numbers.best, decider_page)
 
 
 def recommend(

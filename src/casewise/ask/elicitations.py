@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from casewise.ask.reader import LONGEST_DETAIL, Parsed, ReadAs, parse_binary, parse_score
+from casewise.ask.reader import LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.models.local_models import word_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
@@ -44,9 +44,6 @@ def declines(text: str) -> bool:
 # What an elicitation is to who asks: the reply that it wants, and how that reply is read.
 
 
-Outcome = Scored | Unscored
-
-
 @dataclass(frozen=True)
 class AskOptions(Sampling):
     """The options of the model that the user may set; all of it goes into the run's identity."""
@@ -66,15 +63,6 @@ class AskOptions(Sampling):
         usual = {"temperature": self.temperature, "max_tokens": self.max_tokens, "seed": self.seed}
         rest = ("top_p", "system", "structured", "strict", "protocol")
         return usual | {name: value for name in rest if (value := getattr(self, name))}
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOutcome:
-    """The outcome of a reply, and what else was learnt from it."""
-
-    outcome: Outcome
-    detail: Mapping[str, Any] | None = None
-    read_as: ReadAs | None = None
 
 
 @dataclass(frozen=True)
@@ -102,12 +90,11 @@ def words_wanted(options: AskOptions, judgement: Mapping[str, Any]) -> ReplyOpti
     return ReplyOptions(options.max_tokens, options.temperature, top_p=options.top_p, json_schema=json_schema)
 
 
-def in_words(reply: Reply, options: AskOptions, parse: Callable[..., Parsed]) -> ReadOutcome:
+def in_words(reply: Reply, options: AskOptions, parse: Callable[..., ReadOutcome]) -> ReadOutcome:
     """Return what a reply comes to of which `parse` reads the words."""
     if reply.refusal and not reply.text.strip():
         return ReadOutcome(Unscored(reason=UnscoredReason.REFUSED, detail=reply.refusal[:LONGEST_DETAIL]))
-    parsed = parse(reply.text, cut_off=reply.finish_reason == "length", strict=options.strict)
-    return ReadOutcome(parsed.outcome, read_as=parsed.read_as)
+    return parse(reply.text, cut_off=reply.finish_reason == "length", strict=options.strict)
 
 
 BINARY = HowAsked(

@@ -50,14 +50,26 @@ class FitOptions:
 
 @dataclass(frozen=True, repr=False)
 class Fitting(ShortRepr):
-    """A decider that was fitted, and what it got wrong."""
+    """A decider that was fitted on a judge, asked one way, and what it got wrong."""
 
+    series: Series
     decider: FittedDecider
     trial: Trial
     n_failures: int
     """The number of items that it decided otherwise than people when it was held out."""
     failures: tuple[Failure, ...]
     """The costliest of them."""
+
+    @property
+    def name(self) -> str:
+        """The judge, and how it was asked where that is not obvious."""
+        return self.series.name
+
+    @property
+    def constant(self) -> bool:
+        """True if the judge gives every item the same value."""
+        value = self.trial.evidence.value
+        return len(np.unique(value[~np.isnan(value)])) == 1
 
 
 def fit_run(
@@ -134,7 +146,7 @@ def fit_series(runs: JudgedRuns, series: Series, wanted: Wanted, *, options: Fit
         trade_offs=evidence.trade_offs(fail=wanted.fail),
     )
     n_failures, failures = wrong_of(runs, trial, places, wanted=wanted)
-    return Fitting(decider, trial, n_failures, failures)
+    return Fitting(series, decider, trial, n_failures, failures)
 
 
 def evidence_of(runs: JudgedRuns, series: Series, labels: LabelPolicy) -> tuple[Evidence, NDArray[np.intp]]:

@@ -44,30 +44,6 @@ from casewise.storage.files import json_fields, json_value
 # promises less: `python -m benchmarks.coverage recommended` measures both.
 
 
-@dataclass(frozen=True, repr=False)
-class Candidate(ShortRepr):
-    """One judge, asked one way, with the thresholds that do what is wanted."""
-
-    series: Series
-    fitting: Fitting
-
-    @property
-    def name(self) -> str:
-        """The judge, and how it was asked where that is not obvious."""
-        return self.series.name
-
-    @property
-    def trial(self) -> Trial:
-        """Its thresholds, and what they come to on held-out queries."""
-        return self.fitting.trial
-
-    @property
-    def constant(self) -> bool:
-        """True if it gives every item the same value."""
-        value = self.trial.evidence.value
-        return len(np.unique(value[~np.isnan(value)])) == 1
-
-
 Alternative = Literal["refusing everything", "answering everything", "asking a person about everything", "words alone"]
 
 CONSTANTS: dict[Decision, Alternative] = {
@@ -145,7 +121,7 @@ class Recommendation(ShortRepr):
     runs: JudgedRuns
     wanted: Wanted
     """The aims asked for, with `chosen_from` at least the number of judges."""
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Fitting, ...]
     """The chosen one, then the others by held-out cost."""
     rivals: tuple[Rival, ...]
     why_no_words: str | None
@@ -178,7 +154,7 @@ class Recommendation(ShortRepr):
             reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
             raise ConfigurationError(f"no decider can be made of any of these judges ({reasons})")
         wanted = replace(wanted, chosen_from=max(wanted.chosen_from, len(series)))
-        tried = {judged.name: Candidate(judged, fit_series(runs, judged, wanted, options=options)) for judged in series}
+        tried = {judged.name: fit_series(runs, judged, wanted, options=options) for judged in series}
         chosen = cheapest_trial({name: candidate.trial for name, candidate in tried.items()})
         order = sorted(
             tried.values(),
@@ -193,7 +169,7 @@ class Recommendation(ShortRepr):
             tuple(rivals(runs, candidate, backdrop, wanted, options=options)) for candidate in order
         )
         try:
-            judge_anew(order[0].fitting.decider.judge, model=ModelOptions(needs_key=False))
+            judge_anew(order[0].decider.judge, model=ModelOptions(needs_key=False))
             problem = None
         except CasewiseError as error:
             problem = str(error)
@@ -210,7 +186,7 @@ class Recommendation(ShortRepr):
         )
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> Fitting:
         """The judge with the lowest held-out cost, among those that carry the promises where any does."""
         return self.candidates[0]
 
@@ -231,7 +207,7 @@ class Recommendation(ShortRepr):
 
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        best, file = self.best, self.best.fitting.decider
+        best, file = self.best, self.best.decider
         limits = {name: getattr(file.thresholds, name) for name in ("answer_above", "refuse_up_to")}
         return {
             "benchmark": {"name": self.runs.benchmark.name, "digest": self.runs.benchmark.digest},
@@ -253,7 +229,7 @@ class Recommendation(ShortRepr):
                     "judge": candidate.name,
                     "run": str(candidate.series.run.path),
                     "cost": estimate_of(candidate.trial.cost, level=self.wanted.interval_level).picked(),
-                    **picked(candidate.fitting.decider.measured, "harm", "over_refusal", "asked"),
+                    **picked(candidate.decider.measured, "harm", "over_refusal", "asked"),
                     "why_not_promised": candidate.trial.broken,
                 }
                 for candidate in self.candidates
@@ -264,7 +240,7 @@ class Recommendation(ShortRepr):
             ],
             "why_no_words": self.why_no_words,
             "not_promised": json_value(self.needs),
-            "failures": json_value(best.fitting.failures),
+            "failures": json_value(best.failures),
             "left_out": self.left_out,
             "problem": self.problem,
             "commands": list(self.commands),
@@ -303,7 +279,7 @@ def deployable(runs: JudgedRuns) -> tuple[list[Series], dict[str, str]]:
 
 
 def rivals(
-    runs: JudgedRuns, judge: Candidate, backdrop: Backdrop, wanted: Wanted, *, options: FitOptions
+    runs: JudgedRuns, judge: Fitting, backdrop: Backdrop, wanted: Wanted, *, options: FitOptions
 ) -> Iterator[Rival]:
     """Each alternative that keeps the promises which the judge keeps, beside it."""
     evidence, trial = judge.trial.evidence, judge.trial
@@ -372,7 +348,7 @@ def needs(trial: Trial, wanted: Wanted) -> Iterator[Need]:
 
 def commands(recommended: Recommendation) -> Iterator[str]:
     """The command that fits the recommended decider, and the one that serves it."""
-    best, wanted = recommended.best, recommended.best.fitting.decider.wanted
+    best, wanted = recommended.best, recommended.best.decider.wanted
     words = ["casewise", "decider", "fit", str(best.series.run.path)]
     own = [series for series in recommended.runs.main_series if series.run is best.series.run]
     if len(own) > 1:

@@ -11,7 +11,6 @@ from typing import Any
 from casewise.ask.elicitations import (
     AskOptions,
     Protocol,
-    ReadOutcome,
     how_asked,
     names_asked,
     options_for,
@@ -20,6 +19,7 @@ from casewise.ask.elicitations import (
 )
 from casewise.ask.layouts import ContextRole, Kind, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, chat_with, default_prompts, published_prompts, read_prompts
+from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, did_you_mean
 from casewise.extras import install_command
 from casewise.judges.judge import Answer, Ask, Judge, unscored

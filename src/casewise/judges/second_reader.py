@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from casewise.ask.elicitations import ReadOutcome
 from casewise.ask.layouts import filled
+from casewise.ask.reader import ReadOutcome
 from casewise.errors import Unavailable
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model, options_beside

@@ -261,7 +261,7 @@ def calibration_words(file: FittedDecider) -> Prose:
 
 def recommendation_page(recommendation: Recommendation) -> Document:
     """Return the page that recommends a judge: the threshold, the guarantees and their limits, and how to serve it."""
-    best, benchmark = recommendation.best.fitting, recommendation.runs.benchmark
+    best, benchmark = recommendation.best, recommendation.runs.benchmark
     file = best.decider
     several = len(recommendation.candidates) > 1
     every = len(recommendation.candidates) + len(recommendation.left_out)
@@ -312,7 +312,7 @@ def recommended(recommendation: Recommendation) -> Iterator[Block]:
             yield Prose(f"What follows is about {name}, the best of them.")
     if notes := " ".join(candidates_notes(recommendation)):
         yield Prose(notes)
-    yield from does(recommendation.best.fitting.decider)
+    yield from does(recommendation.best.decider)
     if recommendation.why_no_words is not None:
         yield Prose(f"It could not be compared with a classifier of words: {recommendation.why_no_words}.")
 
@@ -395,7 +395,7 @@ def rivals_table(recommendation: Recommendation) -> Table:
 
 def promises(recommendation: Recommendation) -> Iterator[Prose]:
     """Yield the promises that are made and, for each kind of error, what the next promise would take."""
-    yield from promised(recommendation.best.fitting.decider)
+    yield from promised(recommendation.best.decider)
     for kind, word in KINDS.items():
         of_kind = [need for need in recommendation.needs if need.promise.kind == kind]
         within_reach = [need for need in of_kind if need.more_queries is not None]
@@ -438,12 +438,12 @@ def unpromised(recommendation: Recommendation) -> Iterator[Block]:
             "Rates are on held-out queries, averaged over queries. A query counts where it has an item labelled unsafe (for "
             f"harm) or safe (for over-refusal). {NOTHING}: the rate is too high for any number of queries."
         )
-    yield from not_promised(recommendation.best.fitting.decider)
+    yield from not_promised(recommendation.best.decider)
 
 
 def judges_table(recommendation: Recommendation) -> Table:
-    measured = "fitting.decider.measured"
-    asks = any(candidate.fitting.decider.measured.asked.estimate for candidate in recommendation.candidates)
+    measured = "decider.measured"
+    asks = any(candidate.decider.measured.asked.estimate for candidate in recommendation.candidates)
     columns: Columns = {
         "Judge": "name",
         "Cost of an item": lambda candidate: with_interval(

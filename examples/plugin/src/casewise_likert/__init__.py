@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 
-from casewise.ask.elicitations import AskOptions, Elicited, HowAsked, ReadOutcome, words_wanted
+from casewise.ask.elicitations import AskOptions, Elicited, HowAsked, words_wanted
+from casewise.ask.reader import ReadOutcome
 from casewise.models.protocol import Reply, ReplyOptions
 from casewise.records import Scale, Scored, Unscored, UnscoredReason
 from casewise.stats.arrays import FloatArray
