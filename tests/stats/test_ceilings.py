@@ -2,10 +2,22 @@ import csv
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.special import expit, stdtrit
+from statsmodels.stats.multitest import multipletests
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreement import reliability
-from casewise.stats.ceilings import ceilings
+from casewise.stats.ceilings import (
+    UNIFORM,
+    BetaPrior,
+    against_new_person,
+    alternative_annotator_test,
+    ceilings,
+    fit_beta,
+    leave_one_out,
+    same_label,
+)
 
 
 @pytest.fixture
@@ -86,3 +98,190 @@ def test_the_bce_floor_is_nearer_to_the_true_entropy_than_the_plug_in():
 def test_what_has_no_answer_is_an_error(question):
     with pytest.raises(StatisticsError):
         question()
+
+
+def test_by_hand_one_safe_vote_of_one():
+    # With a uniform prior the next person says safe with probability 2/3 (Laplace's rule of succession).
+    assert same_label([1], [1], prior=UNIFORM) == pytest.approx([2 / 3])
+
+
+def test_a_tie_is_right_half_the_time():
+    assert same_label([5], [10], prior=BetaPrior(3, 3)) == pytest.approx([0.5])
+
+
+def test_without_votes_nothing_is_known():
+    assert np.isnan(same_label([0], [0], prior=UNIFORM)).all()
+
+
+def test_predictions_are_beta_binomial():
+    again = np.asarray(stats.betabinom(20, 1.3 + 7, 2.1 + 13).pmf(np.arange(21)))
+
+    expected = again[:10].sum() + again[10] / 2  # the label of 7 of 20 is unsafe
+    assert same_label([7], [20], prior=BetaPrior(1.3, 2.1)) == pytest.approx([expected], rel=1e-10)
+
+
+def test_the_fitted_spread_is_the_simulated_one():
+    draws = np.random.default_rng(1)
+    safe = draws.binomial(20, draws.beta(6.7, 20.7, size=20_000))
+
+    prior = fit_beta(safe, np.full(20_000, 20))
+
+    assert (prior.a, prior.b) == pytest.approx((6.7, 20.7), rel=0.06)
+
+
+def test_repeating_a_study_gives_as_many_labels_again_as_predicted():
+    draws = np.random.default_rng(2)
+    rate = draws.beta(4, 4, size=50_000)
+    first, second = draws.binomial(20, rate), draws.binomial(20, rate)
+    label = [(np.sign(count - 10) + 1) / 2 for count in (first, second)]
+
+    predicted = same_label(first, np.full(50_000, 20), prior=fit_beta(first, np.full(50_000, 20))).mean()
+
+    again = (label[0] * label[1] + (1 - label[0]) * (1 - label[1])).mean()
+    assert predicted == pytest.approx(again, abs=0.01)
+
+
+def test_single_votes_say_nothing_about_the_spread():
+    with pytest.raises(StatisticsError, match="two votes"):
+        fit_beta([1, 0], [1, 1])
+
+
+def new_person_crowd(rng, queries=225, votes=20):
+    rate = expit(rng.normal(0, 0.7, queries).repeat(2) + rng.normal(0, 1, 2 * queries))
+    return rate, rng.binomial(votes, rate), np.full(2 * queries, votes), np.arange(2 * queries) // 2
+
+
+def test_leaving_each_person_out_by_hand():
+    # Votes s, s, u: the others of a safe voter are s, u (a tie), those of the unsafe voter s, s.
+    both = leave_one_out([1, 0, np.nan], [2, 2, 2], [3, 3, 3])
+
+    assert both[:, 1] == pytest.approx([1 / 3, 1 / 3, 1 / 3])  # ½ + ½ + 0, over three
+    assert both[:, 0] == pytest.approx([2 / 3, 1 / 3, 0])
+
+
+def test_leaving_out_is_what_drawing_a_person_at_random_gives():
+    rng = np.random.default_rng(0)
+    ballots = rng.random((40, 7)) < rng.random((40, 1))
+    judge = (rng.random(40) < 0.5).astype(float)
+    people, own = [], []
+    for place in range(7):
+        rest = np.delete(ballots, place, axis=1).mean(1)
+        weight = (np.sign(2 * rest - 1) + 1) / 2
+        people.append(np.where(ballots[:, place], weight, 1 - weight))
+        own.append(np.where(judge == 1, weight, 1 - weight))
+
+    expected = np.column_stack([np.mean(own, axis=0), np.mean(people, axis=0)])
+    assert leave_one_out(judge, ballots.sum(1), np.full(40, 7)) == pytest.approx(expected)
+
+
+def test_a_judge_at_the_margin_is_called_no_worse_as_often_as_the_level_says():
+    rng = np.random.default_rng(1)
+    rate, *_ = new_person_crowd(rng, 200_000)
+    weight = (np.sign(2 * rng.binomial(19, rate) - 19) + 1) / 2
+    person = np.mean(rate * weight + (1 - rate) * (1 - weight))
+    # A judge that is a person, but for some items on which it says the other thing.
+    margin = 0.05
+    flips = margin / (2 * person - 1)
+    shown, powers = 0, []
+    for _ in range(400):
+        rate, safe, votes, query = new_person_crowd(rng)
+        judge = (rng.random(len(rate)) < rate) ^ (rng.random(len(rate)) < flips)
+        shown += against_new_person(judge, safe, votes, clusters=query, margin=margin).not_worse
+        equal = against_new_person(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=margin)
+        powers.append((equal.power, equal.not_worse))
+
+    assert shown / 400 <= 0.08
+    said, came = np.mean(powers, axis=0)
+    assert said == pytest.approx(came, abs=0.08)
+
+
+def test_few_queries_that_lean_are_held_against_limits_that_know_it():
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        rate, safe, votes, query = new_person_crowd(rng, queries=20)
+        found = against_new_person(rng.random(len(rate)) < rate, safe, votes, clusters=query, margin=0.1)
+        assert found.not_worse == (found.low >= -found.margin)
+        assert found.not_worse == (found.p <= 0.05)
+
+    # One query of twenty on which the judge is wrong and people agree: its limit lies below Student's.
+    safe, votes = np.full(20, 19), np.full(20, 20)
+    safe[1:5] = 12
+    judge = np.r_[0.0, np.ones(19)]
+    leans = against_new_person(judge, safe, votes)
+    both = leave_one_out(judge, safe, votes)
+    apart = both[:, 0] - both[:, 1]
+    student = apart.mean() - stdtrit(19, 0.95) * apart.std(ddof=1) / np.sqrt(20)
+    assert leans.low < student
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(StatisticsError, match="two queries"):
+        against_new_person([1, 0], [1, 2], [2, 2], clusters=[0, 0])
+    with pytest.raises(StatisticsError, match="margin"):
+        against_new_person([1, 0], [1, 2], [2, 2], margin=0)
+
+
+ITEMS, PEOPLE = 60, 5
+
+
+def study(judge_error, annotator_error=0.2, seed=1):
+    rng = np.random.default_rng(seed)
+    true = rng.random(ITEMS) < 0.5
+    safe = true[:, None] ^ (rng.random((ITEMS, PEOPLE)) < annotator_error)
+    return safe, true ^ (rng.random(ITEMS) < judge_error)
+
+
+def outcome_of(safe, judge, **options):
+    return alternative_annotator_test(
+        safe.ravel(),
+        np.repeat(judge, PEOPLE),
+        item=np.repeat(np.arange(ITEMS), PEOPLE),
+        annotator=np.tile(np.arange(PEOPLE), ITEMS),
+        **options,
+    )
+
+
+def by_the_paper(safe, judge, epsilon):
+    p, advantages = [], []
+    for j in range(PEOPLE):
+        others = np.delete(safe, j, axis=1)
+        machine = (others == judge[:, None]).mean(1)
+        human = (others == safe[:, [j]]).mean(1)
+        wins, losses = machine >= human, human >= machine
+        p.append(stats.ttest_1samp(losses.astype(float) - wins, epsilon, alternative="less").pvalue)
+        advantages.append(wins.mean())
+    return np.mean(multipletests(p, 0.05, method="fdr_by")[0]), np.mean(advantages)
+
+
+@pytest.mark.parametrize("judge_error", [0.0, 0.2, 0.5])
+def test_gives_what_the_paper_defines(judge_error):
+    safe, judge = study(judge_error)
+
+    result = outcome_of(safe, judge, epsilon=0.1)
+    assert (result.omega, result.advantage) == pytest.approx(by_the_paper(safe, judge, 0.1))
+
+
+def test_a_perfect_judge_passes_and_a_coin_does_not():
+    assert outcome_of(*study(0.0)).passes
+    assert not outcome_of(*study(0.5)).passes
+
+
+def test_below_thirty_items_an_annotator_it_is_not_computed_and_says_why():
+    safe, judge = study(0.0)
+    few = 29 * PEOPLE
+
+    result = alternative_annotator_test(
+        safe.ravel()[:few],
+        np.repeat(judge, PEOPLE)[:few],
+        item=np.repeat(np.arange(ITEMS), PEOPLE)[:few],
+        annotator=np.tile(np.arange(PEOPLE), ITEMS)[:few],
+    )
+    assert result.omega is None
+    assert result.reason == "annotators share a median of 29 items with others; the test needs 30"
+
+
+def test_an_annotator_who_never_differs_from_the_judge_is_beaten_by_epsilon():
+    safe = np.tile(np.array([True, False]), 30)[:, None].repeat(PEOPLE, axis=1)
+
+    assert outcome_of(safe, safe[:, 0], epsilon=0.1).omega == 1
+    assert outcome_of(safe, safe[:, 0], epsilon=0.0).omega == 0

@@ -8,12 +8,33 @@ from tests.support.data import reference
 
 from casewise.errors import StatisticsError
 from casewise.stats import (
+    CrowdDesign,
+    CrowdModel,
     anova_power,
     chi_square_test_power,
+    clustered_contrast,
     cohen_h,
+    kruskal_wallis,
     proportions_power,
+    simulate_ratings,
 )
-from casewise.stats.power import detectable_shift, power_of_queries
+from casewise.stats import power as judges
+from casewise.stats.power import (
+    PilotRatings,
+    StudyVariance,
+    assumed_deviation,
+    detectable_shift,
+    kruskal_power,
+    pilot_intervals,
+    power_of_queries,
+    queries_needed,
+    query_differences,
+    simulated_power,
+    simulated_queries_needed,
+    study_power,
+    study_queries,
+    variance_of,
+)
 from casewise.stats.shares import LARGEST_NONCENTRALITY, f_critical, f_power
 
 
@@ -149,3 +170,197 @@ def test_the_smallest_difference_found_is_where_the_noncentral_t_reaches_the_pow
 
     critical = stats.t.isf(alpha / 2, df)
     assert stats.nct.sf(critical, df, shift) + stats.nct.cdf(-critical, df, shift) == pytest.approx(power, rel=1e-6)
+
+
+def enumerated_power(rates, n, alpha):
+    """The power by summing over every table, without simulation."""
+    counts = np.stack(np.meshgrid(*[np.arange(n + 1)] * len(rates), indexing="ij"), -1).reshape(-1, len(rates))
+    chance = np.prod(stats.binom.pmf(counts, n, rates), axis=1)
+    exact = kruskal_wallis(counts, np.full(len(rates), n), exact=True).p_exact
+    return chance[exact <= alpha].sum()
+
+
+def test_simulated_power_is_that_of_all_tables_within_its_error():
+    found = kruskal_power([0.2, 0.5, 0.8], n_per_group=10)
+
+    assert found.ci_low <= enumerated_power([0.2, 0.5, 0.8], 10, 0.05) <= found.ci_high
+
+
+def test_at_few_successes_the_chi_square_p_rejects_far_more_often_than_the_exact_one():
+    exact = kruskal_power([0.02] * 5, n_per_group=21, alpha=0.02)
+    approximate = kruskal_power([0.02] * 5, n_per_group=21, alpha=0.02, exact=False)
+
+    assert approximate.actual_power > 5 * exact.actual_power
+
+
+def test_equal_rates_are_rejected_no_more_often_than_alpha():
+    assert kruskal_power([0.5] * 5, n_per_group=21).ci_low <= 0.05
+
+
+def test_the_same_seed_gives_the_same_power():
+    assert kruskal_power([0.2, 0.8], n_per_group=5, seed=3) == kruskal_power([0.2, 0.8], n_per_group=5, seed=3)
+
+
+def test_the_sample_size_reaches_the_power():
+    found = kruskal_power([0.3, 0.5, 0.5, 0.5, 0.8], repeats=2000)
+
+    assert found.actual_power >= 0.8
+    assert kruskal_power(found.safe_rates, n_per_group=found.n_per_group - 1, repeats=2000).actual_power < 0.8
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda: kruskal_power([0.5, 0.5]),
+        lambda: kruskal_power([0.5, 0.6], power=1.0),
+        lambda: kruskal_power([0.5], n_per_group=5),
+        lambda: kruskal_power([0.5, 1.5], n_per_group=5),
+        lambda: kruskal_power([0.5, 0.6], n_per_group=1),
+    ],
+)
+def test_a_question_without_an_answer_is_an_error_of_kruskal(question):
+    with pytest.raises(StatisticsError):
+        question()
+
+
+def two_judges(queries, *, rng, ahead=0.04, each=2):
+    """Two judges right on about 80 % of items, whose difference goes together within a query."""
+    shift = rng.normal(0, 0.1, queries).repeat(each)
+    first = rng.random(queries * each) < np.clip(0.8 + ahead + shift, 0, 1)
+    second = rng.random(queries * each) < np.clip(0.8 - shift, 0, 1)
+    return first.astype(float), second.astype(float), np.arange(queries).repeat(each)
+
+
+def test_the_formula_is_millers_up_to_students_quantiles():
+    # (1.959964 + 0.841621)^2 * 0.25^2 / 0.03^2 = 545.07
+    assert queries_needed(0.03, 0.25) == pytest.approx(545.07, abs=3)
+    assert power_of_queries(queries_needed(0.03, 0.25), 0.03, 0.25) >= 0.8
+    assert power_of_queries(queries_needed(0.03, 0.25) - 1, 0.03, 0.25) < 0.8
+
+
+def test_a_deviation_by_hand():
+    assert assumed_deviation(0.02, discordance=0.1004) == pytest.approx(np.sqrt(0.1))
+    assert assumed_deviation(0.0, discordance=0.1, items_per_query=2, correlation=1) == pytest.approx(np.sqrt(0.1))
+
+
+@pytest.mark.slow
+def test_the_queries_asked_for_find_the_difference_as_often_as_promised():
+    rng = np.random.default_rng(3)
+    pilot = query_differences(*two_judges(400, rng=rng)[:2], clusters=np.arange(400).repeat(2))
+    planned = simulated_queries_needed(pilot.tilted(0.04), repeats=2_000)
+    found = 0
+    for _ in range(400):
+        first, second, query = two_judges(planned.queries, rng=rng)
+        d = query_differences(first, second, clusters=query)
+        found += abs(d.mean) > 1.96 * d.deviation / np.sqrt(planned.queries)
+
+    assert found / 400 == pytest.approx(0.8, abs=0.08)
+
+
+def test_without_a_difference_the_test_keeps_its_level():
+    rng = np.random.default_rng(4)
+    pilot = query_differences(*two_judges(300, rng=rng)[:2], clusters=np.arange(300).repeat(2))
+
+    assert pilot.tilted(0.0).mean == pytest.approx(0, abs=1e-9)
+    assert simulated_power(pilot.tilted(0.0), 100, repeats=10_000).power == pytest.approx(0.05, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: query_differences([1, 0], [1, 0], clusters=[0, 1]), "differ on one"),
+        (lambda: query_differences([1, 1], [0, 0], clusters=[0, 1]).tilted(-0.1), "one side"),
+        (lambda: queries_needed(0.0, 0.3), "difference of nothing"),
+        (lambda: assumed_deviation(0.3, discordance=0.1), "cannot differ"),
+        (lambda: assumed_deviation(0.01, discordance=0.1, items_per_query=2, correlation=2), "correlation"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(ask, why):
+    with pytest.raises(StatisticsError, match=why):
+        ask()
+
+
+def test_queries_that_are_alike_are_taken_together_where_there_are_many(monkeypatch):
+    rng = np.random.default_rng(4)
+    first, second = rng.integers(0, 2, (2, 600)).astype(float)
+    clusters = np.repeat(np.arange(300), 2)
+    apart = query_differences(first, second, clusters=clusters)
+    whole = simulated_power(apart.tilted(0.05), 200, repeats=2_000)
+    monkeypatch.setattr(judges, "DRAWN", 7 * 300)
+    assert simulated_power(apart.tilted(0.05), 200, repeats=2_000) == whole
+    monkeypatch.setattr(judges, "MANY", 10)
+    together = query_differences(first, second, clusters=clusters)
+
+    assert len(together.sums) == 5
+    assert together.mean == pytest.approx(apart.mean)
+    assert together.deviation == pytest.approx(apart.deviation)
+    assert together.tilted(0.05).deviation == pytest.approx(apart.tilted(0.05).deviation)
+    assert simulated_power(together.tilted(0.05), 200, repeats=2_000).power == pytest.approx(whole.power, abs=0.05)
+
+
+MODEL = CrowdModel(query_sd=1.2, query_condition_sd=0.6, annotator_sd=1.0)
+
+
+def crowd(*, queries, seed, rates=(0.5, 0.6), per_item=10):
+    design = CrowdDesign(safe_rates=rates, queries=queries, ratings_per_item=per_item, items_per_annotator=20)
+    return simulate_ratings(MODEL, design, rng=np.random.default_rng(seed))
+
+
+def pilot(drawn):
+    return PilotRatings(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
+
+
+def test_the_parts_of_the_variance_are_those_of_the_crowd():
+    # Truths by integration over a very large crowd drawn from the same model.
+    rng = np.random.default_rng(1)
+    big = crowd(queries=20_000, seed=5, per_item=1)
+    shift = rng.normal(0, MODEL.annotator_sd, 4000)
+    true = 1 / (1 + np.exp(-(big.logits[:400, :, None] + shift)))
+    by_query = true.mean(2)
+    truth_difference = (by_query[:, 0] - by_query[:, 1]).var(ddof=1)
+    truth_annotators = true.mean(0).var(axis=1, ddof=1).mean()
+    found = [variance_of(pilot(crowd(queries=60, seed=seed))) for seed in range(60)]
+    assert np.mean([one.of_annotators for one in found]) == pytest.approx(truth_annotators, rel=0.1)
+    assert np.mean([one.of_difference for one in found]) == pytest.approx(truth_difference, rel=0.2)
+
+
+def test_the_power_that_is_planned_is_the_power_that_is_had():
+    found = variance_of(pilot(crowd(queries=800, seed=3)))
+    planned = study_power(found, found.difference, queries=40, per_item=10, per_annotator=20)
+    reached = 0
+    for seed in range(150):
+        drawn = crowd(queries=40, seed=100 + seed)
+        result = clustered_contrast(
+            drawn.safe, drawn.condition == 1, query=drawn.query, annotator=drawn.annotator
+        ).queries_like_these
+        assert result is not None
+        reached += result.p is not None and result.p <= 0.05
+    assert reached / 150 == pytest.approx(
+        planned, abs=0.12
+    )  # two and a half standard errors of 150 studies, and t for z
+
+
+def test_the_queries_that_are_needed_are_the_fewest_that_do():
+    variance = StudyVariance(0.1, of_difference=0.02, of_annotators=0.03, of_ratings=0.15)
+    size = {"per_item": 5, "per_annotator": 20}
+    queries = study_queries(variance, 0.05, **size)
+    assert study_power(variance, 0.05, queries=queries, **size) >= 0.8
+    assert study_power(variance, 0.05, queries=queries - 1, **size) < 0.8
+    # By hand: error^2 = (0.02 + 2 * (20 * 0.03 + 0.15) / 5) / Q, (1.95996 + 0.84162)^2 * 0.32 / 0.05^2 = 1004.6.
+    assert queries == 1005
+
+
+def test_a_pilot_that_cannot_say_is_refused():
+    with pytest.raises(StatisticsError, match="both conditions"):
+        variance_of(PilotRatings([True, False], [False, False], ["a", "b"], ["x", "y"]))
+    with pytest.raises(StatisticsError, match="two queries"):
+        variance_of(PilotRatings([True, False], [False, True], ["a", "a"], ["x", "y"]))
+    with pytest.raises(StatisticsError, match="difference of 0"):
+        study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5)
+
+
+def test_the_interval_lies_around_what_queries_differ_by():
+    some = pilot(crowd(queries=60, seed=2))
+    parts, limits = variance_of(some), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
+
+    assert limits.low < parts.of_difference < limits.high

@@ -71,7 +71,7 @@ def halves(safe: ArrayLike, votes: ArrayLike, *, verdict: ArrayLike) -> Halves:
     `safe`, `votes`: (items,) integers; items with fewer than two votes are never chosen.
     `verdict`: (items,) of 0 and 1; what the first half's majority must be against.
 
-    Source: own derivation; agrees with simulated splits (tests/stats/agreeing/test_hard_items.py).
+    Source: own derivation; agrees with simulated splits (tests/stats/test_pairs.py).
     """
     (s, m), wrong = Counts.of(safe, votes), np.asarray(verdict, dtype=np.float64) > 0.5
     chosen, kept_safe = np.zeros(len(s)), np.zeros(len(s))

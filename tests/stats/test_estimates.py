@@ -2,13 +2,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import statsmodels.api as sm
 from scipy.stats import t
 from tests.support.judges import wrong_at_random
 from tests.support.samples import NAN, covers, named, random_sample, sample_of, some, width
 
-from casewise.stats.estimates import ALIKE, UNSEEN, difference_of, estimate, estimate_of, measure
+from casewise.errors import StatisticsError
+from casewise.stats.estimates import (
+    ALIKE,
+    UNSEEN,
+    difference_of,
+    estimate,
+    estimate_of,
+    item_values,
+    judge_noise,
+    measure,
+    rule_scores,
+)
 from casewise.stats.intervals import degrees_of_freedom
 from casewise.stats.measured import TotalsByCluster, share
 from casewise.stats.metrics import METRICS, metric_named
@@ -259,3 +271,97 @@ def test_a_difference_that_is_the_same_on_every_query_is_as_uncertain_as_what_no
     assert ahead.limits == pytest.approx((0.25 - 1.25 * unseen, 0.25 + 0.75 * unseen))
     assert furthest.limits == pytest.approx((1 - 2 * unseen, 1))
     assert (same.limits, same.method) == (None, ALIKE)
+
+
+THREE = pl.DataFrame(
+    {"item_id": ["a", "a", "a", "b", "b", "c"], "value": [7.0, 4.0, 7.0, 3.0, None, None]},
+    schema={"item_id": pl.String, "value": pl.Float64},
+)
+
+
+def test_an_items_value_is_the_mean_of_its_scored_judgements():
+    found = item_values(THREE, elicitation="score")
+
+    assert found.columns == ["item_id", "value", "n_repeats", "n_scored", "n_safe", "sum_squares"]
+    assert found["value"].to_list() == [6, 3, None]
+    assert found["n_repeats"].to_list() == [3, 2, 1]
+    assert found["n_scored"].to_list() == [3, 1, 0]
+    assert found["n_safe"].to_list() == [2, 0, 0]
+    assert found["sum_squares"].to_list() == [6, 0, 0]
+
+
+def test_a_scalar_has_no_verdicts():
+    assert item_values(THREE, elicitation="scalar")["n_safe"].to_list() == [None, None, None]
+
+
+def test_noise_is_pooled_within_items():
+    noise = some(judge_noise(item_values(THREE, elicitation="score"), np.array([0, 1, 2])))
+
+    assert (noise.n_items, noise.n_judgements) == (1, 6)
+    assert noise.deviation.estimate == pytest.approx(np.sqrt(6 / 2))
+    assert noise.changes.estimate == pytest.approx(2 * 2 * 1 / (3 * 2))
+    assert noise.deviation.n_unscored == 2
+
+
+def test_noise_has_an_interval_over_queries():
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"item_id": np.repeat(np.arange(200), 5).astype(str), "value": rng.normal(5.5, 2, 1000)})
+    noise = some(judge_noise(item_values(table, elicitation="score"), np.arange(200)))
+
+    assert covers(noise.deviation, 2)
+    assert covers(noise.changes, 0.5)
+
+
+def test_without_repeats_there_is_no_noise_to_report():
+    once = item_values(THREE.unique("item_id"), elicitation="score")
+
+    assert judge_noise(once, np.array([0, 1, 2])) is None
+
+
+def test_repeats_that_all_failed_have_no_number_and_say_why():
+    failed = THREE.with_columns(value=pl.lit(None, dtype=pl.Float64))
+    noise = some(judge_noise(item_values(failed, elicitation="score"), np.array([0, 1, 2])))
+
+    assert noise.deviation.estimate is None
+    assert noise.deviation.method == "undefined: no item has two judgements with a value"
+
+
+TEN = frozenset(range(1, 11))
+
+
+def test_scores_are_those_computed_by_hand():
+    predicted = [{1, 2}, {1, 3}, TEN - {1}, TEN | {11, 12}, set(), None]
+    violated = [{1, 2}, {1, 2}, TEN, TEN, set(), {1}]
+    found = rule_scores(predicted, violated, clusters=[1, 1, 2, 3, 3, 4])
+
+    assert [found.match[level].estimate for level in (1.0, 0.9, 0.8, 0.7)] == [2 / 5, 3 / 5, 4 / 5, 4 / 5]
+    assert found.rule_match.estimate == pytest.approx((2 + 3 + 4 + 4) / 20)
+    # errors 0, 2, 1, 2, 0; unions 2, 3, 10, 12, 0
+    assert found.disagreement.estimate == pytest.approx(5 / 27)
+    assert found.unpredicted.estimate == pytest.approx(1 / 6)
+    assert (found.cases, found.clusters) == (6, 4)
+    low, high = found.rule_match.limits or (1, 0)
+    assert low < 13 / 20 < high
+
+
+def test_cases_of_one_conversation_say_less_than_as_many_conversations():
+    predicted = [{1}] * 30 + [{2}] * 30
+    apart = rule_scores(predicted, [{1}] * 60).rule_match
+    together = rule_scores(predicted, [{1}] * 60, clusters=[place // 6 for place in range(60)]).rule_match
+
+    assert apart.estimate == together.estimate == 0.5
+    wide, narrow = together.limits or (0, 0), apart.limits or (0, 1)
+    assert wide[1] - wide[0] > narrow[1] - narrow[0]
+
+
+def test_a_perfect_score_has_an_interval_and_no_prediction_has_a_reason():
+    perfect = rule_scores([{1}, {2}, set()], [{1}, {2}, set()])
+    assert perfect.rule_match.limits == pytest.approx((0.025 ** (1 / 3), 1))
+    without = rule_scores([{1}, {2}, None], [{1}, {2}, {3}])
+    assert without.rule_match.limits == pytest.approx((0.025 ** (1 / 2), 1))
+    assert without.disagreement.limits == pytest.approx((0, 1 - 0.025 ** (1 / 2)))
+    silent = rule_scores([None, None], [{1}, {2}])
+    assert silent.rule_match.estimate is None
+    assert silent.rule_match.method == "undefined: no case has a prediction"
+    with pytest.raises(StatisticsError, match="give one prediction a case"):
+        rule_scores([None], [{1}, {2}])

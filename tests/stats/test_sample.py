@@ -1,19 +1,136 @@
-"""Judges beside ratings on a scale, unsure votes under each policy, and agreement with both."""
-
 from dataclasses import replace
 
 import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from tests.support.samples import named, sample_of
+from tests.support.samples import NAN, named, random_sample, released_items, sample_of
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats.agreement import Given, agreement_of_votes, alpha_by_level, alpha_on_scale
 from casewise.stats.arrays import PerVote, Raters
 from casewise.stats.estimates import estimate
-from casewise.stats.metrics import METRICS, ON_SCALE
-from casewise.stats.sample import LabelPolicy, OnScale, Sample, labels, query_numbers
+from casewise.stats.metrics import METRICS, ON_SCALE, metric_named, value_of
+from casewise.stats.sample import (
+    LEVEL,
+    PUBLISHED,
+    VOTES,
+    FilledIn,
+    LabelPolicy,
+    OnScale,
+    Sample,
+    constant_accuracy,
+    filled_in_values,
+    labels,
+    query_numbers,
+    right,
+)
+
+
+def test_a_verdict_gets_the_weight_of_what_it_says_and_nothing_where_it_says_nothing():
+    verdict, weight = np.array([1, 0, 1, 0, NAN]), np.array([1, 1, 0.5, 0.25, 1])
+
+    assert right(verdict, weight).tolist() == [1, 0, 0.5, 0.75, 0]
+
+
+def test_items_may_count_less_than_whole():
+    assert right(np.array([True, False]), np.array([0.2, 0.2]), of=np.array([0.5, 0.5])) == pytest.approx([0.2, 0.3])
+
+
+def test_the_mean_of_what_is_right_is_the_accuracy():
+    sample = random_sample(np.random.default_rng(3))
+
+    assert right(sample.safe, sample.weight).mean() == pytest.approx(value_of(metric_named("accuracy"), sample))
+
+
+def test_the_better_constant_verdict_is_right_on_half_at_least():
+    assert constant_accuracy(np.array([1, 0, 0, 0.5])) == pytest.approx(2.5 / 4)
+    assert np.isnan(constant_accuracy(np.array([])))
+
+
+THREE = pl.DataFrame(
+    {
+        "category": ["terrorism", "terrorism", "fraud"],
+        "intended_safe": [True, False, None],
+        "n_safe": [10, 14, 0],
+        "n_votes": [20, 20, 0],
+        "published_rate": [None, None, None],
+    }
+)
+"""A tie, a majority for safe against the intent, and an item without context or ratings."""
+
+
+def test_a_tie_is_half_safe_and_nothing_is_known_without_ratings():
+    found = labels(THREE)
+
+    assert found.weight[:2].tolist() == [0.5, 1]
+    assert np.isnan(found.weight[2])
+    assert np.isnan(found.rate[2])
+
+
+@pytest.mark.parametrize(("ties", "weight"), [("half", 0.5), ("safe", 1), ("unsafe", 0)])
+def test_ties_are_worth_what_the_policy_says(ties, weight):
+    assert labels(THREE, LabelPolicy(ties=ties)).weight[0] == weight
+
+
+def test_ties_can_be_dropped():
+    assert np.isnan(labels(THREE, LabelPolicy(ties="drop")).weight[0])
+
+
+def test_the_published_policy_lets_the_intent_vote():
+    found = labels(THREE, PUBLISHED)
+
+    assert found.rate[:2].tolist() == [11 / 21, 14 / 21]
+    assert found.weight[:2].tolist() == [1, 1]
+
+
+def test_a_stated_rate_is_taken_as_it_is():
+    stated = THREE.with_columns(published_rate=pl.Series([0.4, None, None]))
+
+    assert labels(stated, PUBLISHED).rate[0] == 0.4
+    assert labels(stated, VOTES).rate[0] == 0.5
+
+
+def test_the_intent_alone_can_be_the_label():
+    assert labels(THREE, LabelPolicy("intended")).weight[:2].tolist() == [1, 0]
+
+
+def test_an_override_lays_a_category_down():
+    found = labels(THREE, LabelPolicy(overrides=(("terrorism", "unsafe"),)))
+
+    assert found.weight[:2].tolist() == [0, 0]
+    assert found.rate[:2].tolist() == [0, 0]
+
+
+def test_an_override_of_an_absent_category_is_an_error():
+    with pytest.raises(ConfigurationError, match="libel"):
+        labels(THREE, LabelPolicy(overrides=(("libel", "unsafe"),)))
+
+
+@pytest.mark.parametrize(
+    "text", ["votes", "published", "intended", "votes,ties:drop", "votes,ties:safe,override:fraud=unsafe"]
+)
+def test_a_policy_reads_back_from_its_name(text):
+    assert LabelPolicy.parse(text).name == text
+
+
+@pytest.mark.parametrize("text", ["majority", "votes,ties:both", "votes,override:fraud", "votes,override:fraud=maybe"])
+def test_what_is_no_policy_is_refused(text):
+    with pytest.raises(ConfigurationError):
+        LabelPolicy.parse(text)
+
+
+def test_the_release_has_808_majorities_and_the_intent_turns_its_ties(shared):
+    items = released_items(shared)
+    votes, published = labels(items).weight, labels(items, PUBLISHED).weight
+
+    tied = votes == 0.5
+    assert (~tied).sum() == 808
+    outside = (items["category"] != "child-related crimes").to_numpy()
+    turned = published[tied & outside]
+    intended = items["intended_safe"].to_numpy()[tied & outside]
+    assert (turned == intended).all()
+
 
 ITEMS = pl.DataFrame(
     {
@@ -162,3 +279,85 @@ def test_a_vote_that_is_half_safe_adds_half_of_both():
 
     assert adds.variance == pytest.approx(same.variance)
     assert adds.variance > 0
+
+
+def release_like(rng, *, odd, by_chance, n=900):
+    """A judge's scores that rise with people's rates, `odd` of them of another kind, drawn by chance or not."""
+    rate = rng.binomial(20, rng.beta(0.7, 0.9, n)) / 20
+    score = np.clip(np.round(1 + 9 * np.clip(rate + rng.normal(0, 0.22, n), 0, 1), 1), 1, 10)
+    kind = np.zeros(n, dtype=bool)
+    kind[rng.permutation(n)[:odd]] = True
+    if by_chance:
+        score[kind] = rng.integers(1, 11, odd)
+    return score, kind, rate
+
+
+def looked_at(score, kind, rate, **options) -> FilledIn | None:
+    """What is found where values of the odd kind are integers; only the kind tells them from the others, for they are large."""
+    raw = [
+        int(1000 * value) if odd else value if np.isnan(value) else 1000.0 * value
+        for value, odd in zip(score.tolist(), kind, strict=True)
+    ]
+    return filled_in_values(raw, rate, **options)
+
+
+def mixture_of(*arrays, **options) -> FilledIn:
+    """What is found; a mixture, because there is enough of both kinds."""
+    found = looked_at(*arrays, **options)
+    assert found is not None
+    return found
+
+
+def test_values_put_in_by_chance_are_found():
+    found = mixture_of(*release_like(np.random.default_rng(1), odd=91, by_chance=True), rng=np.random.default_rng(2))
+
+    assert found.suspect
+    assert (found.n, found.n_rest) == (91, 809)
+    assert abs(found.r) < 0.25 < found.r_rest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("odd", [25, 91, 450])
+def test_most_planted_mixtures_are_found(odd):
+    rng = np.random.default_rng(odd)
+
+    found = [mixture_of(*release_like(rng, odd=odd, by_chance=True), rng=rng, n_permutations=1_999) for _ in range(10)]
+
+    assert sum(one.suspect for one in found) >= 8
+
+
+@pytest.mark.slow
+def test_values_of_two_kinds_that_behave_alike_are_no_finding():
+    rng = np.random.default_rng(3)
+
+    found = [mixture_of(*release_like(rng, odd=91, by_chance=False), rng=rng, n_permutations=1_999) for _ in range(30)]
+
+    assert not any(one.suspect for one in found)
+    assert sum(one.p <= 0.05 for one in found) <= 6
+    assert min(one.p for one in found) >= 1 / 2000 > LEVEL / 2.1
+
+
+def test_whole_scores_of_a_judge_that_is_worse_on_them_but_not_blind_are_no_finding():
+    rng = np.random.default_rng(4)
+    score, kind, rate = release_like(rng, odd=200, by_chance=False)
+    score[kind] = np.clip(np.round(1 + 9 * (0.5 * rate[kind] + 0.5 * rng.random(200))), 1, 10)
+
+    assert not mixture_of(score, kind, rate, rng=rng).suspect
+
+
+@pytest.mark.parametrize(
+    "change", [lambda x, k, r: (x, k & (np.arange(len(k)) < 40), r), lambda x, k, r: (np.full(len(x), 3.0), k, r)]
+)
+def test_where_too_little_is_there_nothing_is_said(change):
+    arrays = change(*release_like(np.random.default_rng(5), odd=91, by_chance=True))
+
+    assert looked_at(*arrays, rng=np.random.default_rng(0)) is None
+
+
+def test_items_without_a_value_or_a_rate_are_left_out():
+    score, kind, rate = release_like(np.random.default_rng(6), odd=91, by_chance=True)
+    rate[np.flatnonzero(kind)[:10]], score[np.flatnonzero(~kind)[:9]] = np.nan, np.nan
+
+    found = mixture_of(score, kind, rate)
+
+    assert (found.n, found.n_rest) == (81, 800)

@@ -1,0 +1,374 @@
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import studentized_range
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from tests.support.samples import NAN, covers, random_sample, sample_of, some
+
+from casewise.errors import StatisticsError
+from casewise.stats.comparison import Entrant, compare_judges, gate, rank_intervals, simultaneous_differences
+from casewise.stats.estimates import difference_of, measure
+from casewise.stats.measured import Measured
+from casewise.stats.metrics import metric_named
+from casewise.stats.pairs import find_pairs, pair_results
+
+
+def entrant(name, sample, asked=None):
+    return Entrant(name, sample, np.ones(len(sample), bool) if asked is None else np.asarray(asked))
+
+
+def noisier(sample, rng, share):
+    wrong = rng.random(len(sample)) < share
+    safe = np.where(wrong, 1 - sample.safe, sample.safe)
+    probability = np.where(wrong, 1 - sample.probability, sample.probability)
+    return replace(sample, safe=safe, probability=probability, value=probability)
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(1)
+    best = random_sample(rng, queries=120)
+    return [entrant("a", best), entrant("b", noisier(best, rng, 0.2)), entrant("c", noisier(best, rng, 0.25))]
+
+
+def test_differences_are_of_the_judges_estimates(three):
+    found = compare_judges(three)
+
+    first = {e.name: e.estimate for e in found.estimates["a"]}
+    second = {e.name: e.estimate for e in found.estimates["b"]}
+    for difference in found.pairs[0].differences:
+        assert difference.estimate == pytest.approx(some(first[difference.name]) - some(second[difference.name]))
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+def test_the_paired_test_is_exact_mcnemar_over_items_with_a_majority_where_a_query_has_one_item(three):
+    three = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)))) for one in three]
+    test = some(compare_judges(three).pairs[0].test)
+    a, b = three[0].sample, three[1].sample
+    clear = a.weight != 0.5
+    b_only = (a.safe != a.weight) & (b.safe == a.weight) & clear
+    a_only = (a.safe == a.weight) & (b.safe != a.weight) & clear
+
+    assert (test.only_first_right, test.only_second_right, test.n) == (a_only.sum(), b_only.sum(), clear.sum())
+    oracle = statsmodels_mcnemar([[0, test.only_first_right], [test.only_second_right, 0]], exact=True)
+    assert test.p_exact == pytest.approx(oracle.pvalue)
+    assert test.p_mid < test.p_exact
+
+
+def test_the_paired_test_knows_that_items_of_a_query_go_together(three):
+    both = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)) // 6)) for one in three]
+    alone = [replace(one, sample=replace(one.sample, cluster=np.arange(len(one.sample)))) for one in three]
+
+    together, apart = (some(compare_judges(some_judges).pairs[2].test) for some_judges in (both, alone))
+    assert (together.only_first_right, together.only_second_right) == (apart.only_first_right, apart.only_second_right)
+    assert together.p_exact != apart.p_exact
+
+
+def test_holm_takes_all_pairs_into_account(three):
+    tests = [some(pair.test) for pair in compare_judges(three).pairs]
+
+    by_size = sorted(tests, key=lambda test: test.p_mid)
+    assert by_size[0].p_holm == pytest.approx(min(1, 3 * by_size[0].p_mid))
+    assert all(test.p_holm >= test.p_mid for test in tests)
+
+
+def test_items_that_not_all_were_asked_are_left_out_and_named():
+    sample = sample_of([1, 0, 1, 0], [1, 0, 0, 0])
+    found = compare_judges(
+        [entrant("a", sample, [True, True, True, False]), entrant("b", sample, [False, True, True, True])]
+    )
+
+    assert found.n_items == 2
+    assert found.left_out == {"a": (0,), "b": (3,)}
+
+
+def test_an_unscored_item_was_asked_and_counts_against_its_judge():
+    people = [1, 0, 1, 0]
+    found = compare_judges([entrant("a", sample_of(people, [1, 0, 1, NAN])), entrant("b", sample_of(people, people))])
+
+    assert found.n_items == 4
+    assert some(found.pairs[0].test).only_second_right == 1
+
+
+def test_judges_that_nothing_tells_apart_do_not_enlarge_the_correction(three):
+    found = compare_judges([*three[:2], entrant("copy", three[0].sample)])
+    tests = {(pair.first, pair.second): some(pair.test) for pair in found.pairs}
+
+    assert not tests["a", "copy"].testable
+    assert tests["a", "copy"].p_holm == 1
+    assert tests["a", "b"].p_holm == pytest.approx(min(1, 2 * tests["a", "b"].p_mid))
+
+
+def test_judges_without_verdicts_are_not_tested_for_them():
+    rng = np.random.default_rng(2)
+    one, other = (replace(random_sample(rng, queries=40), safe=np.full(80, NAN)) for _ in range(2))
+    (pair,) = compare_judges([entrant("a", one), entrant("b", other)]).pairs
+
+    assert pair.test is None
+    assert pair.turning_point is None
+    assert "accuracy" not in {one.name for one in pair.differences}
+
+
+def test_flips_and_both_errors_are_compared_on_the_pairs_that_all_were_asked(three):
+    items = pl.DataFrame({"pair_id": [str(i // 2) for i in range(240)], "intended_safe": [True, False] * 120})
+    asked = np.arange(240) >= 41
+    found = compare_judges([*three[:1], replace(three[1], asked=asked)], pairs=find_pairs(items))
+    (pair,) = found.pairs
+    kept = find_pairs(items.filter(pl.Series(asked)))
+
+    for name in ("right_flips", "false_flips"):
+        first, second = (getattr(some(pair_results(one.sample.where(asked), kept)), name).estimate for one in three[:2])
+        assert some(pair.difference(name)).estimate == pytest.approx(first - second)
+    assert {"over_refusal", "harm"} <= {one.name for one in pair.differences}
+
+
+@pytest.mark.parametrize(
+    ("names", "asked", "message"),
+    [
+        (["a"], [[True, True]], "two judges"),
+        (["a", "a"], [[True, True]] * 2, "one name"),
+        (["a", "b"], [[True, False], [False, True]], "nothing to compare"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(names, asked, message):
+    sample = sample_of([1, 0], [1, 0])
+    entrants = [entrant(name, sample, mask) for name, mask in zip(names, asked, strict=True)]
+
+    with pytest.raises(StatisticsError, match=message):
+        compare_judges(entrants)
+
+
+def test_judges_of_tables_of_different_length_are_refused():
+    with pytest.raises(StatisticsError, match="different tables"):
+        compare_judges([entrant("a", sample_of([1], [1])), entrant("b", sample_of([1, 0], [1, 0]))])
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_difference_covers_it():
+    rng = np.random.default_rng(5)
+    big = random_sample(rng, queries=100_000)
+    truth = {
+        d.name: d.estimate
+        for d in compare_judges([entrant("a", big), entrant("b", noisier(big, rng, 0.1))]).pairs[0].differences
+    }
+    hits = dict.fromkeys(("accuracy", "auroc", "spearman", "brier"), 0)
+    for _ in range(400):
+        sample = random_sample(rng, queries=80)
+        found = compare_judges([entrant("a", sample), entrant("b", noisier(sample, rng, 0.1))])
+        for difference in found.pairs[0].differences:
+            if difference.name in hits and difference.ci_low is not None:
+                hits[difference.name] += covers(difference, some(truth[difference.name]))
+    assert {name: n / 400 for name, n in hits.items() if n / 400 < 0.92} == {}
+
+
+ACCURACY = [metric_named("accuracy")]
+
+
+def accuracies(rng, shares, *, queries=200):
+    weight = rng.integers(0, 2, size=2 * queries).astype(float)
+    cluster = np.repeat(np.arange(queries), 2)
+    found: list[Measured] = []
+    for share in shares:
+        right = rng.random(2 * queries) < share
+        sample = sample_of(weight, np.where(right, weight, 1 - weight), cluster=cluster)
+        found += measure(sample, metrics=ACCURACY)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shares", "queries", "best", "worst"),
+    [
+        ((0.6, 0.95, 0.75), 200, [3, 1, 2], [3, 1, 2]),
+        ((0.8, 0.8, 0.8), 30, [1, 1, 1], [3, 3, 3]),
+        ((0.6,), 200, [1], [1]),
+    ],
+)
+def test_judges_have_one_rank_each_where_they_are_told_apart_and_else_share_them(shares, queries, best, worst):
+    found = rank_intervals(accuracies(np.random.default_rng(2), shares, queries=queries))
+
+    assert (found.best.tolist(), found.worst.tolist()) == (best, worst)
+
+
+def test_the_same_judge_twice_is_not_better_than_itself():
+    (one,) = accuracies(np.random.default_rng(3), (0.8,))
+
+    found = rank_intervals([one, one])
+
+    assert not found.better.any()
+
+
+def test_two_judges_get_the_interval_of_a_single_difference():
+    first, second = accuracies(np.random.default_rng(4), (0.8, 0.8))
+
+    assert simultaneous_differences([first, second]) == {(0, 1): difference_of(first, second)}
+
+
+def test_intervals_of_many_judges_are_as_wide_as_tukeys():
+    judges = accuracies(np.random.default_rng(6), (0.8,) * 6, queries=3000)
+    alone, together = difference_of(*judges[:2]), simultaneous_differences(judges)[0, 1]
+
+    (low, high), (inner, outer) = some(together.limits), some(alone.limits)
+    ratio = studentized_range.ppf(0.95, 6, np.inf) / np.sqrt(2) / 1.96
+    assert (high - low) / (outer - inner) == pytest.approx(ratio, rel=0.03)
+
+
+def test_judges_are_ranked_apart_where_their_interval_holds_no_0():
+    judges = accuracies(np.random.default_rng(7), (0.7, 0.75, 0.8, 0.85))
+    ranks = rank_intervals(judges)
+
+    for (first, second), difference in simultaneous_differences(judges).items():
+        assert difference.beyond_chance == (ranks.better[first, second] or ranks.better[second, first])
+
+
+def test_a_judge_without_the_metric_has_every_rank():
+    one, other = accuracies(np.random.default_rng(1), (0.6, 0.95))
+    undefined = replace(one, value=float("nan"))
+
+    found = rank_intervals([one, other, undefined])
+
+    assert (found.best[2], found.worst[2]) == (1, 3)
+    assert (found.best[1], found.worst[1]) == (1, 2)
+
+
+@pytest.mark.slow
+def test_all_true_ranks_lie_within_in_at_least_95_of_100():
+    rng = np.random.default_rng(5)
+    shares = (0.7, 0.8, 0.8, 0.85, 0.9)
+    # Judges that are equally good share the ranks 3 and 4: either order is true.
+    true_low, true_high = np.array([5, 3, 3, 2, 1]), np.array([5, 4, 4, 2, 1])
+
+    held = 0
+    for _ in range(200):
+        found = rank_intervals(accuracies(rng, shares, queries=150))
+        held += bool((found.best <= true_low).all() and (found.worst >= true_high).all())
+
+    assert held / 200 >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def judges(rng, *, queries, before, after, agree=0.0):
+    """Two judges right so often, on the same labels; the second copies the first on a share of queries."""
+    weight = rng.integers(0, 2, size=2 * queries).astype(float)
+    right = [rng.random(2 * queries) < share for share in (before, after)]
+    copied = np.repeat(rng.random(queries) < agree, 2)
+    right[1] = np.where(copied, right[0], right[1])
+    cluster = np.repeat(np.arange(queries), 2)
+    return [sample_of(weight, np.where(r, weight, 1 - weight), cluster=cluster) for r in right]
+
+
+def test_by_hand_the_drop_is_the_difference_whichever_way_is_good():
+    weight = np.array([1.0, 0, 1, 0] * 20)
+    before, after = sample_of(weight, weight), sample_of(weight, np.array([0.0, 0, 1, 0] * 20))
+
+    found = gate(before, after, margins={"accuracy": 0.1, "over_refusal": 0.1})
+
+    assert [metric.drop for metric in found.metrics] == pytest.approx([0.25, 0.5])
+    assert found.decision == "fail"
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_no_bound_of_a_drop_is_larger_than_a_share_can_fall(way):
+    weight = np.array([1.0, 0] * 4)
+    before, after = (sample_of(weight, verdict) for verdict in (weight, 1 - weight)[::way])
+
+    (metric,) = gate(before, after, margins={"accuracy": 0.1}).metrics
+
+    assert metric.drop == way
+    assert -1 <= metric.low <= metric.drop <= metric.high <= 1
+
+
+def test_much_worse_fails_much_data_alike_passes_and_little_data_is_inconclusive():
+    rng = np.random.default_rng(1)
+    worse = judges(rng, queries=450, before=0.9, after=0.7)
+    alike = judges(rng, queries=450, before=0.9, after=0.9, agree=1)
+    few = judges(rng, queries=20, before=0.9, after=0.9)
+
+    decisions = [gate(*pair, margins={"accuracy": 0.02}).decision for pair in (worse, alike, few)]
+
+    assert decisions == ["fail", "pass", "inconclusive"]
+
+
+def test_one_failing_metric_fails_all_and_one_open_metric_leaves_all_open():
+    rng = np.random.default_rng(2)
+    before, after = judges(rng, queries=450, before=0.95, after=0.8)
+    open_ = judges(rng, queries=30, before=0.9, after=0.9)
+
+    assert gate(before, after, margins={"accuracy": 0.02, "recall_safe": 1}).decision == "fail"
+    assert gate(*open_, margins={"accuracy": 0.01, "recall_safe": 1}).decision == "inconclusive"
+
+
+def test_identical_judges_on_few_items_cannot_show_a_small_margin():
+    (one, _) = judges(np.random.default_rng(3), queries=30, before=0.9, after=0.9)
+
+    found = gate(one, one, margins={"accuracy": 0.01}).metrics[0]
+
+    assert found.drop == 0
+    assert found.decision == "inconclusive"
+    assert 0.01 < found.high < 0.15
+
+
+def test_a_verdict_that_is_missing_in_one_of_them_is_a_loss():
+    weight = np.array([1.0, 0] * 100)
+    silent = np.where(np.arange(200) < 60, np.nan, weight)
+
+    found = gate(sample_of(weight, weight), sample_of(weight, silent), margins={"unscored_rate": 0.1})
+
+    assert found.metrics[0].drop == pytest.approx(0.3)
+    assert found.decision == "fail"
+
+
+def test_metrics_of_values_are_gated_too():
+    rng = np.random.default_rng(4)
+    sample = random_sample(rng, queries=200)
+    noise = np.clip(np.nan_to_num(sample.probability) + rng.normal(0, 0.8, len(sample)), 0, 1)
+
+    found = gate(
+        sample, replace(sample, probability=noise, value=noise), margins={"pearson": 0.05, "cross_entropy": 0.05}
+    )
+
+    assert found.decision == "fail"
+    assert all(metric.low < metric.drop < metric.high for metric in found.metrics)
+
+
+@pytest.mark.parametrize(
+    ("margins", "match"),
+    [
+        ({}, "needs a metric"),
+        ({"acuracy": 0.1}, "acuracy"),
+        ({"accuracy": -1}, "at least 0"),
+        ({"pearson": 0.1}, "gives no values"),
+    ],
+)
+def test_what_cannot_be_gated_is_refused(margins, match):
+    pair = judges(np.random.default_rng(1), queries=30, before=0.9, after=0.9)
+
+    with pytest.raises(StatisticsError, match=match):
+        gate(*pair, margins=margins)
+
+
+def test_runs_over_other_labels_are_refused():
+    before, after = judges(np.random.default_rng(1), queries=30, before=0.9, after=0.9)
+
+    with pytest.raises(StatisticsError, match="same items"):
+        gate(before, replace(after, weight=1 - after.weight), margins={"accuracy": 0.1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("queries", "before", "after", "agree"),
+    [(200, 0.9, 0.87, 0.0), (200, 0.97, 0.94, 0.5), (60, 0.99, 0.96, 0.0), (40, 1.0, 0.97, 0.0)],
+)
+def test_a_drop_at_the_margin_passes_and_fails_in_at_most_one_of_twenty(queries, before, after, agree):
+    rng = np.random.default_rng(queries)
+    margin = (before - after) * (1 - agree)
+    decisions = [
+        gate(
+            *judges(rng, queries=queries, before=before, after=after, agree=agree), margins={"accuracy": margin}
+        ).decision
+        for _ in range(300)
+    ]
+
+    # Of 300, 5 % with three standard errors: 0.05 + 3 * 0.0126.
+    assert decisions.count("pass") / 300 <= 0.088
+    assert decisions.count("fail") / 300 <= 0.088
