@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from casewise.audits import Audit, Finding, Part, kinds
-from casewise.audits.subject import EFFECTS, spoken_name
+from casewise.audits.subject import EFFECTS, Effect, spoken_name
 from casewise.audits.words import SUBSETS
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
 from casewise.reports.document import (
@@ -26,11 +26,12 @@ from casewise.reports.document import (
 from casewise.reports.judge import item_exhibit
 from casewise.storage.wording import JudgedWords, LabelWords
 
-EFFECT_WORDS = {
-    "label": "it concerns the labels",
-    "score": "a score means less than it seems",
-    "note": "for your information",
+EFFECT_WORDS: dict[Effect, tuple[str, str]] = {
+    "label": ("concerns the labels", "concern the labels"),
+    "score": ("makes a score mean less than it seems", "make a score mean less than it seems"),
+    "note": ("is for your information", "are for your information"),
 }
+"""The predicate of one finding, and of several."""
 
 CONSTANTS = {
     "constant:safe": "always safe",
@@ -88,18 +89,15 @@ def findings(audit: Audit) -> Iterator[Block]:
     by_effect, total = Counter(finding.effect for finding in audit.findings), len(audit.findings)
     if not total:
         yield Prose("The audit makes no finding.", lead=True)
-    effects = (
-        (by_effect["label"], "concerns the labels", "concern the labels"),
-        (by_effect["score"], "makes a score mean less than it seems", "make a score mean less than it seems"),
-        (by_effect["note"], "is for your information", "are for your information"),
+    listed = ", ".join(
+        f"{by_effect[name]} {words[by_effect[name] > 1]}" for name, words in EFFECT_WORDS.items() if by_effect[name]
     )
-    listed = ", ".join(f"{n} {singular if n == 1 else plural}" for n, singular, plural in effects if n)
     if total:
         yield Prose(f"{total} finding{'s' if total > 1 else ''}, largest weight first: {listed}.")
     for place, finding in enumerate(audit.findings, 1):
         yield Prose(f"{place}. {finding.title}", lead=True)
         yield Prose(
-            f"What to do: {finding.advice} (Weight {finding.weight:.2f} of 1: {EFFECT_WORDS[finding.effect]}; {finding.code}.)"
+            f"What to do: {finding.advice} (Weight {finding.weight:.2f} of 1: it {EFFECT_WORDS[finding.effect][0]}; {finding.code}.)"
         )
         yield Folded("Evidence", tuple(evidence(audit, finding)))
     yield from (Prose(f"Not checked: {line}") for line in audit.left_out)

@@ -268,27 +268,42 @@ def answer(compared: SaysDoesNumbers) -> Iterator[Block]:
     for name, pair in pairs[:IN_FULL]:
         yield Prose(says_does_sentence(pair, name), lead=True)
         if pair.corrected:
-            strict = {rate.rate: corrected_in_words(rate) for rate in pair.corrected if rate.policy == POLICIES[0]}
+            words = {rate.rate: corrected_in_words(rate) for rate in pair.corrected if rate.policy == POLICIES[0]}
             yield Prose(
-                f"Corrected by people's labels of some replies (strict), {strict['does_right']} of replies do what the labels ask for. "
-                f"The chatbot refuses {strict['says_safe_refuses']} of the items that it calls safe, and answers "
-                f"{strict['says_unsafe_answers']} of those that it calls unsafe."
+                f"Corrected by people's labels of some replies (strict), {words['does_right']} of replies do what the labels ask for. "
+                f"The chatbot refuses {words['says_safe_refuses']} of the items that it calls safe, and answers "
+                f"{words['says_unsafe_answers']} of those that it calls unsafe."
             )
     if n := len(pairs[IN_FULL:]):
-        yield Prose(f"The table has {n:,} more {'pair' if n == 1 else 'pairs'}.")
+        yield Prose(f"The chart has {n:,} more {'pair' if n == 1 else 'pairs'}.")
     if compared.pooled is not None:
         yield Prose(
             f"Over all {compared.n_pooled} pairs the difference is {difference_cell(compared.pooled)}. Partial answers count as refusals. "
             "The interval is over queries, for these models and labels."
         )
-    yield Forest("right", "Agreement with the labels; 95 % intervals over queries", tuple(sides(compared)), heads=RIGHT)
-    if groups := tuple(against(compared)):
+    right, against = [], []
+    for name, pair in pairs:
+        strict, lenient = (pair.overall(policy) for policy in POLICIES)
+        sides = {"says": strict.says_right, "does, strict": strict.does_right, "does, lenient": lenient.does_right}
+        right.append((name, tuple(ForestRow.of(side, share) for side, share in sides.items())))
+        errors = {
+            f"{error}, {gap.policy}": share
+            for gap in (strict, lenient)
+            for error, share in (
+                ("called safe, refuses", gap.says_safe_refuses),
+                ("called unsafe, answers", gap.says_unsafe_answers),
+            )
+            if share.estimate is not None
+        }
+        if errors:
+            against.append((name, tuple(ForestRow.of(error, share) for error, share in errors.items())))
+    heads, caption = ("Side", "Model", "Agreement"), "Agreement with the labels; 95 % intervals over queries"
+    yield Forest("right", caption, tuple(right), heads, behind=gap_table(compared))
+    if against:
         caption = "Replies against the model's own verdict; 95 % intervals over queries"
-        yield Forest("against", caption, groups, heads=HEADS)
-    tables = [gap_table(compared)]
+        yield Forest("against", caption, tuple(against), ("Of the items", "Model", "Share"))
     if checked := [(name, pair.corrected) for name, pair in pairs if pair.corrected]:
-        tables.append(corrected_table(checked))
-    yield Folded("These numbers as a table", tuple(tables))
+        yield Folded("Corrected rates", (corrected_table(checked),))
     yield Prose(
         "Both sides are over the items that have a verdict request and a reply request. An item that is unscored on one side counts "
         "as wrong there. A partial answer counts as a refusal (strict) or as an answer (lenient). The difference is paired by "
@@ -361,35 +376,6 @@ def gap_table(compared: SaysDoesNumbers) -> Table:
     frame = pl.DataFrame(numbers, infer_schema_length=None)
     caption = "Agreement with the labels: verdicts, replies, and the difference"
     return table_by("gaps", caption, rows, columns, frame=frame)
-
-
-RIGHT = ("Side", "Model", "Agreement")
-
-
-def sides(compared: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
-    """Of each pair, how often it says, and how often it does, what people find right."""
-    for name, pair in named(compared):
-        strict, lenient = (pair.overall(policy) for policy in POLICIES)
-        shares = {"says": strict.says_right, "does, strict": strict.does_right, "does, lenient": lenient.does_right}
-        yield name, tuple(ForestRow.of(side, share) for side, share in shares.items())
-
-
-HEADS = ("Of the items", "Model", "Share")
-
-
-def against(compared: SaysDoesNumbers) -> Iterator[tuple[str, tuple[ForestRow, ...]]]:
-    for name, pair in named(compared):
-        rows = [
-            ForestRow.of(f"{words}, {policy}", share)
-            for policy in POLICIES
-            for words, share in (
-                ("called safe, refuses", pair.overall(policy).says_safe_refuses),
-                ("called unsafe, answers", pair.overall(policy).says_unsafe_answers),
-            )
-            if share.estimate is not None
-        ]
-        if rows:
-            yield name, tuple(rows)
 
 
 def item_blocks(compared: SaysDoesNumbers) -> Iterator[Block]:

@@ -220,7 +220,10 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
     marked = pl.DataFrame([point], schema=dict.fromkeys(point, pl.Float64))
     curve = pl.DataFrame(file.trade_offs, schema=["threshold", "harm", "over_refusal"], orient="row")
     columns: Columns = {
-        "Answer above": (threshold_words, "threshold"),
+        "Answer above": (
+            lambda at: {math.inf: "refuses all", -math.inf: "answers all"}.get(at) or number(at),
+            "threshold",
+        ),
         "Harm": (percent, "harm"),
         "Over-refusal": (percent, "over_refusal"),
     }
@@ -235,10 +238,6 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
         table_by("trade-offs", caption, file.trade_offs, columns, frame=curve),
     )
     yield Section("trade-off", "Harm against over-refusal", (chart,))
-
-
-def threshold_words(threshold: float) -> str:
-    return {math.inf: "refuses all", -math.inf: "answers all"}.get(threshold) or number(threshold)
 
 
 def calibration_words(file: FittedDecider) -> Prose:
@@ -269,7 +268,6 @@ def recommendation_page(recommendation: Recommendation) -> Document:
     numbers = (
         Section("measured", "Decisions on held-out queries", (measured_table(file), Prose(HELD_OUT))),
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
-        Section("left-out", "Judges that are left out", tuple(left_out(recommendation))),
     )
     harm, _ = recommendation.wanted.costs
     page = Document(
@@ -457,13 +455,6 @@ def judges_table(recommendation: Recommendation) -> Table:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = f"Held-out queries, 95 % intervals{best_of(recommendation.wanted.chosen_from)}; the cheapest first"
     return table_by("judges", caption, recommendation.candidates, columns)
-
-
-def left_out(recommendation: Recommendation) -> Iterator[Block]:
-    if recommendation.left_out:
-        yield table_of(
-            "left-out", "Judges that no decider can be made of", ("Judge", "Why"), recommendation.left_out.items()
-        )
 
 
 def next_steps(recommendation: Recommendation) -> Iterator[Block]:

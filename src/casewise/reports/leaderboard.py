@@ -68,7 +68,6 @@ def leaderboard_page(board: Leaderboard, reports: Mapping[str, str] | None = Non
     """
     about = board.benchmark.notes()
     numbers = (
-        Section("beside", "Baselines", tuple(beside(board))),
         Section("all", "Every number", tuple(everything(board))),
         *published_sections(board),
     )
@@ -258,42 +257,22 @@ def brief(
     ranked = [row for row in rows_of if row.best_rank is not None]
     if ranked:
         ranked.sort(key=lambda row: (row.best_rank or float("inf"), row.worst_rank or float("inf")))
-        columns: Columns = {"Rank": rank, head: "name", **main_columns(board)}
+        others = {f"Against {board.people.others_in_words}": (percent, "against_others.estimate")}
+        columns: Columns = {
+            "Rank": rank,
+            head: "name",
+            "Accuracy": (
+                lambda accuracy: percent(accuracy.estimate) if accuracy else "no verdicts",
+                "numbers.accuracy",
+            ),
+            **metric("Recall of safe", "recall_safe"),
+            **metric("Recall of unsafe", "recall_unsafe"),
+            **metric("Over-refusal", "over_refusal"),
+            **(others if board.people.others else {}),
+        }
         table = table_by(name, "Ranks by accuracy, best first", ranked, columns)
         links = {short_name(row.name): reports[row.source] for row in rows_of if row.source in reports}
         yield replace(table, links=links)
-
-
-def main_columns(board: Leaderboard) -> Columns:
-    """The numbers of a row; with the agreement with the majority of some people, where people rated."""
-    against: Columns = {
-        f"Against {board.people.others_in_words}": (percent, "against_others.estimate"),
-    }
-    return {
-        "Accuracy": (lambda accuracy: percent(accuracy.estimate) if accuracy else "no verdicts", "numbers.accuracy"),
-        **metric("Recall of safe", "recall_safe"),
-        **metric("Recall of unsafe", "recall_unsafe"),
-        **metric("Over-refusal", "over_refusal"),
-        **(against if board.people.others else {}),
-    }
-
-
-def beside(board: Leaderboard) -> Iterator[Block]:
-    table = table_by(
-        "baselines", "Baselines on the same items", board.baselines, {"Baseline": "name", **main_columns(board)}
-    )
-    rows, person, again = list(table.rows), board.people.one_person, board.people.same_again
-    blank = [NOTHING] * (len(table.columns) - 2)
-    if person is not None:
-        rows.append(("One person", *blank, percent(person.estimate)))
-    if again is not None:
-        rows.append(("A second study of this size, by a model", percent(again), *blank))
-    yield table_of("baselines", table.caption, table.columns, rows)
-    if person is not None:
-        yield Prose(
-            f"The last column compares every row with the majority of {board.people.others_in_words}. One person can only be "
-            "compared in that column."
-        )
 
 
 def how_to_read(board: Leaderboard) -> str:
@@ -309,6 +288,10 @@ def how_to_read(board: Leaderboard) -> str:
 def everything(board: Leaderboard) -> Iterator[Block]:
     rows = (*board.rows, *board.baselines)
     yield table_by("board-all", "All numbers, best accuracy first", rows, COLUMNS)
+    if (person := board.people.one_person) is not None:
+        yield Prose(
+            f"One person agrees with the majority of {board.people.others_in_words} on {estimate_cell(person)} of items."
+        )
     yield Prose(
         "Right flips: the share of pairs with different labels on which the judge's verdicts differ the same way. "
         "False flips: the share of the other pairs on which the judge's verdicts differ. Over-refusal: the share of items judged "

@@ -46,6 +46,7 @@ from casewise.transforms.texts import MadeTexts
 
 
 NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
+    ("Table 3", "the categories with their domains: casewise show casebench"),
     (
         "Figure 2, Figure 6",
         "drawings of the pipeline and of the rating page: they contain no computed number",
@@ -86,8 +87,6 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
     with_runs = any(row.source == "run" for row in numbers.rows)
     ids = f"the release has no annotator ids, and of {', '.join(CONDITIONS)} the last two only"
     reasons = [*NOT_POSSIBLE, ("Anything by annotator", ids)]
-    categories = [(str(place), kind.name, kind.domain) for place, kind in enumerate(benchmark.taxonomy.categories, 1)]
-    taxonomy = table_of("categories-table", benchmark.taxonomy.name, ("Index", "Category", "Domain"), categories)
     not_possible = table_of("not-table", "Not recomputed", ("What", "Why"), reasons)
     page = Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
@@ -96,7 +95,6 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
         sections=(
             Section("answer", "The answer", tuple(answer(numbers)), first=True),
             *(of_judges + of_people if with_runs else of_people + of_judges),
-            Section("table-3", "Table 3: categories", (taxonomy,)),
             Section("not", "Not computable from the release", (not_possible,), brief=not with_runs),
         ),
     )

@@ -7,12 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from casewise.ask.layouts import ShownItem, groups, spoken
+from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import difference
 from casewise.errors import CasewiseError
 from casewise.evaluate.robustness import AdaptiveResult, AgainstPeople, Attacked, Pairing, RobustnessNumbers
 from casewise.notation import count, p_value, percent
-from casewise.records.context import as_text
 from casewise.reports.document import (
     REASONS,
     Block,
@@ -32,6 +31,7 @@ from casewise.reports.document import (
     estimate_cell,
     table_by,
 )
+from casewise.reports.judge import shown_groups
 from casewise.stats.pairs import Mean, Towards
 from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import NO_DEFENCE, Offered, check_arms, show_item
@@ -116,9 +116,9 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
         CasewiseError
     ) as error:  # a file of the user's that has moved or changed since the run, or arms of an older version
         return Prose(f"No example of {pairing.attacked.name}: {error}")
-    plain, attacked = (LaidOpen(show_item(arm, benchmark, item, made=numbers.made)) for arm in arms)
+    plain, attacked = (show_item(arm, benchmark, item, made=numbers.made) for arm in arms)
     votes, labels = benchmark.votes[item.id], LabelWords.of(benchmark)
-    named = {group: dict(texts) for group, texts in plain.said}
+    named = {group: dict(texts) for group, texts in texts_of(plain)}
     return Exhibit(
         heading=f"{pairing.attacked.name}: {benchmark.category_of(item)}",
         facts=(
@@ -129,39 +129,21 @@ def exhibit(numbers: RobustnessNumbers, pairing: Pairing, towards: Towards, plac
         query=marked_difference(plain.query, attacked.query),
         context=tuple(
             (group, tuple((name, marked_difference(named.get(group, {}).get(name, ""), text)) for name, text in texts))
-            for group, texts in attacked.said
+            for group, texts in texts_of(attacked)
         ),
         marked=True,
     )
 
 
-class LaidOpen:
-    """All that is shown of an item as labelled texts, with earlier turns and other parts of the system message."""
-
-    def __init__(self, shown: ShownItem) -> None:
-        self.query = shown.query
-        placed = shown.placement
-        beside = (
-            (
-                f"conversation before the {shown.judged}",
-                tuple((f"{n}. {turn.role}", turn.text) for n, turn in enumerate(shown.before, 1)),
-            ),
-            ("earlier turns with the judge", tuple((turn.role, turn.content) for turn in placed.earlier)),
-            (
-                "system message, apart from the context",
-                tuple((str(n), text) for n, text in enumerate(placed.system, 1)),
-            ),
-        )
-        self.said = (
-            *(
-                (
-                    spoken(group.name),
-                    tuple((spoken(name or group.name), as_text(text)) for name, text in group.statements),
-                )
-                for group in groups(shown.context)
-            ),
-            *((heading, texts) for heading, texts in beside if texts),
-        )
+def texts_of(shown: ShownItem) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Return all that is shown of an item besides its query, in groups of labelled texts."""
+    placed = shown.placement
+    beside = (
+        ("earlier turns with the judge", tuple((turn.role, turn.content) for turn in placed.earlier)),
+        ("system message, apart from the context", tuple((str(n), text) for n, text in enumerate(placed.system, 1))),
+    )
+    context = shown_groups(shown.context, judged=shown.judged, before=shown.before)
+    return (*context, *((heading, texts) for heading, texts in beside if texts))
 
 
 def marked_difference(before: str, after: str) -> str:
@@ -233,10 +215,8 @@ def under(row: AgainstPeople) -> str:
 LEADING = 10
 """Attacks in the short tables; the long ones have all."""
 
-SIDES: tuple[tuple[Towards, str, str], ...] = (
-    ("safe", "harm", "Turned towards safe, where the label is unsafe: harm"),
-    ("unsafe", "denial", "Turned towards unsafe, where the label is safe: denial of service"),
-)
+SIDES: dict[Towards, str] = {"safe": "harm", "unsafe": "denial"}
+"""The verdicts that attacks argue for, with the names of their charts."""
 
 HOW_TO_READ = (
     "Each row is paired with the same items under the same defence without the attack. Turned: the share of verdicts that turned "
@@ -274,21 +254,12 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
 
 def more_sections(numbers: RobustnessNumbers) -> Iterator[Section]:
     """The sections in folds."""
-    for towards, name, heading in SIDES:
-        if leading := leading_rows(numbers, towards):
-            caption = f"Verdicts turned towards {towards}{first_of(numbers, towards)}, and noise"
-            yield Section(name, heading, (attack_table(name, caption, leading, brief=True),))
     yield Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))
     if numbers.noise:
         yield Section("noise", "Noise: verdicts that turn under perturbations", tuple(noise_blocks(numbers)))
     every = [row for row in numbers.rows if row.is_attack]
-    noise = [row for row in numbers.rows if not row.is_attack]
-    tables = [attack_table("every", "Every attack under every defence", every)]
-    if noise:
-        heads = ("Defence", "Towards", "Turned", "Items", "Silenced")
-        columns: Columns = {"Perturbation": COLUMNS["Attack"], **{head: COLUMNS[head] for head in heads}}
-        tables.append(table_by("perturbations", "Verdicts that turn under perturbations", noise, columns))
-    yield Section("every", "Every attack and perturbation", tuple(tables))
+    table = table_by("every", "Every attack under every defence", every, COLUMNS)
+    yield Section("every", "Every attack", (table,))
 
 
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
@@ -299,7 +270,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
             f"{', except where a detector held items back' if any(name.startswith('detect') for name in numbers.defence_names) else ''}. Check whether the judge reads what it is "
             "shown. A judge that goes by an item's id, such as linear or constant, cannot be attacked; that does not make it robust."
         )
-    for towards, name, _ in SIDES:
+    for towards, name in SIDES.items():
         if strongest := numbers.leading(n=1, towards=towards):
             yield Prose(sentence(numbers, strongest[0]), lead=True)
         if leading := leading_rows(numbers, towards):
@@ -307,7 +278,7 @@ def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
             caption = f"Verdicts turned towards {towards}{first_of(numbers, towards)}"
             yield Forest(f"{name}-forest", caption, (("", rows),), ("Attack", "Compared with", "Turned"))
     yield from adaptive(numbers)
-    if len(numbers.defences) < 2 and any(leading_rows(numbers, towards) for towards, _, _ in SIDES):
+    if len(numbers.defences) < 2 and any(leading_rows(numbers, towards) for towards in SIDES):
         yield Prose("To measure a defence, attack again with --defences. casewise show attacks lists the defences.")
     how = f"{HOW_TO_READ.format(n=f'{sum(row.is_attack for row in numbers.rows):,}')} {REASONS}"
     yield Folded("How to read these numbers", (Prose(how),))
@@ -401,15 +372,6 @@ COLUMNS: Columns = {
     "Silenced": (percent, "silenced.estimate"),
     "Not shown": "not_shown",
 }
-
-
-def attack_table(name: str, caption: str, rows: Sequence[Attacked], *, brief: bool = False) -> Table:
-    """A row an attack, defence and verdict."""
-    left_out = ("Towards", "Wordings", "Change", "Not shown") if brief else ()
-    columns: Columns = {head: cell for head, cell in COLUMNS.items() if head not in left_out}
-    if brief:
-        columns["Beyond noise"] = (lambda noise: in_points(noise).partition(" ")[0], "beyond_noise")
-    return table_by(name, caption, rows, columns)
 
 
 def noise_blocks(numbers: RobustnessNumbers) -> Iterator[Block]:

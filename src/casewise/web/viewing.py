@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import Piece, difference
 from casewise.errors import CasewiseError, ConfigurationError
 from casewise.evaluate.viewing import (
@@ -40,7 +41,7 @@ from casewise.evaluate.viewing import (
 from casewise.notation import number
 from casewise.records import FULL, Item, as_text, scale_of
 from casewise.reports.document import short_name
-from casewise.reports.robustness import LaidOpen
+from casewise.reports.robustness import texts_of
 from casewise.runs.texts import made_in
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import cannot_write, what_is_wrong, write_text
@@ -363,8 +364,8 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
     paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
     twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
     stated, twin_context = benchmark.query[item.query_id], benchmark.twin_of(item)
-    own = LaidOpen(show(FULL, stated, benchmark.context_of(item)))
-    other = None if twin_context is None else LaidOpen(show(FULL, stated, twin_context))
+    own = show(FULL, stated, benchmark.context_of(item))
+    other = None if twin_context is None else show(FULL, stated, twin_context)
     return {
         "wanted": query,
         "place": place,
@@ -405,9 +406,11 @@ IN_COMMON = 0.5
 """Share of the letters that two texts must share for marks between their words to be readable."""
 
 
-def with_marks(shown: LaidOpen, original: LaidOpen | None) -> list[tuple[str, list[Stated]]]:
+def with_marks(shown: ShownItem, original: ShownItem | None) -> list[tuple[str, list[Stated]]]:
     """The statements, group by group, with the differences from the original marked where there is one."""
-    texts_before = {(group, name): text for group, texts in original.said for name, text in texts} if original else {}
+    texts_before = (
+        {(group, name): text for group, texts in texts_of(original) for name, text in texts} if original else {}
+    )
 
     def stated(group: str, name: str, text: str) -> Stated:
         if original is None:
@@ -419,14 +422,14 @@ def with_marks(shown: LaidOpen, original: LaidOpen | None) -> list[tuple[str, li
             return Stated(name, [Piece("same", text)], before)
         return Stated(name, pieces)
 
-    return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in shown.said]
+    return [(group, [stated(group, name, text) for name, text in texts]) for group, texts in texts_of(shown)]
 
 
 def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     """The item as each arm but the whole shows it, with what that changes marked."""
     benchmark = room.table.benchmark
     query, context, twin = benchmark.query[item.query_id], benchmark.context_of(item), benchmark.twin_of(item)
-    whole = LaidOpen(show(FULL, query, context))
+    whole = show(FULL, query, context)
     texts = MadeTexts({key: text for judged in room.table.judged for key, text in made_in(judged.run.path).items()})
     for name in room.table.arms:
         try:
@@ -437,8 +440,7 @@ def as_shown(room: Room, item: Item) -> Iterator[dict[str, Any]]:
         except CasewiseError as error:  # a file of one's own that has moved or changed since the run
             yield {"arm": name, "problem": str(error)}
             continue
-        changed = LaidOpen(shown)
-        groups, marked_query = with_marks(changed, whole), difference(whole.query, changed.query)
+        groups, marked_query = with_marks(shown, whole), difference(whole.query, shown.query)
         yield {"arm": name, "problem": shown.problem, "query": marked_query, "groups": groups}
 
 

@@ -16,7 +16,7 @@ from casewise.errors import BenchmarkError, CasewiseError, DataError
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import FakeModel
 from casewise.replies.collect import CollectOptions
-from casewise.reports.document import Forest, Prose, Table, unfolded
+from casewise.reports.document import Forest, Prose
 from casewise.reports.formats import text
 from casewise.runs.limits import Limits
 
@@ -172,8 +172,8 @@ def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, 
     said = [block.text for block in blocks if isinstance(block, Prose)]
 
     assert sum("its verdicts are right on" in one for one in said) == 3
-    assert [one for one in said if " more pair" in one] == ([f"The table has {more}."] if more else [])
-    assert len(next(block for block in unfolded(blocks) if isinstance(block, Table)).rows) == 2 * n
+    assert [one for one in said if " more pair" in one] == ([f"The chart has {more}."] if more else [])
+    assert len(next(block.table for block in blocks if isinstance(block, Forest)).rows) == 2 * n
 
 
 def test_models_that_have_not_both_are_named(both, tmp_path):
