@@ -95,15 +95,6 @@ def test_an_intent_that_people_do_not_share_is_counted_by_condition():
     assert set(finding.evidence["by_condition"]) == {"safe_revised", "unsafe_revised"}
 
 
-def test_a_category_that_turns_the_intent_round_is_named():
-    rows = [
-        replace(row, votes=tuple(1 - vote for vote in row.votes)) if row.category == CATEGORIES[2] else row
-        for row in crowd(rng(), queries=90, safe=0.95, unsafe=0.05)
-    ]
-
-    assert list(found(audit_intent, rows)["intent.not-shared"].evidence["categories_below_the_rest"]) == [CATEGORIES[2]]
-
-
 def test_people_who_disagree_are_a_note_and_no_fault():
     finding = found(audit_people, crowd(rng(), safe=0.55, unsafe=0.45))["people.disagree"]
 

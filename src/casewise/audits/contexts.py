@@ -14,8 +14,8 @@ from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.metrics import metrics_named
-from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged, right
-from casewise.stats.shares import binomial_below, sign_test
+from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged
+from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
 
 OFTEN = 0.1
@@ -298,7 +298,6 @@ def audit_intent(subject: Subject, part: Part) -> None:
                 "safe_intended_called_unsafe": int((against & (subject.intended == 1)).sum()),
                 "unsafe_intended_called_safe": int((against & (subject.intended == 0)).sum()),
                 "by_condition": {name: shared.estimate for name, shared in conditions.items()},
-                "categories_below_the_rest": worse_categories(subject, usable),
             },
             items=subject.named(against),
         )
@@ -315,17 +314,3 @@ def audit_intent(subject: Subject, part: Part) -> None:
 def agreement(sample: Sample) -> Estimate:
     """Accuracy of the intent on these items against people's labels, with an interval over queries and annotators."""
     return estimate(sample, metrics=metrics_named("accuracy"))[0]
-
-
-def worse_categories(subject: Subject, usable: BoolArray) -> dict[str, float]:
-    """Categories whose agreement is below that of all items by more than chance, Bonferroni over categories."""
-    agree = right(subject.intended, subject.label)
-    category = subject.items["category"].to_numpy().astype(str)
-    overall, names = float(agree[usable].mean()), np.unique(category[usable]).tolist()
-    of = {name: agree[usable & (category == name)] for name in names}
-    below = {
-        name: float(shared.mean())
-        for name, shared in of.items()
-        if binomial_below(float(shared.sum()), len(shared), overall) < ALPHA * 10 / len(names)
-    }
-    return dict(sorted(below.items(), key=lambda pair: pair[1]))

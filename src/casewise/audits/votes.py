@@ -21,8 +21,8 @@ from casewise.stats.agreement import (
     votes_of_ratings,
 )
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
-from casewise.stats.estimates import Estimate, estimate_of
-from casewise.stats.measured import Measured, TotalsByCluster
+from casewise.stats.estimates import estimate_of
+from casewise.stats.measured import TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.panel import panel_curve, usual_reference
 from casewise.stats.sample import PUBLISHED, labels, numbered
@@ -124,13 +124,6 @@ def given_by(subject: Subject, value: pl.Series) -> Given | None:
     """Return each rating with a value and its person; None where one is anonymous."""
     raters = known_raters(subject.benchmark, subject.items, value)
     return None if raters is None else Given(*raters)
-
-
-def share_estimate(measured: Measured, votes: Given | None) -> Estimate:
-    """A share of votes with its interval over items, and over people where `votes` says whose each vote is."""
-    if votes is not None:
-        measured = replace(measured, votes=votes_of_ratings(votes, (votes.value - measured.value) / len(votes.value)))
-    return estimate_of(measured)
 
 
 # The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
@@ -321,7 +314,10 @@ def unsure(subject: Subject, part: Part) -> None:
     terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
     measured = TotalsByCluster.of(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
     verdicts = (subject.benchmark.ratings.table["verdict"] == "unsure").cast(pl.Float64)
-    of_votes = share_estimate(measured, given_by(subject, verdicts))
+    if (votes := given_by(subject, verdicts)) is not None:
+        influence = (votes.value - measured.value) / len(votes.value)
+        measured = replace(measured, votes=votes_of_ratings(votes, influence))
+    of_votes = estimate_of(measured)
     unsure_only = (undecided > 0) & (subject.n_votes == 0)
     part.measured["unsure"] = {
         "votes": int(undecided.sum()),

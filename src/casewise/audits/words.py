@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from casewise.audits.subject import ALPHA, READS, Part, Subject, spoken_name
@@ -167,7 +166,12 @@ def solved_by_words(subject: Subject) -> Solution | None:
     every: tuple[Features, ...] = ("query",) if subject.reads == "query" else ("context", "query", "query+context")
     for reads in dict.fromkeys((subject.reads, *every)):
         values = subject.predicted(reads)
-        over = [accuracy_within(subject, values, groups) for groups in subject.groupings]
+        samples = (
+            judged(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
+            for groups in subject.groupings
+        )
+        read_alone, accuracy_alone = ~np.isnan(values), metrics_named("accuracy")
+        over = [estimate(sample.where(read_alone), metrics=accuracy_alone)[0] for sample in samples]
         varying = [accuracy for accuracy in over if accuracy.method == STUDENT]
         accuracy = max(varying, key=width) if varying else min(over, key=width)
         gain = gain_over_constant(subject, values, ~subject.exchanged)
@@ -178,12 +182,6 @@ def solved_by_words(subject: Subject) -> Solution | None:
 
 def width(accuracy: Estimate) -> float:
     return np.inf if accuracy.limits is None else accuracy.limits[1] - accuracy.limits[0]
-
-
-def accuracy_within(subject: Subject, values: FloatArray, groups: NDArray[np.intp]) -> Estimate:
-    """The accuracy of these values on the items whose words are read, with its interval over groups."""
-    sample = judged(subject.items, values, elicitation="probability", policy=VOTES, cluster=groups)
-    return estimate(sample.where(~np.isnan(values)), metrics=metrics_named("accuracy"))[0]
 
 
 def alone(subject: Subject, words: str, written: Iterable[str]) -> FloatArray:

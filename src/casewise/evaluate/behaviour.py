@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
-from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, Series, first_few, read_runs
+from casewise.evaluate.judged_runs import JudgedRun, JudgedRuns, ReportOptions, RunNumbers, Series, first_few, read_runs
 from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.records import OUTCOMES, Arm
 from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
@@ -423,11 +423,9 @@ class SaidAndDone:
 
 
 @dataclass(frozen=True, repr=False)
-class SaysDoesNumbers:
+class SaysDoesNumbers(RunNumbers):
     """The verdicts of models compared with their replies, over one benchmark."""
 
-    runs: JudgedRuns
-    options: ReportOptions
     models: tuple[SaysDoes, ...]
     pooled: Estimate | None
     """The gap over `n_pooled` pairs together, strict, where there are several models: of each model those that were asked in its
@@ -473,15 +471,6 @@ class SaysDoesNumbers:
             len(first),
             tuple(notes_of(runs, models, options)),
         )
-
-    @property
-    def benchmark(self) -> Benchmark:
-        return self.runs.benchmark
-
-    @property
-    def nothing_scored(self) -> bool:
-        """True if neither a verdict was given nor a reply graded."""
-        return self.runs.nothing_scored
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values; no reply's text."""

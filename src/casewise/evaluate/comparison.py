@@ -14,6 +14,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, ExitCode, did_yo
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
+    RunNumbers,
     Series,
     against_full_context,
     first_few,
@@ -34,11 +35,9 @@ from casewise.storage.wording import LabelWords
 
 
 @dataclass(frozen=True, repr=False)
-class ComparisonNumbers:
+class ComparisonNumbers(RunNumbers):
     """The numbers of a comparison."""
 
-    runs: JudgedRuns
-    options: ReportOptions
     comparison: Comparison
     notes: tuple[str, ...]
 
@@ -74,18 +73,9 @@ class ComparisonNumbers:
             runs, options, comparison, (*notes_of(runs, comparison, options), *notes_on_items(runs.benchmark, options))
         )
 
-    @property
-    def benchmark(self) -> Benchmark:
-        return self.runs.benchmark
-
     def item_ids(self, places: Sequence[int]) -> list[str]:
         """The ids of items by their places."""
         return [self.benchmark.items[place].id for place in places]
-
-    @property
-    def nothing_scored(self) -> bool:
-        """True if no item of any judge has a verdict or a value."""
-        return self.runs.nothing_scored
 
     @property
     def sentence(self) -> str:

@@ -151,14 +151,13 @@ def failures_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
     names = dict.fromkeys(name for row in rows for name in row)
     last = ("verdict", "value", "people_say", "n_safe", "n_votes", "category", "item_id")
     order = [*(name for name in names if name not in last), *last] if rows else ["judge", "id", "query", *last]
-    return pl.DataFrame([{name: row.get(name) for name in order} for row in rows], schema=schema_of(order))
+    return pl.DataFrame(
+        [{name: row.get(name) for name in order} for row in rows],
+        schema={name: NUMBERS.get(name, pl.String) for name in order},
+    )
 
 
 NUMBERS = {"value": pl.Float64, "n_safe": pl.Int64, "n_votes": pl.Int64}
-
-
-def schema_of(names: list[str]) -> dict[str, Any]:
-    return {name: NUMBERS.get(name, pl.String) for name in names}
 
 
 def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Iterator[dict[str, Any]]:

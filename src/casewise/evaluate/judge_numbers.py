@@ -25,6 +25,7 @@ from casewise.evaluate.failures import Misjudged, failures_table, misjudged
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
+    RunNumbers,
     Series,
     against_full_context,
     read_runs,
@@ -175,11 +176,9 @@ METRIC_COLUMNS: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True, repr=False)
-class JudgeNumbers:
+class JudgeNumbers(RunNumbers):
     """The numbers of one or more judges' runs over one benchmark."""
 
-    runs: JudgedRuns
-    options: ReportOptions
     metrics: pl.DataFrame
     """One row an estimate over all items: columns of `METRIC_COLUMNS`, under every policy reported."""
     categories: pl.DataFrame
@@ -230,15 +229,6 @@ class JudgeNumbers:
             disagreements=misjudged(runs, options),
             notes=(*notes_of(plain, options), *notes_on_items(runs.benchmark, options), *attacking),
         )
-
-    @property
-    def benchmark(self) -> Benchmark:
-        return self.runs.benchmark
-
-    @property
-    def nothing_scored(self) -> bool:
-        """True if no item has a verdict or a value."""
-        return self.runs.nothing_scored
 
     def sample(self, series: Series) -> Sample:
         """A series under the policies of the report."""

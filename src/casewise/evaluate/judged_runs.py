@@ -379,6 +379,23 @@ class JudgedRuns:
         return whole if fitted is None else replace(whole, safe=fitted.safe)
 
 
+@dataclass(frozen=True, repr=False)
+class RunNumbers:
+    """What runs come to under the options of a report; each kind of report adds its numbers."""
+
+    runs: JudgedRuns
+    options: ReportOptions
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.runs.benchmark
+
+    @property
+    def nothing_scored(self) -> bool:
+        """True if no item of any series has a verdict or a value."""
+        return self.runs.nothing_scored
+
+
 def read_runs(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgedRuns:
     """Read run folders over one benchmark.
 
@@ -489,25 +506,16 @@ def read_series(
     for values, group in placed.group_by(keys, maintain_order=True):
         key = tuple(map(str, values))
         row = about_key[key]
-        a_series = series_of(group, run, judge, key, items)
-        series.append(
-            replace(
-                a_series,
-                cost_usd=row["cost_usd"] if row["priced"] else None,
-                latency_s=row["latency_s"],
-                versions=tuple(row["versions"]),
-                read_as=read_as.get(key, {}),
-            )
+        a_series = replace(
+            series_of(group, run, judge, key, items),
+            cost_usd=row["cost_usd"] if row["priced"] else None,
+            latency_s=row["latency_s"],
+            versions=tuple(row["versions"]),
+            read_as=read_as.get(key, {}),
         )
+        series.append(a_series)
     order = elicitation_names()
-    return sorted(
-        series,
-        key=lambda a_series: (
-            not a_series.shown.shows_all,
-            a_series.arm,
-            order.index(a_series.elicitation),
-        ),
-    )
+    return sorted(series, key=lambda of: (not of.shown.shows_all, of.arm, order.index(of.elicitation)))
 
 
 def series_of(group: pl.DataFrame, run: JudgedRun, judge: str, key: tuple[str, ...], items: pl.DataFrame) -> Series:

@@ -17,7 +17,6 @@ from casewise.evaluate.judged_runs import (
     MOSTLY,
     JudgedRuns,
     ReportOptions,
-    Series,
     against_full_context,
     by_benchmark,
     distinct,
@@ -33,7 +32,7 @@ from casewise.stats.estimates import Estimate, difference_of, estimate_of, measu
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, REFUSALS, metrics_named
 from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
-from casewise.stats.sample import PUBLISHED, LabelPolicy, Sample, judged
+from casewise.stats.sample import Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 from casewise.storage.load import load
@@ -52,8 +51,8 @@ class Contender:
     """The run's folder, the output's file, or empty."""
     asked: BoolArray
     """(items,) which items it was asked."""
-    sample: Callable[[LabelPolicy], Sample]
-    """Over all items, under a label policy."""
+    sample: Callable[[], Sample]
+    """Over all items."""
     cost_usd: float | None = None
     shows_all: bool = True
     """True if it was shown all that people saw."""
@@ -61,19 +60,18 @@ class Contender:
 
 def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
     """Everything that runs hold."""
-
-    def contender_of(series: Series) -> Contender:
-        return Contender(
+    return [
+        Contender(
             series.name,
             "run" if series.run.behaviour is None else "replies",
             str(series.run.path),
             series.asked if series.mostly_unscored else series.counted(options.unscored),
-            lambda policy: runs.whole_sample(series, policy=policy, unscored=options.unscored),
+            partial(runs.whole_sample, series, policy=options.labels, unscored=options.unscored),
             series.cost_usd,
             series.shown.shows_all,
         )
-
-    return [contender_of(series) for series in runs.series]
+        for series in runs.series
+    ]
 
 
 class Outputs(NamedTuple):
@@ -130,12 +128,12 @@ def contender(
         "baseline" if path is None else "output",
         "" if path is None else str(path),
         np.ones(len(values), dtype=np.bool_) if answered is None else answered,
-        lambda policy: judged(
+        lambda: judged(
             runs.items,
             values,
             runs.raters,
             elicitation=elicitation,
-            policy=policy,
+            policy=options.labels,
             unscored=options.unscored,
             cluster=runs.cluster,
         ),
@@ -170,8 +168,6 @@ class LeaderboardRow(ShortRepr):
     and `cross_entropy_above_floor`. A judge of values without a threshold has none that needs a verdict."""
     against_others: Estimate | None
     """Its accuracy against the majority of as many people as one person is held against."""
-    published_accuracy: Estimate | None
-    """The accuracy under the label policy `published`."""
     n_unscored: int
     cost_usd: float | None
     """Of all its calls; None where no price is known."""
@@ -262,11 +258,14 @@ def leaderboard(
     hides_arms = not arms and any(judge.shows_all for judge in every)
     own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published.found))
     n_arms = len(every) - len(own) - len(theirs)
-    common = asked_of_all(own or theirs, backdrop, options)
+    subset = [] if options.items is None else [subset_rows(backdrop.subject, options.items)]
+    common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in own or theirs), *subset])
+    if not (own or theirs) or not common.any():
+        raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
     judges = [*own, *(judge for judge in theirs if judge.asked[common].all())]
-    board = Scoring(options, common, find_pairs(runs.items).where(common), backdrop)
-    measured = [board.measured(judge) for judge in judges]
-    rows = [board.row(judge, numbers) for judge, numbers in zip(judges, measured, strict=True)]
+    pairs = find_pairs(runs.items).where(common)
+    measured = [measured_on(judge, common, pairs) for judge in judges]
+    rows = [row_of(judge, numbers, common, backdrop) for judge, numbers in zip(judges, measured, strict=True)]
     for group in (False, True):
         ranks, which = ranked(measured, [place for place, row in enumerate(rows) if (row.kind == "replies") is group])
         for place, index in enumerate(which):
@@ -277,7 +276,10 @@ def leaderboard(
         benchmark=runs.benchmark,
         labels=options.labels.name,
         rows=tuple(sorted(rows, key=best_first)),
-        baselines=tuple(board.row(one, board.measured(one)) for one in baselines(runs, backdrop, options)),
+        baselines=tuple(
+            row_of(baseline, measured_on(baseline, common, pairs), common, backdrop)
+            for baseline in baselines(runs, backdrop, options)
+        ),
         people=backdrop.people(common),
         n_items=int(common.sum()),
         published=None if theirs else numbers_beside(runs.benchmark.about.published),
@@ -315,7 +317,12 @@ class Leaderboards(ShortRepr):
         accuracy on every benchmark stand before the others."""
         by_name = [{row.name: row for row in board.rows} for board in self.boards]
         judges = {name: tuple(rows.get(name) for rows in by_name) for name in dict.fromkeys(chain(*by_name))}
-        return dict(sorted(judges.items(), key=lambda judge: complete_first(judge[1])))
+
+        def complete_first(judge: str) -> tuple[int, float]:
+            values = [value for row in judges[judge] if row and (value := row.value("accuracy")) is not None]
+            return len(self.boards) - len(values), -float(np.mean(values)) if values else 0.0
+
+        return {judge: judges[judge] for judge in sorted(judges, key=complete_first)}
 
     @cached_property
     def yardsticks(self) -> dict[str, tuple[LeaderboardRow | None, ...]]:
@@ -326,11 +333,6 @@ class Leaderboards(ShortRepr):
     def as_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {"benchmarks": {name: board.as_json() for name, board in zip(self.names, self.boards, strict=True)}}
-
-
-def complete_first(rows: Sequence[LeaderboardRow | None]) -> tuple[int, float]:
-    values = [value for row in rows if row is not None and (value := row.value("accuracy")) is not None]
-    return len(rows) - len(values), -float(np.mean(values)) if values else 0.0
 
 
 def leaderboards(
@@ -344,16 +346,6 @@ def leaderboards(
         raise BenchmarkError("there is nothing to put side by side: give at least one run")
     groups = by_benchmark(paths).values()
     return Leaderboards(tuple(leaderboard(group, arms=arms, options=options) for group in groups))
-
-
-def asked_of_all(contenders: Sequence[Contender], backdrop: Backdrop, options: ReportOptions) -> BoolArray:
-    masks = [contender.asked for contender in contenders]
-    if options.items is not None:
-        masks.append(subset_rows(backdrop.subject, options.items))
-    common: BoolArray = np.logical_and.reduce(masks)
-    if not contenders or not common.any():
-        raise BenchmarkError("no item was asked of all of these judges: there is nothing to put side by side")
-    return common
 
 
 def best_first(row: LeaderboardRow) -> tuple[float, float]:
@@ -373,53 +365,35 @@ def ranked(measured: Sequence[dict[str, Measured]], among: Sequence[int]) -> tup
         return RankIntervals(np.ones(n, dtype=np.int64), np.full(n, n), np.zeros((n, n), dtype=bool)), which
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """The items and the options that all rows have in common."""
+def measured_on(contender: Contender, common: BoolArray, pairs: PairIndex) -> dict[str, Measured]:
+    """Its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
+    sample = contender.sample().where(common)
+    if sample.unscored.mean() > MOSTLY:
+        return {}
+    metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
+    return {number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, pairs))}
 
-    options: ReportOptions
-    common: BoolArray
-    pairs: PairIndex
-    backdrop: Backdrop
 
-    def sample(self, contender: Contender) -> Sample:
-        return contender.sample(self.options.labels).where(self.common)
-
-    def measured(self, contender: Contender) -> dict[str, Measured]:
-        """Its numbers by name; none where more than half of the items are unscored, so that it is not ranked."""
-        sample = self.sample(contender)
-        if sample.unscored.mean() > MOSTLY:
-            return {}
-        metrics = (*metrics_named(*SHOWN), *REFUSALS, *FLOORS)
-        return {
-            number.name: number for number in (*measure(sample, metrics=metrics), *measured_flips(sample, self.pairs))
-        }
-
-    def row(self, contender: Contender, measured: dict[str, Measured]) -> LeaderboardRow:
-        sample, floors = self.sample(contender), {metric.name for metric in FLOORS}
-        numbers = {name: estimate_of(number) for name, number in measured.items() if name not in floors}
-        if "cross_entropy" in measured and "attainable_entropy" in measured:
-            above = difference_of(measured["cross_entropy"], measured["attainable_entropy"])
-            numbers["cross_entropy_above_floor"] = above
-        published: tuple[Measured, ...] = ()
-        against = None
-        if measured:
-            by_published = contender.sample(PUBLISHED).where(self.common)
-            published = measure(by_published, metrics=metrics_named("accuracy"))
-            size = self.backdrop.people(self.common).others
-            if size and sample.gives_verdicts:
-                verdicts = {"it": sample.safe}
-                against = against_others(self.backdrop.subject, self.common, verdicts, reference_size=size).get("it")
-        return LeaderboardRow(
-            name=contender.name,
-            kind=contender.kind,
-            source=contender.source,
-            numbers=numbers,
-            against_others=against,
-            published_accuracy=estimate_of(published[0]) if published else None,
-            n_unscored=int(sample.unscored.sum()),
-            cost_usd=contender.cost_usd,
-        )
+def row_of(
+    contender: Contender, measured: dict[str, Measured], common: BoolArray, backdrop: Backdrop
+) -> LeaderboardRow:
+    sample, floors = contender.sample().where(common), {metric.name for metric in FLOORS}
+    numbers = {name: estimate_of(number) for name, number in measured.items() if name not in floors}
+    if "cross_entropy" in measured and "attainable_entropy" in measured:
+        above = difference_of(measured["cross_entropy"], measured["attainable_entropy"])
+        numbers["cross_entropy_above_floor"] = above
+    size, against = backdrop.people(common).others, None
+    if measured and size and sample.gives_verdicts:
+        against = against_others(backdrop.subject, common, {"it": sample.safe}, reference_size=size).get("it")
+    return LeaderboardRow(
+        name=contender.name,
+        kind=contender.kind,
+        source=contender.source,
+        numbers=numbers,
+        against_others=against,
+        n_unscored=int(sample.unscored.sum()),
+        cost_usd=contender.cost_usd,
+    )
 
 
 def board_notes(

@@ -98,20 +98,6 @@ class Influence:
 
 
 @dataclass(frozen=True, repr=False)
-class CaseStudy(ShortRepr):
-    """Queries of one category."""
-
-    queries: pl.DataFrame
-    """A row a query: `safe` and `unsafe` (the share of votes that are safe in that condition), each with `_low` and
-    `_high` (Wilson's interval), and `p`."""
-
-    @property
-    def n_significant(self) -> int:
-        """At the paper's level."""
-        return int((self.queries["p"] < PAPERS_LEVEL).sum())
-
-
-@dataclass(frozen=True, repr=False)
 class PaperRow(ShortRepr):
     """A judge, asked one way: a row of the paper's tables 2 and 4 or, where parameters were left out, of its Figure 5."""
 
@@ -155,8 +141,9 @@ class PaperNumbers(ShortRepr):
     influence: Influence | None
     by_category: pl.DataFrame
     """Figure 3: `category`, `queries`, mean `h` and how many are `significant`, the largest first; may be empty."""
-    case_studies: dict[str, CaseStudy | None]
-    """Figures 9 and 10, by their names."""
+    case_studies: dict[str, pl.DataFrame | None]
+    """Figures 9 and 10, by their names: a row a query of the category, with `safe` and `unsafe` (the share of votes that are
+    safe in that condition), each with `_low` and `_high` (Wilson's interval), and `p`."""
     replays: tuple[Replay, ...]
     """Each judge's output scored again, the most accurate first."""
     rows: tuple[PaperRow, ...]
@@ -256,7 +243,7 @@ def by_category(queries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> CaseStudy | None:
+def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> pl.DataFrame | None:
     resolved = benchmark.taxonomy.resolve(category)
     rows = queries.filter(pl.col("category") == (resolved.name if resolved else category))
     if not len(rows):
@@ -266,18 +253,13 @@ def case_study(queries: pl.DataFrame, benchmark: Benchmark, category: str) -> Ca
         safe, votes = rows[f"safe_{intent}"].to_numpy(), rows[f"votes_{intent}"].to_numpy()
         limits = wilson(safe, votes)
         columns |= {intent: safe / votes, f"{intent}_low": limits.low, f"{intent}_high": limits.high}
-    return CaseStudy(pl.DataFrame({**columns, "p": tested(rows).p}))
+    return pl.DataFrame({**columns, "p": tested(rows).p})
 
 
 def left_out(row: PaperRow, rows: Sequence[PaperRow]) -> Iterator[Omission]:
-    same = (row.judge, row.elicitation, row.source)
+    same = (row.judge, row.elicitation, row.source, ())
     whole = next(
-        (
-            row_of_same
-            for row_of_same in rows
-            if not row_of_same.omitted and (row_of_same.judge, row_of_same.elicitation, row_of_same.source) == same
-        ),
-        None,
+        (other for other in rows if (other.judge, other.elicitation, other.source, other.omitted) == same), None
     )
     for name in ("recall_safe", "recall_unsafe"):
         of_whole = whole.published.get(name) if whole is not None else None

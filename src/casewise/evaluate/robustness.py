@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ExitCode
 from casewise.evaluate.comparison import EXIT_CODES, parse_named
-from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, Series, read_runs
+from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.records import Arm, ShortRepr, UnscoredReason
 from casewise.runs.texts import made_in
@@ -300,12 +300,9 @@ class DefenceWorth:
 
 
 @dataclass(frozen=True, repr=False)
-class RobustnessNumbers(ShortRepr):
+class RobustnessNumbers(RunNumbers, ShortRepr):
     """All numbers of the report on a run's attacks."""
 
-    path: Path
-    options: ReportOptions
-    runs: JudgedRuns
     arms: tuple[ArmVerdicts, ...]
     """Every arm of an attack, a perturbation, a defence or none."""
     turns: tuple[ArmVerdicts, ...]
@@ -340,16 +337,12 @@ class RobustnessNumbers(ShortRepr):
         arms, turns = (tuple(arm for arm in every if (arm.turn is not None) == of_turns) for of_turns in (False, True))
         weight = arms[0].sample.weight if arms else np.zeros(0)
         made = MadeTexts(made_in(path))
-        numbers = cls(path, options, runs, arms, turns, weight, twins_of(runs.items, weight), made)
+        numbers = cls(runs, options, arms, turns, weight, twins_of(runs.items, weight), made)
         if not any(numbers.plain(arm.turn.defence) for arm in turns if arm.turn) and not any(numbers.pairings()):
             raise BenchmarkError(
                 f"{path} was not asked under any attack, or not without one; make such a run with casewise attack"
             )
         return numbers
-
-    @property
-    def benchmark(self) -> Benchmark:
-        return self.runs.benchmark
 
     @property
     def nothing_scored(self) -> bool:

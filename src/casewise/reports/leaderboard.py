@@ -57,7 +57,6 @@ COLUMNS: Columns = {
     **metric("Harm", "harm"),
     "Unscored": "n_unscored",
     "US$": lambda row: number(row.cost_usd, digits=2),
-    "Accuracy, published": (percent, "published_accuracy.estimate"),
 }
 
 

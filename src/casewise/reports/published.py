@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from casewise.errors import DataError
 from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgement_counts, reply_counts
-from casewise.evaluate.published import CASE_STUDIES, CaseStudy, Omission, PaperNumbers, PaperRow
+from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
 from casewise.notation import interval_or, number, p_value, percent, share
 from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored
@@ -190,7 +192,7 @@ def by_category(numbers: PaperNumbers) -> Iterator[Block]:
     )
 
 
-def case_study(study: CaseStudy | None, category: str) -> Iterator[Block]:
+def case_study(study: pl.DataFrame | None, category: str) -> Iterator[Block]:
     if study is None:
         yield Prose(f"No query of {category!r} has ratings in both revised conditions.")
         return
@@ -200,11 +202,11 @@ def case_study(study: CaseStudy | None, category: str) -> Iterator[Block]:
         "Unsafe context": (share, "1.unsafe", "1.unsafe_low", "1.unsafe_high"),
         "p": (p_value, "1.p"),
     }
-    rows = enumerate(study.queries.to_dicts(), start=1)
+    rows = enumerate(study.to_dicts(), start=1)
     caption = "Share of votes to respond, with 95 % intervals"
     yield table_by(f"{anchor(category)}-table", caption, rows, columns)
     yield Prose(
-        f"{study.n_significant} of {len(study.queries)} differ at 0.0125, on the two conditions that were released."
+        f"{(study['p'] < PAPERS_LEVEL).sum()} of {len(study)} differ at 0.0125, on the two conditions that were released."
     )
 
 
