@@ -9,7 +9,6 @@ who both had added one would wait for each other. On SQLite every write has the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,7 +27,7 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     hold_study(study)
     lapse_expired(study)
     rng = generator(study, annotator_id)
-    condition = choose_condition(open_slots(study), rng)
+    condition = choose_condition(study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)]), rng)
     if condition is None:
         return 0
     study.set_annotator(annotator_id, condition=condition)
@@ -38,8 +37,27 @@ def assign(study: LiveRound, annotator_id: str) -> int:
     if not taken:
         return 0
     study.set_annotator(annotator_id, stage="rating", lapsed=False, lease_until=lease_end(study))
-    batch = Batch(condition, taken, {item.item_id: item.query_id for item in open_items})
-    study.execute(insert(PAGES), page_rows(study, annotator_id, batch, rng=rng))
+    query_of = {item.item_id: item.query_id for item in open_items}
+    checks = [study.wording.checks[index].name for index in rng.permutation(len(study.wording.checks))]
+    drawn = checks[: study.design.attention.checks_per_batch]
+    rows = [
+        {
+            "annotator_id": annotator_id,
+            "position": position,
+            "study_id": study.id,
+            "condition": condition,
+            "kind": page.kind,
+            "item_id": page.id if page.kind == "item" else None,
+            "query_id": query_of.get(page.id),
+            "check_name": page.id if page.kind == "check" else None,
+            "slot_id": taken.get(page.id),
+            "state": "waiting",
+            "scripted": False,
+            "revision": 0,
+        }
+        for position, page in enumerate(lay_out(sorted(taken), drawn, rng=rng), start=1)
+    ]
+    study.execute(insert(PAGES), rows)
     detail = {"condition": condition, "items": len(taken)}
     study.note("assigned", annotator_id=annotator_id, detail=detail)
     return len(taken)
@@ -58,11 +76,6 @@ def generator(study: Round, annotator_id: str) -> np.random.Generator:
 def lease_end(study: LiveRound) -> datetime:
     """Return when a lease that is renewed now runs out."""
     return study.now + timedelta(minutes=study.design.ratings.lease_minutes)
-
-
-def open_slots(study: LiveRound) -> dict[str, int]:
-    """Count the open slots of each condition that has any."""
-    return study.counts(SLOTS.c.condition, where=[SLOTS.c.holder_id.is_(None)])
 
 
 def open_in(study: LiveRound, condition: str) -> tuple[list[Open], dict[str, int]]:
@@ -114,39 +127,6 @@ def take_slot(study: LiveRound, page: Row[Any]) -> int | None:
     if slot_id is not None:
         study.execute(update(SLOTS).where(SLOTS.c.id == slot_id).values(holder_id=page.annotator_id))
     return slot_id
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """The condition and items that an annotator was given."""
-
-    condition: str
-    slot_of: Mapping[str, int]
-    """Item id to the slot that is held for it."""
-    query_of: Mapping[str, str]
-
-
-def page_rows(study: Round, annotator_id: str, batch: Batch, *, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """The pages of a batch: its items in random order, with attention checks among them."""
-    checks = [study.wording.checks[index].name for index in rng.permutation(len(study.wording.checks))]
-    drawn = checks[: study.design.attention.checks_per_batch]
-    return [
-        {
-            "annotator_id": annotator_id,
-            "position": position,
-            "study_id": study.id,
-            "condition": batch.condition,
-            "kind": page.kind,
-            "item_id": page.id if page.kind == "item" else None,
-            "query_id": batch.query_of[page.id] if page.kind == "item" else None,
-            "check_name": page.id if page.kind == "check" else None,
-            "slot_id": batch.slot_of[page.id] if page.kind == "item" else None,
-            "state": "waiting",
-            "scripted": False,
-            "revision": 0,
-        }
-        for position, page in enumerate(lay_out(sorted(batch.slot_of), drawn, rng=rng), start=1)
-    ]
 
 
 def release(study: LiveRound, annotator_id: str, *, states: Mapping[str, str]) -> int:

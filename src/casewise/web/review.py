@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -14,7 +13,7 @@ from sqlalchemy import Connection
 from starlette.responses import JSONResponse, Response
 
 from casewise.ask.layouts import labels_of
-from casewise.contexts.checks import Piece, Remark, Wording, WordingProblem, is_same, wording_difference
+from casewise.contexts.checks import Wording, WordingProblem, is_same, wording_difference
 from casewise.contexts.drafts import Draft, all_drafts, find_draft, progress
 from casewise.contexts.queue import (
     Filter,
@@ -59,67 +58,6 @@ ABOUT_WORDS = TALK - {Act.RESTART} | {Act.SUBMIT, Act.OFFER}
 EDITING = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 
 
-@dataclass(frozen=True)
-class FieldView:
-    """One parameter: its words now, as generated, in the form, and what the checks found in it."""
-
-    name: str
-    label: str
-    group: str
-    now: str
-    original: str
-    typed: str
-    changes: list[Piece]
-    changed: bool
-    findings: list[Remark]
-    required: bool
-
-    @property
-    def id(self) -> str:
-        return self.name.replace(".", "-")
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """The text that a reviewer stands for, against the words that both began with."""
-
-    who: str
-    mine: bool
-    changes: dict[str, list[Piece]]
-
-
-@dataclass(frozen=True)
-class ContextView:
-    """All that the page of a context shows."""
-
-    place: ReviewPlace
-    acts: frozenset[Act]
-    fields: list[FieldView]
-    editing: Act | None
-    proposals: list[Proposal]
-    comments: list[Event]
-    turned: Event | None
-    """The event that last sent the context back, in the present review; its reason stands among the comments."""
-    general_findings: list[Remark]
-    contrast: ReviewPlace | None
-    autosave: Typed | None
-    names: dict[str, str]
-    submitted: bool
-    own_words: bool
-    """True if this person rewrote what is reviewed now. Where they may review it too, there are too few others."""
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return what each group and parameter is called."""
-        return labels_of(self.place.parameters)
-
-    @property
-    def groups(self) -> dict[str, list[FieldView]]:
-        """The fields under the titles of their groups, in reading order."""
-        titles = dict.fromkeys(field.group for field in self.fields)
-        return {title: [field for field in self.fields if field.group == title] for title in titles}
-
-
 def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> frozenset[Act]:
     """Return the acts open to this person on this context now, by its state, their roles and its author."""
     acts = frozenset(act for act in allowed(place.state, person.id) if person.has(*ROLE_OF[act]))
@@ -128,65 +66,68 @@ def allowed_acts(connection: Connection, place: ReviewPlace, person: Person) -> 
 
 def view_of(
     connection: Connection, place: ReviewPlace, person: Person, *, typed: Mapping[str, str] | None = None
-) -> ContextView:
-    """The view of `place` for `person`; `typed` are words that were sent but could not be taken."""
-    acts = allowed_acts(connection, place, person)
+) -> dict[str, Any]:
+    """The view of `place` for `person`, as its template takes it; `typed` are words that were sent but could not be taken."""
+    acts, state = allowed_acts(connection, place, person), place.state
     editing = next((act for act in Act if act in acts & EDITING), None)
     autosave = find_autosave(connection, place.id, person_id=person.id) if editing else None
     events = events_of(connection, place.id)
-    begin = place.state.positions.get(person.id) or place.state.wording
+    begin = state.positions.get(person.id) or state.wording
     words = typed or (autosave.fields if autosave else None) or (begin.fields() if begin else {})
+    # the event that last sent the context back, in the present review; its reason stands among the comments
     turns = [event for event in events if event.act in TURNS and event.seq >= beginning_of(events)]
-    fields = [field_view(place, name, words) for name in place.parameters.every]
-    return ContextView(
-        place=place,
-        acts=acts,
-        fields=fields,
-        editing=editing,
-        proposals=proposals_for(connection, place, person),
-        comments=[event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
-        turned=turns[-1] if turns and place.state.phase != Phase.APPROVED else None,
-        general_findings=[finding for finding in place.findings if not finding.parameter],
-        contrast=sibling(connection, place),
-        autosave=autosave,
-        names=names_of(connection, events),
-        submitted=place.state.phase == Phase.UNDER_REVIEW and person.id in place.state.reviewers,
-        own_words=place.state.phase in JUDGED_ALONE and person.id == place.state.author,
-    )
-
-
-def field_view(place: ReviewPlace, name: str, typed: Mapping[str, str]) -> FieldView:
-    original = place.generated.fields().get(name, "") if place.generated else ""
-    current = place.state.wording.fields().get(name, "") if place.state.wording else ""
-    changes = wording_difference(place.generated, place.state.wording, place.parameters).get(name, [])
     labels = labels_of(place.parameters)
-    group, _, inside = name.partition(".")
-    return FieldView(
-        name=name,
-        label=labels[name],
-        group=labels[group] if inside else "Also",
-        now=current,
-        original=original,
-        typed=typed.get(name, ""),
-        changes=changes,
-        changed=not is_same(changes),
-        findings=[finding for finding in place.findings if finding.parameter == name],
-        required=name in place.parameters.required,
-    )
+    originals, current = (wording.fields() if wording else {} for wording in (place.generated, state.wording))
+    changes = wording_difference(place.generated, state.wording, place.parameters)
+    fields = []
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for name in place.parameters.every:
+        group, _, inside = name.partition(".")
+        field = {
+            "id": name.replace(".", "-"),
+            "name": name,
+            "label": labels[name],
+            "now": current.get(name, ""),
+            "original": originals.get(name, ""),
+            "typed": words.get(name, ""),
+            "changes": changes.get(name, []),
+            "changed": not is_same(changes.get(name, [])),
+            "findings": [finding for finding in place.findings if finding.parameter == name],
+            "required": name in place.parameters.required,
+        }
+        fields.append(field)
+        groups.setdefault(labels[group] if inside else "Also", []).append(field)
+    return {
+        "acts": acts,
+        "fields": fields,
+        "groups": groups,
+        "labels": labels,
+        "editing": editing,
+        "proposals": proposals_for(connection, place, person),
+        "comments": [event for event in seen_events(place, person, acts, events) if event.act in TALK and event.reason],
+        "turned": turns[-1] if turns and state.phase != Phase.APPROVED else None,
+        "general_findings": [finding for finding in place.findings if not finding.parameter],
+        "contrast": sibling(connection, place),
+        "autosave": autosave,
+        "names": names_of(connection, events),
+        "submitted": state.phase == Phase.UNDER_REVIEW and person.id in state.reviewers,
+        # where somebody may review what they rewrote, there are too few others
+        "own_words": state.phase in JUDGED_ALONE and person.id == state.author,
+    }
 
 
-def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[Proposal]:
+def proposals_for(connection: Connection, place: ReviewPlace, person: Person) -> list[dict[str, Any]]:
     """Both positions while they are discussed; only one's own while the other has not submitted."""
     state = place.state
     if state.phase not in {Phase.UNDER_REVIEW, Phase.IN_DISCUSSION}:
         return []
     shown = [reviewer for reviewer in state.reviewers if state.phase == Phase.IN_DISCUSSION or reviewer == person.id]
     return [
-        Proposal(
-            who=name_of(connection, reviewer),
-            mine=reviewer == person.id,
-            changes=wording_difference(state.wording, state.positions[reviewer], place.parameters),
-        )
+        {
+            "who": name_of(connection, reviewer),
+            "mine": reviewer == person.id,
+            "changes": wording_difference(state.wording, state.positions[reviewer], place.parameters),
+        }
         for reviewer in sorted(shown, key=lambda reviewer: reviewer != person.id)
         if reviewer in state.positions
     ]
@@ -381,7 +322,6 @@ def draft_of(connection: Connection, place: ReviewPlace) -> Draft:
 context_router = APIRouter(prefix="/review/contexts/{place_id}")
 
 
-WORDED = frozenset({Act.SUBMIT, Act.OFFER, Act.REWRITE})
 UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
 SAVE, DISCARD = "save", "discard"
@@ -447,7 +387,7 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
         with database_of(request).write() as connection:
             place = place_with(connection, place_id)
             words = place.state.wording if button == UNCHANGED else None
-            if chosen in WORDED and words is None:
+            if chosen in EDITING and words is None:
                 words = Wording.from_fields(form, place.parameters)
             action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
             place = act(connection, place_id, action, seen=number_in(form, "seen"), now=at)
@@ -501,7 +441,7 @@ def autosave(request: Request, place_id: str, typed: TypedSoFar, person: Worker,
     """Keep what was typed; 409 with the other words when another tab was faster."""
     with database_of(request).write() as connection:
         place = place_with(connection, place_id)
-        if not allowed_acts(connection, place, person) & WORDED:
+        if not allowed_acts(connection, place, person) & EDITING:
             raise HTTPException(409, "You can no longer revise this context. Reload the page.")
         words = Typed(words_typed(typed.fields, place), saved=typed.saved, version=typed.version)
         saved = save(connection, place_id, person_id=person.id, typed=words, now=at)

@@ -469,15 +469,21 @@ async def rate(request: Request) -> Response:
     annotator_id = visitor_id(request, study)
     if annotator_id is None:
         return redirect(here(study))
-    answer = SentAnswer(
-        study,
-        annotator_id,
-        given_answer(request, study, annotator_id, form, now=at),
-        token=form.get("page", ""),
-        by_script=SCRIPT_HEADER in request.headers,
-        at=at,
-    )
-    taken = await asyncio.wrap_future(database_of(request).write_together(answer.taken))
+    answer = given_answer(request, study, annotator_id, form, now=at)
+    by_script, token = SCRIPT_HEADER in request.headers, form.get("page", "")
+
+    def taken_in(connection: Connection) -> Shown | Unfinished | None:
+        """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on.
+
+        It may be taken in another's transaction, and twice if that fails.
+        """
+        live = study.at(connection, at)
+        if answer is not None and (lacks := unfinished(live, annotator_id, answer, token)):
+            return lacks
+        taken = "again" if answer is None else take_answer(live, annotator_id, answer)
+        return next_page(live, annotator_id) if taken != "over" and by_script else None
+
+    taken = await asyncio.wrap_future(database_of(request).write_together(taken_in))
     if taken is None:
         return redirect(here(study, "rate"))
     page, before = (taken.page, taken) if isinstance(taken, Unfinished) else (taken, None)
@@ -485,26 +491,6 @@ async def rate(request: Request) -> Response:
 
 
 TAKES_ANSWERS = Route("/study/{study_id}/rate", rate, methods=["POST"])
-
-
-@dataclass(frozen=True, slots=True)
-class SentAnswer:
-    """An answer that was sent, apart from the request: it may be taken in another's transaction, and twice if that fails."""
-
-    study: Round
-    annotator_id: str
-    given: Given | None
-    token: str
-    by_script: bool
-    at: datetime
-
-    def taken(self, connection: Connection) -> Shown | Unfinished | None:
-        """The next page, once the answer is taken; this one again where it lacks something; None to send the browser on."""
-        study, annotator_id, answer = self.study.at(connection, self.at), self.annotator_id, self.given
-        if answer is not None and (lacks := unfinished(study, annotator_id, answer, self.token)):
-            return lacks
-        taken = "again" if answer is None else take_answer(study, annotator_id, answer)
-        return next_page(study, annotator_id) if taken != "over" and self.by_script else None
 
 
 def unfinished(study: LiveRound, annotator_id: str, answer: Given, token: str) -> Unfinished | None:
