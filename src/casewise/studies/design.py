@@ -712,35 +712,36 @@ def study_toml(
     Codes are drawn anew each time; contrasts are the safe against the unsafe condition of each origin, and each
     condition against no context.
     """
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
+    codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
+    differences = vars(DIFFERENCES[preset]) | ({} if per_item is None else {"per_item": per_item})
+    values = {
+        "recruiter": differences["recruiter"].format(**codes),
+        "file": "study.toml",
+        "contact": contact,
+        "rates": rates,
+        "reply_question": REPLY_QUESTION,
+        "name": name,
+        "benchmark": benchmark,
+        "conditions": list(conditions),
+        "contrasts": contrasts(conditions),
+        "withdraw_until": today + timedelta(days=90),
+        "keep_ids_until": today + timedelta(days=180),
+        "exclude_until": today + timedelta(days=365),
+    }
+    return rendered("study.toml", differences | values)
+
+
+def rendered(name: str, values: dict[str, Any]) -> str:
+    """The text that the template `name` makes of `values`."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
     # JSON's strings, booleans and arrays are TOML's
     environment.filters["toml"] = lambda value: json.dumps(value, ensure_ascii=False)
-    template = environment.from_string(
-        files("casewise.studies").joinpath("texts", "study.toml.jinja").read_text(encoding="utf-8")
-    )
-    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-    outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
-    codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
-    differences = vars(DIFFERENCES[preset]) | ({} if per_item is None else {"per_item": per_item})
-    return template.render(
-        differences
-        | {
-            "recruiter": differences["recruiter"].format(**codes),
-            "file": "study.toml",
-            "contact": contact,
-            "rates": rates,
-            "reply_question": REPLY_QUESTION,
-            "name": name,
-            "benchmark": benchmark,
-            "conditions": list(conditions),
-            "contrasts": contrasts(conditions),
-            "withdraw_until": today + timedelta(days=90),
-            "keep_ids_until": today + timedelta(days=180),
-            "exclude_until": today + timedelta(days=365),
-        }
-    )
+    source = files("casewise.studies").joinpath("texts", f"{name}.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source).render(values)
 
 
 def contrasts(conditions: Sequence[str]) -> list[list[str]]:

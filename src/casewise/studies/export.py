@@ -7,10 +7,9 @@ import hashlib
 import json
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
-from casewise.studies.design import Design
+from casewise.studies.design import Design, rendered
 from casewise.studies.freeze import Frozen, Promise, departures, plain, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
-from casewise.studies.rounds import SIGHT, LiveRound, Round, StudyPlan, amendments, read_events, shown_items
+from casewise.studies.rounds import SIGHT, LiveRound, StudyPlan, amendments, read_events, shown_items
 from casewise.studies.wording import FEWEST_ALIKE, PAGES, StudyWording
 
 # A study as a benchmark folder: counted ratings in `ratings.jsonl`, all others apart, with reasons.
@@ -63,39 +62,38 @@ def export(study: LiveRound, *, benchmark: Benchmark | None, design: Design, fol
     rated = list(
         study.execute(select(PAGE_TABLE).where(PAGE_TABLE.c.study_id == study.id, PAGE_TABLE.c.verdict.is_not(None)))
     )
-    counted = [as_rating(row) for row in rated if row.state == "rated" and row.item_id is not None]
-    shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
+    counted = [row for row in rated if row.state == "rated" and row.item_id is not None]
     if benchmark is None:
         folder.mkdir(parents=True)
-        query_of = {item.item_id: item.query_id for item in shown_items(study)}
         columns = ("item_id", "query_id", "condition", "annotator_id", "verdict", "seconds")
-        rows = [
-            (row.item_id, query_of[row.item_id], row.condition, row.annotator_id, row.verdict, row.seconds)
-            for row in rated
-            if row.state == "rated" and row.item_id is not None
-        ]
+        rows = sorted(
+            [tuple(getattr(row, name) for name in columns) for row in counted], key=lambda row: (row[0], row[3])
+        )
         with (folder / "ratings.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([columns, *sorted(rows, key=lambda row: (row[0], row[3]))])
+            csv.writer(file).writerows([columns, *rows])
     else:
-        write_benchmark(with_ratings(study, benchmark, counted, shown=shown), folder)
-    left_out = excluded(study, rated)
-    counts = overview(study)
-    write_lines(folder / "excluded.jsonl", left_out)
-    write_lines(folder / "own_answers.jsonl", own_answers(study, rated))
-    write_lines(folder / "annotators.jsonl", annotator_lines(study))
-    write_lines(folder / "events.jsonl", read_events(study))
-    write_lines(folder / "timing.jsonl", timing_lines(study))
+        write_benchmark(with_ratings(study, benchmark, [as_rating(row) for row in counted]), folder)
+    left_out, counts = excluded(study, rated), overview(study)
+    for name, lines in {
+        "excluded": left_out,
+        "own_answers": own_answers(study, counted),
+        "annotators": annotator_lines(study),
+        "events": read_events(study),
+        "timing": timing_lines(study),
+    }.items():
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     about = about_study(study, design, counts)
     (folder / "study.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return Exported(folder, len(counted), len(left_out), counts.exact)
 
 
-def own_answers(study: LiveRound, rated: list[Row[Any]]) -> Iterator[dict[str, Any]]:
+def own_answers(study: LiveRound, counted: list[Row[Any]]) -> Iterator[dict[str, Any]]:
     """Yield answers to the owner's own questions on pages that count, a line a page."""
     questions = {question.name: question for question in study.design.questions}
-    for row in sorted(rated, key=lambda row: (row.annotator_id, row.position)):
+    for row in sorted(counted, key=lambda row: (row.annotator_id, row.position)):
         own = {name: questions[name].said(answer) for name, answer in (row.own or {}).items() if name in questions}
-        if own and row.state == "rated" and row.item_id is not None:
+        if own:
             yield {"item_id": row.item_id, "annotator_id": row.annotator_id, "answers": own}
 
 
@@ -103,8 +101,9 @@ def as_rating(row: Row[Any]) -> Rating:
     return Rating(item_id=row.item_id, annotator_id=row.annotator_id, verdict=row.verdict, seconds=row.seconds)
 
 
-def with_ratings(study: Round, benchmark: Benchmark, ratings: list[Rating], *, shown: set[str]) -> Benchmark:
+def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) -> Benchmark:
     """The benchmark with the items that the study showed and their counted ratings, in the order of the items."""
+    shown = set(study.scalars(select(tables.items.c.item_id).where(tables.items.c.study_id == study.id)))
     items = tuple(item for item in rated_items(study.design, benchmark) if item.id in shown)
     rated = benchmark.keeping(item for item in benchmark.items if item.id in shown)
     queries = {item.query_id for item in items}
@@ -232,12 +231,6 @@ def demographics(study: LiveRound) -> dict[str, dict[str, int]]:
     return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}
 
 
-def write_lines(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for line in lines:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-
-
 # A package for a registry of studies: what was promised, what people read, and how it will be analysed.
 
 
@@ -293,8 +286,8 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {
         "README.md": readme(plan),
-        "preregistration.md": rendered("preregistration", values | {"departures": plan.departures}),
-        "codebook.md": rendered("codebook", values),
+        "preregistration.md": rendered("preregistration.md", values | {"departures": plan.departures}),
+        "codebook.md": rendered("codebook.md", values),
         "design.json": json_text(without_codes(plan.design)),
         "study.frozen.json": json_text(plain(plan.frozen)),
         "analyse.py": ANALYSE.format(version=version("casewise"), digest=plan.frozen.digest),
@@ -304,14 +297,6 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
 
 def json_text(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def rendered(name: str, values: dict[str, Any]) -> str:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True, trim_blocks=True)  # noqa: S701
-    source = files("casewise.studies").joinpath("texts", f"{name}.md.jinja").read_text(encoding="utf-8")
-    return environment.from_string(source).render(values)
 
 
 def pages(wording: StudyWording) -> dict[str, str]:

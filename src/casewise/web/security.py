@@ -228,22 +228,14 @@ def password_problem(password: str, email: str) -> str | None:
         return "Choose a password with more different characters."
     if password.strip().casefold() in {email.casefold(), email.partition("@")[0].casefold()}:
         return "Choose a password that is not your e-mail address; a few unrelated words are good."
-    if is_common(password):
-        return "This password is easy to guess; a few unrelated words are good."
-    return None
-
-
-def is_common(password: str) -> bool:
-    """Return whether nothing is left of it but words that are in everybody's password, with figures and signs around them."""
     plain = password.casefold()
-    return any(is_left_over(text) for text in (plain, plain.translate(LEET)))
-
-
-def is_left_over(text: str) -> bool:
-    letters = "".join(letter for letter in text if letter.isalpha())
-    for word in COMMON:
-        letters = letters.replace(word, "")
-    return len(letters) < 4
+    for text in (plain, plain.translate(LEET)):
+        letters = "".join(letter for letter in text if letter.isalpha())
+        for word in COMMON:
+            letters = letters.replace(word, "")
+        if len(letters) < 4:  # nothing else is left of it but figures and signs
+            return "This password is easy to guess; a few unrelated words are good."
+    return None
 
 
 def hash_password(password: str) -> str:
