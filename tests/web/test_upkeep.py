@@ -9,7 +9,7 @@ from tests.support.study import LATER, START, Walker, design, opened
 from casewise.database.tables import study as tables
 from casewise.studies.monitor import alerts, monitor
 from casewise.studies.rounds import set_state
-from casewise.web.upkeep import keep_all_up
+from casewise.web.app import keep_all_up
 
 
 def test_a_stalled_round_is_said_until_it_goes_on(store):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,14 +18,16 @@ from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
 from casewise import database as databases
-from casewise.errors import ConfigurationError
+from casewise.database import Database
+from casewise.database.engine import Limit, only_one, take
+from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
-from casewise.studies.rounds import open_plan, read_plan
+from casewise.studies.monitor import keep_up
+from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
 from casewise.web import review, staff
 from casewise.web.pages import check_request, install_errors, templates, utc_now
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 from casewise.web.study_owner import install as install_study
-from casewise.web.upkeep import each_minute
 
 STATIC = Path(__file__).parent / "static"
 
@@ -40,7 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         dependencies=[Depends(check_request)],
-        lifespan=closing,
+        lifespan=upkept,
         redirect_slashes=False,  # it would lead to whatever host a request names
     )
     app.state.settings = settings
@@ -59,16 +62,55 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-@asynccontextmanager
-async def closing(app: FastAPI) -> AsyncIterator[None]:
-    with each_minute(app.state.database, app.state.rounds):
-        yield
-    app.state.database.close()
-
-
 def app() -> FastAPI:
     """Make the app; uvicorn calls this in each worker."""
     return create_app(from_environment())
+
+
+# The work that a server does by itself each minute: once, however many workers there are.
+
+
+ONCE = Limit(burst=1, per_s=READ_ANEW_S - 5)
+"""Somewhat less than the period, or a worker that wakes a moment early would leave a minute out."""
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def upkept(app: FastAPI) -> AsyncIterator[None]:
+    """Keep all rounds up in a thread while the app runs, and close its database at the end."""
+    stop = threading.Event()
+
+    def repeat() -> None:
+        while not stop.wait(READ_ANEW_S):
+            try:
+                app.state.rounds.clear()  # one may have been amended
+                keep_all_up(app.state.database, now=datetime.now(UTC))
+            except Exception:  # the next time tries again; the pages must go on
+                log.exception("upkeep failed")
+
+    thread = threading.Thread(target=repeat, daemon=True, name="casewise upkeep")
+    thread.start()
+    yield
+    stop.set()
+    thread.join(timeout=10)
+    app.state.database.close()
+
+
+def keep_all_up(database: Database, *, now: datetime) -> bool:
+    """Keep up each round; whether this process did, for one does so in a minute."""
+    with database.write() as connection:
+        if not take(connection, "upkeep", ONCE, now=now):
+            return False
+    with suppress(RunConflict), only_one(database, "keeping rounds up"):
+        with database.read() as connection:
+            listed = all_rounds(connection)
+        for listed_round in listed:
+            with database.write() as connection:
+                study = load_round(connection, listed_round.id)
+                assert study is not None
+                keep_up(study.at(connection, now))
+        return True
+    return False
 
 
 # The app in a thread of this process, for as long as a command needs it: small rehearsals, and walking through a

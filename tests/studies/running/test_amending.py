@@ -86,26 +86,22 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
     assert any("ratings.per_item: frozen as 2, now 3" in note for note in notes)
 
 
-def test_a_round_is_amended_while_it_is_paused_and_only_in_what_keeps_what_was_rated(store, study, path):
+def test_a_round_is_amended_while_it_is_paused(store, study, path):
     changed(path, r"per_item = 2 ", "per_item = 3 ")
     with study.read(store, START) as live, pytest.raises(StudyError, match="pause the round first"):
         amendment_of(live, read_plan(path))
-    with study.write(store, START) as live:
-        set_state(live, "paused", by="owner")
-    changed(path, r"per_item = 3 ", "per_item = 1 ")
-    with pytest.raises(StudyError, match="only be raised"):
-        amended(store, study, path)
-    changed(path, r"per_item = 1 ", "per_item = 2 ")
-    with pytest.raises(StudyError, match=r"only be raised: 2 were promised, and study.toml has 2"):
-        amended(store, study, path)
-    changed(path, r"per_annotator = 25", "per_annotator = 5")
-    with pytest.raises(StudyError, match=r"ratings cannot change while people rate; only ratings\.per_item can"):
-        amended(store, study, path)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
+        (r"per_item = 3 ", "per_item = 1 ", "only be raised"),
+        (r"per_item = 3 ", "per_item = 2 ", r"only be raised: 2 were promised, and study.toml has 2"),
+        (
+            r"per_annotator = 25",
+            "per_annotator = 5",
+            r"ratings cannot change while people rate; only ratings\.per_item can",
+        ),
         (r"countries = \[\]", 'countries = ["Kenya"]', "eligibility cannot change"),
         (r"per_batch = 4\.0", "per_batch = 5.0", "pay cannot change"),
         (r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised", "no_context"]', "conditions cannot"),
