@@ -4,6 +4,7 @@ import json
 import pytest
 from aiohttp import web
 from tests.support.fault_server import FaultServer, refusing
+from tests.support.served import served
 
 from casewise.errors import ExitCode, Unauthorised, Unavailable, Unreachable, WentAway
 from casewise.models.client import AdaptiveGate, ClientOptions, EndpointClient, OpenAICompatibleModel, RetryPolicy
@@ -273,6 +274,35 @@ def test_the_number_of_calls_under_way_grows_from_few_to_the_cap():
 
     assert max(under_way[:16]) == 16
     assert 16 < max(under_way) <= 40
+
+
+def test_a_call_that_is_cancelled_as_its_turn_comes_leaves_it_to_the_next():
+    async def go():
+        gate = AdaptiveGate(most=1, start=1)
+
+        async def enter():
+            async with gate:
+                return gate.in_flight
+
+        async with gate:
+            cancelled, waiting = asyncio.create_task(enter()), asyncio.create_task(enter())
+            await asyncio.sleep(0)
+        cancelled.cancel()
+        return await asyncio.wait_for(waiting, 5)
+
+    assert asyncio.run(go()) == 1
+
+
+def test_a_model_that_was_closed_is_asked_again_in_another_event_loop():
+    with served(FaultServer()) as server:
+        model = client(server, concurrency=1)
+
+        async def go():
+            replies = await asyncio.gather(*(model.reply(ASK, WORDS) for _ in range(3)))
+            await model.close()
+            return replies
+
+        assert len(asyncio.run(go())) == len(asyncio.run(go())) == 3
 
 
 @pytest.mark.parametrize(("address", "calls"), [("http://127.0.0.1:8000/v1", 40), ("https://192.0.2.7/v1", 16)])

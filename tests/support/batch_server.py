@@ -67,7 +67,6 @@ class BatchServer(FaultServer):
     """Called at each step of a request."""
     batches: list[PlayedBatch] = field(default_factory=list)
     paid: Counter[str] = field(default_factory=Counter)
-    seen_keys: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,7 +130,6 @@ class BatchServer(FaultServer):
         self.on_step("create asked")
         if (refusal := self.refused()) is not None:
             return refusal
-        self.seen_keys |= {name for name in ("Authorization", "x-api-key", "x-goog-api-key") if name in request.headers}
         body = await request.json()
         shape = shape_of(request.path)
         batch_id = f"{'batches/' if shape == 'google' else ''}b{len(self.batches) + 1}"

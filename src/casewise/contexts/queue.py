@@ -127,16 +127,10 @@ def count_waiting(connection: Connection, draft: Draft, person: Person) -> int:
 def next_for(connection: Connection, draft: Draft, person: Person, *, after: int | None = None) -> str | None:
     """The id of the next context that waits for `person`, beginning after a position and then from the start."""
     columns = tables.contexts.c
-    for position in [after, None] if after is not None else [None]:
-        place_ids = connection.scalars(
-            select(columns.id)
-            .where(conditions(draft, person, Filter(mine=True, after=position)))
-            .order_by(columns.position)
-            .limit(1)
-        ).first()
-        if place_ids is not None:
-            return str(place_ids)
-    return None
+    later_first = [] if after is None else [columns.position <= after]
+    waiting = select(columns.id).where(conditions(draft, person, Filter(mine=True)))
+    place_id = connection.scalars(waiting.order_by(*later_first, columns.position).limit(1)).first()
+    return None if place_id is None else str(place_id)
 
 
 def passed_categories(connection: Connection, person_id: str) -> frozenset[str]:

@@ -68,6 +68,10 @@ class AdaptiveGate:
             self.in_flight -= 1
             self._room.notify(int(self.limit) - self.in_flight)
 
+    def rest(self) -> None:
+        """Prepare for another event loop: nobody is under way or waits."""
+        self._room = asyncio.Condition()
+
     def succeeded(self) -> None:
         """Count a successful call."""
         if self.limit < self.most:
@@ -386,6 +390,7 @@ class EndpointClient:
 
     async def close(self) -> None:
         """Close all connections."""
+        self.gate.rest()
         if self._session is not None:
             await self._session.close()
             self._session = None
