@@ -11,10 +11,8 @@ from .api.evaluating import compare as compare
 from .api.evaluating import gate as gate
 from .api.evaluating import leaderboard as leaderboard
 from .api.evaluating import leaderboards as leaderboards
-from .api.evaluating import long_table as long_table
 from .api.evaluating import report as report
 from .api.evaluating import report_options as report_options
-from .api.evaluating import rule_match as rule_match
 from .api.exporting import batch_jobs as batch_jobs
 from .api.exporting import hand_on as hand_on
 from .api.exporting import look_at as look_at
@@ -43,7 +41,9 @@ from .ask.elicitations import AskOptions as AskOptions
 from .audits.subject import AuditOptions as AuditOptions
 from .deciding.decider import Decider as Decider
 from .evaluate.judged_runs import ReportOptions as ReportOptions
+from .evaluate.judged_runs import long_table as long_table
 from .evaluate.replay import replay as replay
+from .evaluate.rules import rule_match as rule_match
 from .judges.judge import Judge as Judge
 from .judges.llm import LiveOptions as LiveOptions
 from .judges.run import Selection as Selection

@@ -56,45 +56,6 @@ def test_no_object_of_the_api_prints_what_it_holds(run, tmp_path):
     assert repr(demo) == "<Benchmark demo 1.0.0: 45 queries, 90 contexts, 90 items, 1,890 ratings>"
 
 
-def reached(*roots):
-    """Every object of casewise's own classes that these hold, at any depth."""
-    seen, todo = {}, list(roots)
-    while todo:
-        one = todo.pop()
-        if id(one) in seen:
-            continue
-        seen[id(one)] = one
-        if isinstance(one, dict):
-            todo += one.values()
-        elif isinstance(one, (list, tuple, set)):
-            todo += one
-        elif type(one).__module__.startswith("casewise"):
-            todo += vars(one).values() if hasattr(one, "__dict__") else ()
-    return [one for one in seen.values() if type(one).__module__.startswith("casewise")]
-
-
-@pytest.mark.slow
-def test_nothing_that_any_report_holds_prints_more_than_a_few_lines(run):
-    other = casewise.judge("demo", "constant:intended")
-    made = [
-        run,
-        run.report(),
-        casewise.compare(run, other),
-        casewise.leaderboard(run, other),
-        casewise.gate(run, other, max_drop={"accuracy": 0.5}),
-        casewise.audit("demo", options=FEW),
-        casewise.paper(benchmark="demo"),
-        api.study_report("demo"),
-    ]
-    for one in made[1:]:
-        assert one.document.sections
-    found = reached(*made)
-
-    assert len({type(one) for one in found}) > 50
-    long = {type(one).__name__: len(repr(one)) for one in found if not isinstance(one, tuple) and len(repr(one)) > 600}
-    assert long == {}
-
-
 @pytest.mark.slow
 def test_a_notebook_shows_what_a_terminal_does_and_not_the_whole_page(run):
     report = run.report()

@@ -79,18 +79,6 @@ def test_a_run_that_its_limit_stops_ends_with_4_and_goes_on(program):
     assert whole.code == ExitCode.DONE
 
 
-def test_what_is_wrong_with_the_input_ends_with_2(program):
-    for words in (
-        ("judge", "demo", "--judge", "nobody"),
-        ("report", "nothing"),
-        ("show", "nothing"),
-        ("judge",),
-        ("no-such-command",),
-        ("judge", "demo", "--judge", "linear", "--repeats", "0"),
-    ):
-        assert program(*words).code == ExitCode.USAGE, words
-
-
 def test_a_gate_on_a_run_that_did_not_finish_is_3_never_pass(program):
     casewise.judge("demo", "constant:intended", out="whole")
     program("judge", "demo", "--judge", "constant:intended", "--out", "part", "--limit", "60")

@@ -21,15 +21,12 @@ from casewise.evaluate.judged_runs import (
     ReportOptions,
     RunAt,
     benchmark_of,
-    by_benchmark,
     folders_of,
     output_files,
 )
-from casewise.evaluate.judged_runs import long_table as long_table_of
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
-from casewise.evaluate.rules import RuleReport, rules_of_file, rules_of_run
 from casewise.reports.audit import audit_page
 from casewise.reports.comparison import CIReport, comparison_page, gate_page, gate_suite
 from casewise.reports.formats import Report, html
@@ -39,7 +36,6 @@ from casewise.share.every_eval_ever import restricted
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
 from casewise.storage.files import json_text, long_step, write_text
 from casewise.storage.load import Source, as_benchmark, write_csv
-from casewise.storage.run_folder import RUN, read_run
 
 
 class JudgeReport(Report[JudgeNumbers]):
@@ -157,28 +153,6 @@ def compare(
     return Report(numbers, comparison_page)
 
 
-def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
-    """People and judges in one table: a row a rating, and a row a judgement that counts.
-
-    Columns: `item_id`, `query_id`, `pair_id`, `category`, `condition`, `rater_kind` (`person` or `judge`), `rater_id`,
-    `elicitation`, `arm`, `repeat`, `value`, `unscored_reason`.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        A folder is no run or holds nothing, the runs are over different benchmarks, or there are no runs.
-
-    Examples
-    --------
-    >>> from casewise.api import judge
-    >>> long_table(judge("demo", "constant:safe"))["rater_kind"].value_counts().sort("count").rows()
-    [('judge', 90), ('person', 1890)]
-    """
-    if not runs:
-        raise BenchmarkError("there is nothing to put in a table: give at least one run")
-    return long_table_of(folders_of(runs), benchmark=benchmark_of(runs, benchmark))
-
-
 def gate(
     run: RunAt | str | Path,
     baseline: RunAt | str | Path,
@@ -287,33 +261,6 @@ class BoardReport(Report[Leaderboard]):
         return place / "index.html"
 
 
-def benchmark_judged(run: str | Path) -> str | None:
-    """Return the name of the benchmark that a run folder is over; None where there is no run."""
-    return read_run(Path(run)).benchmark_name if (Path(run) / RUN).is_file() else None
-
-
-def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:
-    """SafePyramid's own scores over whole cases, with intervals over conversations.
-
-    Parameters
-    ----------
-    source
-        A run folder over `safepyramid`, judged rule by rule; or a JSON Lines file with the `id` of each case and its predicted
-        `violated_rules`, null where there is no prediction.
-    benchmark
-        The benchmark, where it is not `safepyramid` or has moved since the run.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        The source cannot be read, or is over items that state no case and rule.
-    """
-    path = Path(source)
-    if path.is_file():
-        return [rules_of_file(path, as_benchmark("safepyramid" if benchmark is None else benchmark))]
-    return rules_of_run(path, benchmark)
-
-
 def leaderboard(
     *runs: RunAt | str | Path,
     benchmark: Source | None = None,
@@ -387,11 +334,6 @@ def leaderboards(
     """
     numbers = leaderboards_of(folders_of(runs), arms=arms, options=options_of(labels, options))
     return Report(numbers, leaderboards_page)
-
-
-def n_benchmarks(runs: Iterable[RunAt | str | Path]) -> int:
-    """Return how many different benchmarks these runs are over."""
-    return len(by_benchmark(folders_of([*runs])))
 
 
 # What a benchmark's numbers hide.

@@ -36,11 +36,12 @@ from casewise.cli.printing import (
     say,
 )
 from casewise.errors import ConfigurationError, ExitCode
-from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
 from casewise.extras import install_command
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text
+from casewise.storage.run_folder import RUN, read_run
 
 # `casewise demo`: the main job on what is embedded, from a judge to a page.
 
@@ -105,7 +106,9 @@ def paper(
     elicitation
         Elicitation of an output file, if its name does not state it: binary, score or probability.
     """
-    if sources and (sources[0].suffix == ".jsonl" or api.evaluating.benchmark_judged(sources[0]) == "safepyramid"):
+    first = sources[0] if sources else Path()
+    judged_rules = (first / RUN).is_file() and read_run(first).benchmark_name == "safepyramid"
+    if sources and (first.suffix == ".jsonl" or judged_rules):
         rules(sources, benchmark=benchmark)
         return
     files = [path for path in sources or () if not path.is_dir() and path.suffix == ".json"]
@@ -288,7 +291,7 @@ def leaderboard(
         Write it as a site to this new folder, the report of each run behind its row; --with-texts is for it.
     """
     options = numbers.options(fit_thresholds=fit_thresholds)
-    if runs and api.evaluating.n_benchmarks(runs) > 1:
+    if runs and len(by_benchmark(runs)) > 1:
         if numbers.benchmark is not None or outputs is not None or site is not None:
             raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
         boards = api.leaderboards(*runs, arms=arms, options=options)

@@ -143,9 +143,10 @@ def print_several(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> None:
     if all_done(runs, planned):
         paths = [run.path for run in runs]
         note(f"next: casewise leaderboard {shlex.join(map(str, paths))}")
-        if api.evaluating.n_benchmarks(runs) == 1:
+        several = len({plan.benchmark.digest for plan in planned}) > 1
+        if not several:
             note(f"next, to deploy one: casewise recommend {shlex.join(map(str, paths))}")
-        show((api.leaderboards(*paths) if api.evaluating.n_benchmarks(runs) > 1 else api.compare(*paths)).document)
+        show((api.leaderboards(*paths) if several else api.compare(*paths)).document)
 
 
 def runs_json(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> Any:

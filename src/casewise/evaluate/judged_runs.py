@@ -561,16 +561,30 @@ def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
     return sep.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-def long_table(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> pl.DataFrame:
+def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
     """People and judges in one table: a row a rating, and a row a judgement that counts, of runs over one benchmark.
 
-    Columns are those of `casewise.storage.benchmark_folder.LONG_COLUMNS`. Raises as `read_runs`.
+    Columns: `item_id`, `query_id`, `pair_id`, `category`, `condition`, `rater_kind` (`person` or `judge`), `rater_id`,
+    `elicitation`, `arm`, `repeat`, `value`, `unscored_reason`.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run or holds nothing, the runs are over different benchmarks, or there are no runs.
+
+    Examples
+    --------
+    >>> from casewise import judge
+    >>> long_table(judge("demo", "constant:safe"))["rater_kind"].value_counts().sort("count").rows()
+    [('judge', 90), ('person', 1890)]
     """
-    runs, judged_benchmark = opened(paths, benchmark)
-    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
+    if not runs:
+        raise BenchmarkError("there is nothing to put in a table: give at least one run")
+    opened_runs, judged_benchmark = opened(folders_of(runs), benchmark_of(runs, benchmark))
+    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in opened_runs])
     judgements = (
         judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
-        for run, name in zip(runs, names, strict=True)
+        for run, name in zip(opened_runs, names, strict=True)
     )
     return pl.concat([people_rows(judged_benchmark), *judgements])
 

@@ -16,6 +16,7 @@ from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
 from casewise.storage.files import numbered_lines, parse
+from casewise.storage.load import Source, as_benchmark
 
 ALL = "all"
 
@@ -154,3 +155,25 @@ def rules_of_file(path: Path, benchmark: Benchmark) -> RuleReport:
     if not predicted:
         raise DataError(path, None, "is empty; each line is a case with 'id' and 'violated_rules'")
     return scored(path.stem, "per policy", cases, predicted)
+
+
+def rule_match(source: str | Path, *, benchmark: Source | None = None) -> list[RuleReport]:
+    """SafePyramid's own scores over whole cases, with intervals over conversations.
+
+    Parameters
+    ----------
+    source
+        A run folder over `safepyramid`, judged rule by rule; or a JSON Lines file with the `id` of each case and its predicted
+        `violated_rules`, null where there is no prediction.
+    benchmark
+        The benchmark, where it is not `safepyramid` or has moved since the run.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        The source cannot be read, or is over items that state no case and rule.
+    """
+    path = Path(source)
+    if path.is_file():
+        return [rules_of_file(path, as_benchmark("safepyramid" if benchmark is None else benchmark))]
+    return rules_of_run(path, benchmark)
