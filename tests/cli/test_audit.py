@@ -1,11 +1,7 @@
 import json
 
 import pytest
-from tests.support.command import invoke
-
-
-def run(*words):
-    return invoke(*words)
+from tests.support.command import invoke as run
 
 
 @pytest.mark.slow

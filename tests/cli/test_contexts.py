@@ -7,17 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.command import invoke
+from tests.support.command import invoke as run
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.errors import ConfigurationError, DataError, ExitCode
 from casewise.models.endpoints import Endpoint
 from casewise.records import sorry_bench
-
-
-def run(*arguments):
-    return invoke(*arguments)
 
 
 @pytest.fixture
@@ -176,8 +172,8 @@ def test_generating_keeps_to_a_budget(queries, provider):
     assert provider.bodies == []
 
 
-@pytest.mark.parametrize(("command", "what"), [("generate", "contexts"), ("check", "opinions")])
-def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, command, what):
+@pytest.mark.parametrize("command", ["generate", "check"])
+def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, command):
     run("contexts", "select", queries)
     if command == "check":
         run("contexts", "generate", "trades", "--model", "fake/contexts")
@@ -185,9 +181,9 @@ def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, c
     said = asking(provider, command, "--dry-run", *prices)
     counted = json.loads(asking(provider, command, "--dry-run", *prices, "--json").out)
 
-    assert said.out.startswith(f"vllm/tiny: 16 {what} in as many calls")
+    assert said.out.startswith("vllm/tiny: 16 calls")
     assert "cost: about $" in said.out
-    assert counted["n_calls"] == counted[what] == 16
+    assert counted["n_calls"] == 16
     assert counted["cost_usd"] < counted["cost_at_most_usd"]
     assert provider.bodies == []
 

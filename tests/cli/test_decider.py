@@ -3,14 +3,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.support.command import invoke
+from tests.support.command import invoke as run
 from tests.support.deciders import MODULE, judged_demo
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
-
-
-def run(*words):
-    return invoke(*words)
 
 
 @pytest.fixture
@@ -66,7 +62,7 @@ def test_a_reply_that_is_no_text_is_named(folder):
 
     said = run("decider", "ask", "decider.json", "--query", "What dose?", "--reply", "reply.txt")
     assert said.code == 2
-    assert "reply.txt: cannot be read as text" in said.err
+    assert "reply.txt:1: byte 0xff is not UTF-8" in said.err
 
 
 def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
@@ -85,8 +81,8 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
     assert len({(one["value"], *one["unmeasured"]) for one in said}) == 1
     assert "free text" in str(text["unmeasured"])
     for words, problem in [
-        (("--context", "none.json"), "cannot be read as JSON"),
-        (("--context", "{nurse"), "begins as JSON does"),
+        (("--context", "none.json"), "cannot be read: No such file"),
+        (("--context", "{nurse"), "--context:1: not JSON"),
         (("--context", "a nurse", "--parameter", "a.b=c"), "not both"),
         (("--parameter", "a nurse"), "is not NAME=STATEMENT"),
     ]:

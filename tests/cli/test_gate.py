@@ -2,16 +2,12 @@ import json
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.support.command import invoke
+from tests.support.command import invoke as run
 
 import casewise
 from casewise.errors import ConfigurationError
 from casewise.evaluate.comparison import parse_margins
 from casewise.reports.comparison import escaped, xml_text
-
-
-def run(*words):
-    return invoke(*words)
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,10 @@
 import json
 
 import pytest
-from tests.support.command import invoke
+from tests.support.command import invoke as run
 
 from casewise.audits.words import subset
 from casewise.storage.load import load
-
-
-def run(*words):
-    return invoke(*words)
 
 
 def test_a_subset_is_judged_and_reported(tmp_path):

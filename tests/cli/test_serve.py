@@ -5,16 +5,12 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
-from tests.support.command import invoke
+from tests.support.command import invoke as run
 
 from casewise import database
 from casewise.database.staff import Role, nobody_can_sign_in, open_invitation
 
 CONTACT = ("--researcher", "Ada", "--institution", "A school", "--email", "ada@school.net")
-
-
-def run(*arguments):
-    return invoke(*arguments)
 
 
 def test_the_first_administrator_is_invited_at_the_command_line(tmp_path):

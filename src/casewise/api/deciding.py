@@ -14,14 +14,13 @@ from casewise.deciding.decider_file import read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, monitored
 from casewise.deciding.recommending import Recommendation
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import RunAt, benchmark_of, folders_of
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.thresholds import Wanted
-from casewise.storage.files import read_text
 from casewise.storage.load import Source, as_benchmark
 
 __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
@@ -122,20 +121,6 @@ def recommend(
     benchmark = benchmark_of(runs, benchmark)
     numbers = Recommendation.of(folders_of(runs), wanted, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
-
-
-def policy_in(path: Path) -> str:
-    """A deployer's own policy.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or says nothing.
-    """
-    text = read_text(path).strip()
-    if not text:
-        raise DataError(path, None, "holds no policy: it is empty")
-    return text
 
 
 def guards_page(names: tuple[str, ...] = ()) -> Document:

@@ -33,11 +33,12 @@ from casewise.cli.printing import (
     end,
     leave,
     note,
+    print_estimate,
     print_json,
     tell_pending,
     watching,
 )
-from casewise.cli.replies import grade_each, tell_estimate
+from casewise.cli.replies import grade_each
 from casewise.errors import ConfigurationError
 from casewise.judges.run import select
 from casewise.models.local import LocalOptions
@@ -152,7 +153,7 @@ def attack_replies(planned: PlannedReplies, graders: Sequence[Grader], how: HowO
     """Collect a chatbot's replies under every attack and defence, and have them graded."""
     chatbot = planned.model.model.name
     if how.dry_run:
-        tell_estimate(planned.estimate(), chatbot, planned.estimate_before())
+        print_estimate(planned.estimate(), chatbot, planned.estimate_before())
         return
     receivers = (*planned.sends_to(), *(grader.sends_to for grader in graders))
     leave("the benchmark's queries and the replies", *receivers, agreed=how.yes)

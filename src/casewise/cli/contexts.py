@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ from casewise.cli.printing import (
     leave,
     note,
     note_first,
-    print_cost,
+    print_estimate,
     print_json,
     say,
     tell_pending,
@@ -35,7 +35,7 @@ from casewise.errors import ConfigurationError, ExitCode
 from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
 from casewise.runs.limits import finished
-from casewise.runs.run import CallEstimate, default_folder
+from casewise.runs.run import default_folder
 
 app = App(name="contexts")
 
@@ -140,7 +140,7 @@ def generate(
     options = replace(writing, prices=loaded.prices, **calls.common())
     with open_draft(draft, database) as (store, contexts):
         if dry_run:
-            print_calls(estimate_generation(store, contexts, loaded.model, options), model, "contexts")
+            print_estimate(estimate_generation(store, contexts, loaded.model, options), model)
             return
         leave("the draft's queries", loaded.model.sends_to, agreed=yes)
         with watching(f"generating {draft}") as watch:
@@ -159,15 +159,6 @@ def generate(
         note(f"again, these alone: casewise contexts generate {draft} --which failed --model MODEL")
     note(f"next: casewise contexts check {draft}")
     end(summary)
-
-
-def print_calls(estimate: CallEstimate, model: str, what: str) -> None:
-    """Print an estimate of calls, tokens and cost."""
-    if as_json():
-        print_json({"model": model, what: estimate.n_calls, **asdict(estimate)})
-        return
-    print(f"{model}: {estimate.n_calls:,} {what} in as many calls")
-    print_cost(estimate)
 
 
 @app.command
@@ -205,7 +196,7 @@ def check(
             loaded = context_model(ask, base_url, calls, dry_run=dry_run)
             options = OpinionOptions(prices=loaded.prices, retries=retry_unread, **calls.common())
             if dry_run:
-                print_calls(estimate_opinions(store, contexts, loaded.model, options), ask, "opinions")
+                print_estimate(estimate_opinions(store, contexts, loaded.model, options), ask)
                 return
             leave("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
             folder = out or default_folder(f"{draft}-opinions-{ask}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +16,7 @@ from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, Mar
 from casewise.cli.printing import DocumentOptions, Documents, as_json, note, print_json
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
-from casewise.storage.files import write_text
+from casewise.storage.files import parse, read_text, write_text
 
 app = App(name="decider")
 
@@ -113,7 +112,7 @@ def ask(
     query
         The user's request.
     context
-        The context: a text, JSON (group to parameter to statement), or a JSON file.
+        The context: a text, JSON (group to parameter to statement), or the name of a .json file.
     parameter
         A parameter of the context, such as recipient.type='a nurse'; may be repeated.
     category
@@ -124,14 +123,16 @@ def ask(
         A chatbot's reply, for a guard that reads replies.
     """
     context_given = context_in(context, parameter)
-    words = read_as("text", reply, str) if reply is not None else None
+    words = read_text(reply) if reply is not None else None
     loaded = api.deciding.Decider.load(decider, base_url=base_url)
     if (query is None) == (messages is None):
         raise ConfigurationError("give either --query or --messages")
     if messages is not None and reply is not None:
         raise ConfigurationError("with --messages the reply is the last of them: leave --reply out")
     if messages is not None:
-        request = replace(api.deciding.from_messages(read_json(messages), context_given), category=category)
+        request = replace(
+            api.deciding.from_messages(parse(read_text(messages), path=messages), context_given), category=category
+        )
     else:
         request = api.deciding.DecisionRequest(str(query), context_given, reply=words, category=category)
     try:
@@ -191,13 +192,10 @@ def monitor(
 def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:
     """The context that is written as a text, as JSON or as the path of a JSON file, and as parameters."""
     value: Any = written
-    if written is not None and written.lstrip().startswith("{"):
-        try:
-            value = json.loads(written)
-        except ValueError as error:
-            raise ConfigurationError(f"--context begins as JSON does and is none: {error}") from error
-    elif written is not None and (written.endswith(".json") or is_file(written)):
-        value = read_json(Path(written))
+    if written is not None and written.endswith(".json"):
+        value = parse(read_text(Path(written)), path=Path(written))
+    elif written is not None and written.lstrip().startswith("{"):
+        value = parse(written, path=Path("--context"))
     if not parameters:
         return value  # type: ignore[no-any-return]
     if isinstance(value, str):
@@ -208,22 +206,3 @@ def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any]
     ):
         raise ConfigurationError(f"--parameter {wrong!r} is not NAME=STATEMENT, such as recipient.type='a nurse'")
     return {**(value or {}), **{name.strip(): text for name, _, text in pairs}}
-
-
-def is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # a text that is too long for a name
-        return False
-
-
-def read_json(path: Path) -> Any:
-    return read_as("JSON", path, json.loads)
-
-
-def read_as(form: str, path: Path, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise ConfigurationError(f"{path}: cannot be read as {form}: {why}") from error

@@ -35,20 +35,22 @@ from casewise.cli.printing import (
     note,
     note_problems,
     note_unfinished,
+    print_before,
     print_cost,
     print_json,
     show,
     watching,
 )
-from casewise.errors import ConfigurationError
+from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
 from casewise.judges.run import RunEstimate, RunSummary
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
 from casewise.options import Flat
-from casewise.runs.run import CallEstimate, default_folder
+from casewise.runs.run import default_folder
 from casewise.storage.benchmark import Benchmark
+from casewise.storage.files import read_text
 from casewise.storage.load import source_of
 
 # The options of `casewise judge`, in groups.
@@ -83,12 +85,15 @@ class AskingOptions:
     """A text file with your own policy, for a guard that takes one (guard:NAME@MODEL)."""
 
     def options(self, calls: Calls, local: LocalOptions, *, seed: int | None, needs_key: bool) -> LiveOptions:
-        """All that a model needs to know."""
+        """Return all that a model needs to know. Raises DataError: the policy cannot be read, or is empty."""
+        policy = read_text(self.policy).strip() if self.policy else None
+        if self.policy is not None and not policy:
+            raise DataError(self.policy, None, "holds no policy: it is empty")
         return replace(
             self.live,
             ask=replace(self.live.ask, seed=seed),
             model=calls.model(self.base_url, local, needs_key=needs_key),
-            policy=api.deciding.policy_in(self.policy) if self.policy else None,
+            policy=policy,
         )
 
 
@@ -204,13 +209,6 @@ def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmark
     ]
     if len(most) > 1 and None not in most:
         print(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
-
-
-def print_before(before: Mapping[str, CallEstimate]) -> None:
-    """Print the estimated cost of models that make texts for the arms."""
-    for name, texts in before.items():
-        print(f"before that, {name}: {texts.n_calls:,} texts")
-        print_cost(texts)
 
 
 def label_tokens(judge: Judge) -> dict[str, list[str]]:

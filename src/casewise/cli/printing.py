@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from casewise.cli.options import WRITTEN, FormatOption, HtmlOption, MarkdownOption
@@ -170,7 +171,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         say("  ".join(line).rstrip())
 
 
-def print_estimate(plan: StudyPlan) -> None:
+def print_plan(plan: StudyPlan) -> None:
     """Print the result of `study check`."""
     estimate, design, left_out = plan.estimate, plan.design, plan.material.left_out
     money = design.pay.currency
@@ -316,6 +317,26 @@ def print_cost(estimate: CallEstimate) -> None:
         say("cost: unknown; give --price-in and --price-out")
     else:
         say(f"cost: about ${estimate.cost_usd:.2f}, at most ${estimate.cost_at_most_usd:.2f}")
+
+
+def print_before(before: Mapping[str, CallEstimate]) -> None:
+    """Print the estimated cost of models that make texts for the arms."""
+    for name, texts in before.items():
+        print(f"before that, {name}: {texts.n_calls:,} texts")
+        print_cost(texts)
+
+
+def print_estimate(
+    estimate: CallEstimate, whom: str, before: Mapping[str, CallEstimate] = MappingProxyType({})
+) -> None:
+    """Print the estimated cost of calls, and of the texts that models make before."""
+    if as_json():
+        makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
+        print_json({"asked": whom, **asdict(estimate), **makers})
+        return
+    print(f"{whom}: {estimate.n_calls:,} calls")
+    print_cost(estimate)
+    print_before(before)
 
 
 def person() -> Callable[[str], bool] | None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -16,7 +15,6 @@ from casewise import api
 from casewise.api.replying import PlannedReplies, as_grader, chat_model, check_grader
 from casewise.ask.layouts import ContextRole
 from casewise.ask.prompts import chat_with
-from casewise.cli.judge import print_before
 from casewise.cli.options import (
     ASKED,
     ITEMS,
@@ -39,7 +37,7 @@ from casewise.cli.printing import (
     note,
     note_problems,
     note_unfinished,
-    print_cost,
+    print_estimate,
     print_json,
     say,
     watching,
@@ -62,7 +60,7 @@ from casewise.replies.grade import (
     read_labelled_pairs,
 )
 from casewise.replies.graders import Grader
-from casewise.runs.run import CallEstimate, default_folder
+from casewise.runs.run import default_folder
 from casewise.storage.load import Source, source_of
 
 app = App(name="replies")
@@ -144,7 +142,7 @@ def collect(
         options,
     )
     if dry_run:
-        tell_estimate(planned.estimate(), model, planned.estimate_before())
+        print_estimate(planned.estimate(), model, planned.estimate_before())
         return
     leave("the benchmark's queries", *planned.sends_to(), agreed=yes)
     with watching(f"asking {model}") as watch:
@@ -208,7 +206,7 @@ def grade(
     if dry_run:
         over = find_benchmark(read_replies(replies), benchmark)
         for grader_made in graders:
-            tell_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
+            print_estimate(estimate_grading(replies, over, grader_made), grader_made.name)
         return
     leave("the benchmark's queries and the replies", *(grader_made.sends_to for grader_made in graders), agreed=yes)
     options = GradeOptions(retries=retry_ungraded, **calls.common())
@@ -253,7 +251,7 @@ def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: boo
     """Print how often each grader agrees with people on a labelled file, or what that would take."""
     if dry_run:
         for grader in graders:
-            tell_estimate(estimate_pairs(read_labelled_pairs(file), grader), grader.name)
+            print_estimate(estimate_pairs(read_labelled_pairs(file), grader), grader.name)
         return
     leave("the prompts and the responses", *(grader.sends_to for grader in graders), agreed=yes)
     checks = [check_grader(file, grader, limits=calls.limits) for grader in graders]
@@ -264,17 +262,6 @@ def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: boo
         print(f"{check.grader}: says what people say of {check.agree:.1%} of {check.n:,} labelled replies")
         for row in check.classes.to_dicts():
             print(f"  {row['outcome']:8} {row['n']:5,} by people; {shares(row)}")
-
-
-def tell_estimate(estimate: CallEstimate, whom: str, before: Mapping[str, CallEstimate] = MappingProxyType({})) -> None:
-    """Print the estimated cost of calls, and of the texts that models make before."""
-    if as_json():
-        makers = {"before": {name: asdict(texts) for name, texts in before.items()}} if before else {}
-        print_json({"asked": whom, **asdict(estimate), **makers})
-        return
-    print(f"{whom}: {estimate.n_calls:,} calls")
-    print_cost(estimate)
-    print_before(before)
 
 
 def shares(row: dict[str, Any]) -> str:

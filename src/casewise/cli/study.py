@@ -22,10 +22,10 @@ from casewise.cli.printing import (
     as_json,
     confirmed,
     note,
-    print_estimate,
     print_json,
     print_monitor,
     print_overview,
+    print_plan,
     say,
 )
 from casewise.errors import ConfigurationError, StudyError
@@ -282,7 +282,7 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
     plan = read_plan(study)
     departures = [str(departure) for departure in plan.departures]
     if not as_json():
-        print_estimate(plan)
+        print_plan(plan)
     say(
         "\n".join(f"departs from what was frozen: {departure}" for departure in departures),
         **asdict(plan.estimate),
