@@ -28,7 +28,7 @@ from casewise.stats import (
 from casewise.stats.arrays import Counts
 from casewise.stats.contrasts import group_difference
 from casewise.stats.kruskal import PeopleOfTasks, category_tests
-from casewise.stats.power import PilotRatings, pilot_intervals, variance_of
+from casewise.stats.power import PilotRatings, pilot_intervals
 
 __all__ = ["SECTIONS"]
 
@@ -231,9 +231,9 @@ def pilots(studies: int) -> Iterator[Row]:
         ratings = simulate_ratings(
             model, CrowdDesign(safe_rates=(0.5, 0.5), queries=queries, ratings_per_item=10), rng=rng
         )
-        return PilotRatings(ratings.safe, ratings.condition == 1, ratings.query, ratings.annotator)
+        return PilotRatings.of(ratings.safe, ratings.condition == 1, ratings.query, ratings.annotator)
 
-    known = [variance_of(parts(400)) for _ in range(20)]
+    known = [parts(400).variance() for _ in range(20)]
     truth = {"pilot.of_difference": float(np.mean([pilot.of_difference for pilot in known]))}
     for queries in (40, 120):
 

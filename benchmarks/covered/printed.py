@@ -131,7 +131,6 @@ WITHOUT = frozenset(
         "student_quantile",
         "usual_reference",
         "value_of",
-        "variance_of",
         "verdicts",
         "weighty_phrases",
         "word_runs",

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from tests.support.samples import covers, random_sample, sample_of, some
 
-from casewise.errors import StatisticsError
 from casewise.stats.calibration import calibration, equal_mass_bins
 
 
@@ -73,11 +72,6 @@ def test_a_verdict_alone_cannot_be_calibrated():
     assert found.curve == ()
     assert found.error.estimate is None
     assert found.error.method.startswith("undefined")
-
-
-def test_no_bins_are_an_error():
-    with pytest.raises(StatisticsError, match="bin"):
-        calibration(sample_of([1, 0], [1, 0]), n_bins=0)
 
 
 @pytest.mark.parametrize("queries", [15, 60])

@@ -140,11 +140,6 @@ def test_what_cannot_be_compared_is_refused(names, asked, message):
         compare_judges(entrants)
 
 
-def test_judges_of_tables_of_different_length_are_refused():
-    with pytest.raises(StatisticsError, match="different tables"):
-        compare_judges([entrant("a", sample_of([1], [1])), entrant("b", sample_of([1, 0], [1, 0]))])
-
-
 @pytest.mark.slow
 def test_the_interval_of_a_difference_covers_it():
     rng = np.random.default_rng(5)

@@ -33,7 +33,6 @@ from casewise.stats.power import (
     simulated_queries_needed,
     study_power,
     study_queries,
-    variance_of,
 )
 from casewise.stats.shares import LARGEST_NONCENTRALITY, f_critical, f_power
 
@@ -307,7 +306,7 @@ def crowd(*, queries, seed, rates=(0.5, 0.6), per_item=10):
 
 
 def pilot(drawn):
-    return PilotRatings(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
+    return PilotRatings.of(drawn.safe, drawn.condition == 1, drawn.query, drawn.annotator)
 
 
 def test_the_parts_of_the_variance_are_those_of_the_crowd():
@@ -319,13 +318,13 @@ def test_the_parts_of_the_variance_are_those_of_the_crowd():
     by_query = true.mean(2)
     truth_difference = (by_query[:, 0] - by_query[:, 1]).var(ddof=1)
     truth_annotators = true.mean(0).var(axis=1, ddof=1).mean()
-    found = [variance_of(pilot(crowd(queries=60, seed=seed))) for seed in range(60)]
+    found = [pilot(crowd(queries=60, seed=seed)).variance() for seed in range(60)]
     assert np.mean([one.of_annotators for one in found]) == pytest.approx(truth_annotators, rel=0.1)
     assert np.mean([one.of_difference for one in found]) == pytest.approx(truth_difference, rel=0.2)
 
 
 def test_the_power_that_is_planned_is_the_power_that_is_had():
-    found = variance_of(pilot(crowd(queries=800, seed=3)))
+    found = pilot(crowd(queries=800, seed=3)).variance()
     planned = study_power(found, found.difference, queries=40, per_item=10, per_annotator=20)
     reached = 0
     for seed in range(150):
@@ -352,15 +351,15 @@ def test_the_queries_that_are_needed_are_the_fewest_that_do():
 
 def test_a_pilot_that_cannot_say_is_refused():
     with pytest.raises(StatisticsError, match="both conditions"):
-        variance_of(PilotRatings([True, False], [False, False], ["a", "b"], ["x", "y"]))
+        PilotRatings.of([True, False], [False, False], ["a", "b"], ["x", "y"])
     with pytest.raises(StatisticsError, match="two queries"):
-        variance_of(PilotRatings([True, False], [False, True], ["a", "a"], ["x", "y"]))
+        PilotRatings.of([True, False], [False, True], ["a", "a"], ["x", "y"])
     with pytest.raises(StatisticsError, match="difference of 0"):
         study_queries(StudyVariance(0, 0.1, 0.1, 0.1), 0.0, per_item=5, per_annotator=5)
 
 
 def test_the_interval_lies_around_what_queries_differ_by():
     some = pilot(crowd(queries=60, seed=2))
-    parts, limits = variance_of(some), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
+    parts, limits = some.variance(), pilot_intervals(some, rng=np.random.default_rng(1), draws=200)
 
     assert limits.low < parts.of_difference < limits.high

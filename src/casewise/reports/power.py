@@ -30,7 +30,6 @@ from casewise.stats.power import (
     simulated_queries_needed,
     study_power,
     study_queries,
-    variance_of,
 )
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
 from casewise.stats.shares import f_critical, f_power
@@ -264,7 +263,7 @@ def study(
     is too small to say.
     """
     pilot = pilot_ratings(source, conditions)
-    variance = variance_of(pilot)
+    variance = pilot.variance()
     limits = pilot_intervals(pilot, rng=np.random.default_rng(seed))
 
     design: dict[str, Any] = {"per_item": per_item, "per_annotator": per_annotator, "alpha": alpha}
@@ -359,7 +358,7 @@ def people(
         raise ConfigurationError(
             f"{people:,} people in {conditions} conditions: a comparison needs two people in each; take fewer --groups"
         )
-    variance = variance_of(pilot if pilot is not None else simulated_pilot(seed))
+    variance = (simulated_pilot(seed) if pilot is None else pilot).variance()
     ratings = people * per_annotator
 
     def queries_at(ratings_per_item: int, number: int = people) -> int:
@@ -451,7 +450,7 @@ def simulated_pilot(seed: int) -> PilotRatings:
     """Ratings of a large simulated crowd with safe rates around one half."""
     design = CrowdDesign(safe_rates=(0.5, 0.5), queries=CROWD_QUERIES, ratings_per_item=CROWD_RATINGS)
     crowd = simulate_ratings(CrowdModel(), design, rng=np.random.default_rng(seed))
-    return PilotRatings(safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator)
+    return PilotRatings.of(safe=crowd.safe, second=crowd.condition == 1, query=crowd.query, annotator=crowd.annotator)
 
 
 def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatings:
@@ -467,7 +466,7 @@ def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatin
     if "annotator_id" not in frame.columns or frame["annotator_id"].null_count():
         raise ConfigurationError("the pilot's votes are anonymous, so it cannot tell how annotators differ")
     chosen = frame.filter(pl.col("condition").is_in(conditions))
-    return PilotRatings(
+    return PilotRatings.of(
         safe=(chosen["verdict"] == "safe").to_numpy(),
         second=(chosen["condition"] == conditions[1]).to_numpy(),
         query=chosen["query_id"].to_numpy(),

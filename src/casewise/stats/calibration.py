@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from casewise.errors import StatisticsError
 from casewise.stats.arrays import FloatArray, PerVote
 from casewise.stats.estimates import Estimate, estimate_of, measure
 from casewise.stats.intervals import degrees_of_freedom, student_quantile
@@ -82,13 +81,9 @@ def calibration(sample: Sample, *, n_bins: int = N_BINS) -> Calibration:
 
     `n_bins`: at most so many bins; a score from 1 to 10 gives no more than ten.
 
-    Raises StatisticsError: fewer than one bin is asked for.
-
     Source: Murphy (1973), Journal of Applied Meteorology 12, 595-600; for bins, Stephenson, Coelho & Jolliffe (2008),
     Weather and Forecasting 23, 752-757. Nixon et al. (2019), Measuring calibration in deep learning.
     """
-    if n_bins < 1:
-        raise StatisticsError(f"a calibration curve needs a bin at least, not {n_bins}")
     rated = sample.where(sample.in_rate_metrics)
     # Measured before there are totals of every bin, which are large.
     measured_brier = measure(rated, metrics=metrics_named("brier"))

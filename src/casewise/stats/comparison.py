@@ -244,16 +244,13 @@ def compare_judges(entrants: Sequence[Entrant], *, pairs: PairIndex | None = Non
 
     `pairs`: the pairs of the whole table, for what is counted by pairs.
 
-    Raises StatisticsError: there are fewer than two judges, two have one name, they are of tables of different length,
-    or no item was asked of all.
+    Raises StatisticsError: there are fewer than two judges, two have one name, or no item was asked of all.
     """
     names = tuple(entrant.name for entrant in entrants)
     if len(names) < 2:
         raise StatisticsError(f"a comparison needs two judges, not {len(names)}")
     if len(set(names)) < len(names):
         raise StatisticsError(f"two judges have one name: {', '.join(names)}")
-    if len({len(entrant.sample) for entrant in entrants}) > 1:
-        raise StatisticsError("the judges are of different tables of items")
     common = np.logical_and.reduce([entrant.asked for entrant in entrants])
     if not common.any():
         raise StatisticsError(f"there is nothing to compare: no item was asked of all of {', '.join(names)}")

@@ -304,24 +304,13 @@ def group_difference(
 
     for an item of :math:`k_i` ratings. Variances are over queries and people, as `clustered_contrast` has them.
 
-    Parameters
-    ----------
-    safe, group : (ratings,) booleans
-        The answers, and whether their annotators are of the group.
-    item, query, annotator : (ratings,) labels
-        What was rated, of which query it is, and by whom.
-    level : float
-        Of the interval.
+    `safe`, `group`: (ratings,) booleans; the answers, and whether their annotators are of the group.
+    `item`, `query`, `annotator`: (ratings,) labels; what was rated, of which query it is, and by whom.
 
-    Raises
-    ------
-    StatisticsError
-        One side has fewer than two people, no item has ratings of both, or there are fewer than two queries.
+    Raises StatisticsError: one side has fewer than two people, no item has ratings of both, or there are fewer than two queries.
 
-    References
-    ----------
-    .. [1] Cameron, Gelbach & Miller (2011), JBES 29, 238-249; Frisch & Waugh (1933), Econometrica 1, 387-401.
-    .. [2] statsmodels: the coefficient of `OLS(safe ~ group + C(item))`.
+    Source: Cameron, Gelbach & Miller (2011), JBES 29, 238-249; Frisch & Waugh (1933), Econometrica 1, 387-401.
+    statsmodels: the coefficient of `OLS(safe ~ group + C(item))`.
     """
     columns, items = _Columns.of(safe, group, query, annotator), coded_labels(item)
     votes = np.bincount(items)[items]
@@ -444,16 +433,10 @@ def low_group_p(values: ArrayLike, group: ArrayLike) -> FloatArray:
     these three (Mielke and Berry 2007, *Permutation Methods*; scipy: `pearson3.cdf`). Student's *t* rejects too often here: a
     sum of a few shares near 1 is skewed, and a correction for many groups looks far into its tail.
 
-    Parameters
-    ----------
-    values : (units,) floats
-        Independent units, such as the share right of each query.
-    group : (units,) labels
+    `values`: (units,) floats; independent units, such as the share right of each query.
+    `group`: (units,) labels.
 
-    Returns
-    -------
-    (groups,) floats
-        In the order of the sorted labels; 1 where all values are alike, or there is no other group.
+    Returns (groups,) floats in the order of the sorted labels; 1 where all values are alike, or there is no other group.
     """
     x, codes = np.asarray(values, dtype=np.float64), coded_labels(group)
     total = len(x)

@@ -463,17 +463,6 @@ MOST_QUERIES = 1_000_000
 
 
 @dataclass(frozen=True)
-class PilotRatings:
-    """Ratings of two conditions, one entry a rating in every array."""
-
-    safe: ArrayLike
-    second: ArrayLike
-    """True for ratings of the second condition."""
-    query: ArrayLike
-    annotator: ArrayLike
-
-
-@dataclass(frozen=True)
 class StudyVariance:
     """The parts of a difference's variance; none is below 0."""
 
@@ -497,21 +486,8 @@ class StudyVariance:
         return float(np.sqrt((self.of_difference + ratings) / queries))
 
 
-def variance_of(pilot: PilotRatings) -> StudyVariance:
-    """The parts, each from products of pairs of ratings that share a query, an annotator, or neither.
-
-    Every mean of products is unbiased for its moment, whatever the numbers of ratings; a part that comes out negative is
-    given as 0.
-
-    Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
-    both conditions.
-    """
-    coded = CodedPilot.of(pilot)
-    return coded.variance(np.ones(coded.queries))
-
-
-class CodedPilot(NamedTuple):
-    """Per condition, sums over ratings by query and what pairs there are."""
+class PilotRatings(NamedTuple):
+    """Ratings of two conditions, as sums over queries and what pairs there are."""
 
     queries: int
     n: FloatArray
@@ -522,19 +498,24 @@ class CodedPilot(NamedTuple):
     """Of each condition: (annotators, queries) ratings; then safe ones, stacked."""
 
     @classmethod
-    def of(cls, pilot: PilotRatings) -> Self:
-        safe, second = np.asarray(pilot.safe, dtype=bool), np.asarray(pilot.second, dtype=bool)
-        query, annotator = coded_labels(pilot.query), coded_labels(pilot.annotator)
-        if not 0 < second.sum() < len(second):
+    def of(cls, safe: ArrayLike, second: ArrayLike, query: ArrayLike, annotator: ArrayLike) -> Self:
+        """One entry a rating in every array; `second` is true for ratings of the second condition.
+
+        Raises StatisticsError: a condition lacks two queries, two annotators, or an item with two ratings; or no query has
+        both conditions.
+        """
+        is_safe, is_second = np.asarray(safe, dtype=bool), np.asarray(second, dtype=bool)
+        rated_query, people = coded_labels(query), coded_labels(annotator)
+        if not 0 < is_second.sum() < len(is_second):
             raise StatisticsError("a pilot needs ratings of both conditions")
-        queries = int(query.max()) + 1
+        queries = int(rated_query.max()) + 1
         tables = []
         for condition in (False, True):
-            rated = second == condition
-            person = coded_labels(annotator[rated])
+            rated = is_second == condition
+            person = coded_labels(people[rated])
             table = np.zeros((2, int(person.max()) + 1, queries))
-            np.add.at(table[0], (person, query[rated]), 1.0)
-            np.add.at(table[1], (person, query[rated]), safe[rated].astype(float))
+            np.add.at(table[0], (person, rated_query[rated]), 1.0)
+            np.add.at(table[1], (person, rated_query[rated]), is_safe[rated].astype(float))
             tables.append(table)
         n, s = (np.stack([table[which].sum(axis=0) for table in tables]) for which in (0, 1))
         enough = (n > 0).sum(1).min() >= 2 and min(table.shape[1] for table in tables) >= 2
@@ -546,8 +527,12 @@ class CodedPilot(NamedTuple):
             raise StatisticsError("a pilot needs a query that was rated under both conditions")
         return cls(queries, n, s, (tables[0], tables[1]))
 
-    def variance(self, weight: FloatArray) -> StudyVariance:
-        """The parts where each query counts `weight` times."""
+    def variance(self, weight: FloatArray | float = 1.0) -> StudyVariance:
+        """The parts, each from products of pairs of ratings that share a query, an annotator, or neither.
+
+        Every mean of products is unbiased for its moment, whatever the numbers of ratings; a part that comes out negative is
+        given as 0. Each query counts `weight` times.
+        """
         n, s = self.n * weight, self.s * weight
         between, annotators, left = [], [], []
         rates = s.sum(1) / n.sum(1)
@@ -579,15 +564,12 @@ def pilot_intervals(pilot: PilotRatings, *, rng: np.random.Generator, draws: int
     """The 95 % interval of what a pilot's queries differ by: a percentile interval from resampled queries.
 
     What its annotators differ by has none: one over queries held in 67 to 73 % of simulated pilots.
-
-    Raises StatisticsError: as `variance_of`.
     """
-    coded = CodedPilot.of(pilot)
     drawn = []
     for _ in range(draws):
-        weight = np.bincount(rng.integers(0, coded.queries, coded.queries), minlength=coded.queries).astype(float)
-        if ((coded.n * weight).sum(1) > 0).all():
-            drawn.append(coded.variance(weight).of_difference)
+        weight = np.bincount(rng.integers(0, pilot.queries, pilot.queries), minlength=pilot.queries).astype(float)
+        if ((pilot.n * weight).sum(1) > 0).all():
+            drawn.append(pilot.variance(weight).of_difference)
     return Ends(*np.quantile(drawn, [0.025, 0.975]).tolist())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,7 +34,7 @@ from casewise.stats.arrays import (
     cluster_variance,
     whole,
 )
-from casewise.stats.contrasts import ClusteredContrast, Difference, group_difference
+from casewise.stats.contrasts import Difference, group_difference
 from casewise.stats.intervals import Correction
 from casewise.stats.kruskal import DRAWS, KruskalWallis, PeopleOfTasks, category_tests
 from casewise.stats.ratings import CodedRatings, Flow
@@ -85,7 +86,8 @@ class AnalysisOptions:
 # Planned contrasts, one row each: the paper's test, and beside it errors that know queries and annotators.
 
 
-NO_DIFFERENCE = dict.fromkeys(("estimate", "error", "ci_low", "ci_high", "p"))
+OF_DIFFERENCE = ("estimate", "error", "ci_low", "ci_high", "p", "df")
+"""Columns of each kind of error, behind its prefix."""
 
 
 def default_contrasts(conditions: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -181,12 +183,13 @@ def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dic
     counts = [int(safe[~is_second].sum()), int((~is_second).sum()), int(safe[is_second].sum()), int(is_second.sum())]
     z = two_proportion_z(*counts, level=level)
     annotator = None if ratings.annotator is None else ratings.annotator.codes[chosen]
-    try:
+    clustered, parts = None, dict[str, Difference | None].fromkeys(("like", "these", "query", "item"))
+    with suppress(StatisticsError):  # one query or one annotator: the pooled test stands alone
         clustered = clustered_contrast(
             safe, is_second, query=ratings.query.codes[chosen], annotator=annotator, level=level
         )
-    except StatisticsError:  # one query or one annotator: the pooled test stands alone
-        clustered = None
+        parts |= {"like": clustered.queries_like_these, "these": clustered.these_queries}
+        parts |= {"query": clustered.by_query, "item": clustered.by_item}
     names = ("difference", "z", "p", "log_p", "ci_low", "ci_high", "newcombe_low", "newcombe_high")
     return {
         "first": first,
@@ -194,25 +197,11 @@ def _row(ratings: CodedRatings, first: str, second: str, *, level: float) -> dic
         **dict(zip(("x1", "n1", "x2", "n2"), counts, strict=True)),
         **{name: float(getattr(z, name)) for name in names},
         "testable": bool(z.testable),
-        **_flat(clustered),
-    }
-
-
-def _flat(clustered: ClusteredContrast | None) -> dict[str, Any]:
-    parts: dict[str, Difference | None] = dict.fromkeys(("like", "these", "query", "item"))
-    if clustered is not None:
-        parts |= {
-            "like": clustered.queries_like_these,
-            "these": clustered.these_queries,
-            "query": clustered.by_query,
-            "item": clustered.by_item,
-        }
-    flat: dict[str, Any] = {}
-    for prefix, part in parts.items():
-        values = NO_DIFFERENCE if part is None else vars(part)
-        flat |= {f"{prefix}_{name}": values[name] for name in NO_DIFFERENCE}
-        flat[f"{prefix}_df"] = None if part is None else part.df
-    return flat | {
+        **{
+            f"{prefix}_{name}": None if part is None else getattr(part, name)
+            for prefix, part in parts.items()
+            for name in OF_DIFFERENCE
+        },
         "two_way_not_positive": clustered is not None and clustered.not_positive,
         "annotators": None if clustered is None else clustered.annotators,
     }
