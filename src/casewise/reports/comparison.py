@@ -20,16 +20,15 @@ from casewise.reports.document import (
     Block,
     Columns,
     Document,
-    Folded,
     Forest,
     ForestRow,
     Prose,
     Section,
     about_judged,
-    again,
     all_numbers,
     difference_cell,
     estimate_frame,
+    how_made,
     short_name,
     table_by,
     table_of,
@@ -72,6 +71,12 @@ def comparison_page(report: ComparisonNumbers) -> Document:
             Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
         )
     more.append(Section("left-out", "Items left out", (left_out(report),)))
+    facts = (
+        ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
+        ("Labels", report.options.labels.name),
+        ("Unscored items", report.options.unscored),
+        ("Seed", str(report.options.seed)),
+    )
     page = Document(
         title=f"{len(comparison.names)} judges compared on {about.name}",
         subtitle=f"{comparison.n_items:,} items of {comparison.n_queries:,} queries, judged by all; labels: {report.options.labels.name}",
@@ -79,7 +84,9 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         sections=(
             Section("answer", "The answer", tuple(answer(report)), first=True),
             Section("differences", "Differences", tuple(matrix(report)), brief=len(comparison.names) <= WIDEST),
-            Section("made", "How this was made", tuple(how_made(report))),
+            Section(
+                "made", "How this was made", how_made("compare", report.runs.paths, report.options.labels.name, facts)
+            ),
             all_numbers(more),
         ),
     )
@@ -206,17 +213,6 @@ def left_out(report: ComparisonNumbers) -> Block:
     if not rows:
         return Prose("All judges judged the same items.")
     return table_of("left-out-table", "Items that not all judges were asked", ("Asked of", "Item"), rows)
-
-
-def how_made(report: ComparisonNumbers) -> Iterator[Block]:
-    facts = [
-        ("Benchmark", f"{report.benchmark.name} {report.benchmark.about.version}, digest {report.benchmark.digest}"),
-        ("Labels", report.options.labels.name),
-        ("Unscored items", report.options.unscored),
-        ("Seed", str(report.options.seed)),
-    ]
-    yield Prose(f"To make this report again: {again('compare', report.runs.paths, report.options.labels.name)}")
-    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("Setting", "Value"), facts),))
 
 
 # Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.

@@ -30,7 +30,7 @@ from casewise.reports.document import (
     table_of,
     with_interval,
 )
-from casewise.reports.judge import shown_groups
+from casewise.reports.judge import case_exhibit
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.storage.wording import JudgedWords
 
@@ -152,12 +152,7 @@ def beginning(text: str) -> str:
 def exhibit(failure: Failure) -> Exhibit:
     case = failure.case
     decision = ("Decision", f"{failure.decision} (the judge's value is {number(failure.value)})")
-    return Exhibit(
-        heading=case.category,
-        facts=(decision, (case.labels.column, case.people), *case.facts),
-        query=case.query,
-        context=shown_groups(case.shown, judged=case.judged, before=case.before),
-    )
+    return case_exhibit(case, case.category, (decision, (case.labels.column, case.people)))
 
 
 def promised(file: FittedDecider) -> Iterator[Prose]:
@@ -270,6 +265,11 @@ def recommendation_page(recommendation: Recommendation) -> Document:
         Section("read", "Wrong decisions to read", tuple(map(exhibit, best.failures))),
     )
     harm, _ = recommendation.wanted.costs
+    if recommendation.problem is not None:
+        steps = [f"{recommendation.best.name} cannot be made anew from its name here: {recommendation.problem}"]
+    else:
+        all_the_same = [] if recommendation.good_enough else ["These commands fit and serve it all the same:"]
+        steps = [*all_the_same, *recommendation.commands]
     page = Document(
         f"Which judge to deploy on {benchmark.name}",
         f"{len(recommendation.candidates)}{of_every} {'judge' if every == 1 else 'judges'}, {file.benchmark.n_items:,} items of "
@@ -281,7 +281,7 @@ def recommendation_page(recommendation: Recommendation) -> Document:
             Section(
                 "promised", "What it promises, and what more would take", tuple(promises(recommendation)), first=True
             ),
-            Section("next", "Fit it and serve it", tuple(next_steps(recommendation)), first=True),
+            Section("next", "Fit it and serve it", tuple(map(Prose, steps)), first=True),
             Section("beside", "What it costs beside what needs no judge", (rivals_table(recommendation),), brief=True),
             *([Section("judges", "The judges", (judges_table(recommendation),), brief=True)] if several else []),
             Section("failures", "What goes wrong", tuple(failures(best)), brief=True),
@@ -455,15 +455,6 @@ def judges_table(recommendation: Recommendation) -> Table:
         columns["Keeps the promises"] = lambda candidate: "no" if candidate.trial.broken else "yes"
     caption = f"Held-out queries, 95 % intervals{best_of(recommendation.wanted.chosen_from)}; the cheapest first"
     return table_by("judges", caption, recommendation.candidates, columns)
-
-
-def next_steps(recommendation: Recommendation) -> Iterator[Block]:
-    if recommendation.problem is not None:
-        yield Prose(f"{recommendation.best.name} cannot be made anew from its name here: {recommendation.problem}")
-        return
-    if not recommendation.good_enough:
-        yield Prose("These commands fit and serve it all the same:")
-    yield from map(Prose, recommendation.commands)
 
 
 def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: float) -> Document:

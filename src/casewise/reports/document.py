@@ -494,10 +494,12 @@ def from_here(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
 
 
-def again(command: str, paths: Iterable[Path], labels: str) -> str:
-    """Return the command that makes a report again."""
+def how_made(command: str, paths: Iterable[Path], labels: str, facts: Iterable[tuple[str, str]]) -> tuple[Block, ...]:
+    """Return the command that makes a report again, and its sources and settings in a fold."""
     policy = "" if labels == "votes" else f" --labels '{labels}'"
-    return f"casewise {command} {' '.join(map(from_here, paths))}{policy}"
+    again = f"To make this report again: casewise {command} {' '.join(map(from_here, paths))}{policy}"
+    caption = "Sources and settings"
+    return Prose(again), Folded(caption, (table_of("how-made", caption, ("Setting", "Value"), facts),))
 
 
 def short_name(name: str) -> str:

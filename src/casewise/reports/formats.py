@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import takewhile
@@ -261,10 +261,7 @@ WIDTH = 100
 """Of a report that is written to a file, in characters."""
 
 LONG_WORD = 14
-"""A longer word, such as a model's name, is broken before a number is."""
-
-LEAST_PIECE = 8
-"""Words are broken into no shorter pieces than this, if that helps."""
+"""A longer word, such as a model's name, is broken where a line is too short; no number is."""
 
 
 def print_document(document: Document, console: Console, *, full: bool = True) -> None:
@@ -369,7 +366,7 @@ def print_table(table: Table, console: Console) -> None:
     title: Text | None = plain(table.caption)
     for part in in_parts(table, console.width):
         grid = RichTable(title=title, title_justify="left", title_style="bold", header_style="")
-        widths = column_widths(part, console.width) or [None] * len(part.columns)
+        widths = column_widths(part, console.width) or (None,) * len(part.columns)
         for head, numeric, width in zip(part.columns, part.numeric, widths, strict=True):
             grid.add_column(plain(head), justify="right" if numeric else "left", overflow="fold", width=width)
         for row in part.rows:
@@ -390,40 +387,33 @@ def in_parts(table: Table, room: int) -> list[Table]:
     keys = list(takewhile(lambda at: not table.numeric[at], range(len(table.columns))))
     groups: list[list[int]] = [[]]
     for at in range(len(keys), len(table.columns)):
-        if groups[-1] and column_widths(part([*keys, *groups[-1], at]), room, least_piece=LONG_WORD) is None:
+        if groups[-1] and column_widths(part([*keys, *groups[-1], at]), room) is None:
             groups.append([])
         groups[-1].append(at)
     parts = [part([*keys, *group]) for group in groups]
     return parts if all(column_widths(part, room) for part in parts) else [table]
 
 
-def column_widths(table: Table, room: int, *, least_piece: int = LEAST_PIECE) -> list[int] | list[None] | None:
-    """Return column widths that break no number and no word, or few where there is no room for all.
+def column_widths(table: Table, room: int) -> Sequence[int] | None:
+    """Return column widths that break no number and no word but long ones; None where there is no room for that.
 
     `room`: cells in a line, borders and padding (three a column, and one) included.
-    `least_piece`: words are broken into no shorter pieces.
-
-    Gives None for each column where all is short enough, and None alone where nothing helps.
     """
     columns = [[without_controls(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
     whole = [max(map(cell_len, column)) for column in columns]
-    words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in columns]
-    numbers = [
-        max(map(cell_len, column[1:])) if numeric else 0 for column, numeric in zip(columns, table.numeric, strict=True)
+    widths = [
+        max(
+            max((min(LONG_WORD, cell_len(word)) for cell in column for word in cell.split()), default=1),
+            max(map(cell_len, column[1:])) if numeric else 0,
+        )
+        for column, numeric in zip(columns, table.numeric, strict=True)
     ]
-    left = room - 3 * len(columns) - 1
-    if sum(whole) <= left:
-        return [None] * len(columns)
-    longest = max(words)
-    with_numbers = ((most, numbers) for most in range(max(longest, LONG_WORD), LONG_WORD - 1, -1))
-    without = ((most, [0] * len(words)) for most in range(longest, least_piece - 1, -1))
-    for most, unbroken in (*with_numbers, *without):
-        widths = [max(min(word, most), number) for word, number in zip(words, unbroken, strict=True)]
-        if sum(widths) <= left:
-            for _ in range(left - sum(widths)):  # to the column that is folded most
-                widths[max(range(len(widths)), key=lambda place: whole[place] / max(1, widths[place]))] += 1
-            return widths
-    return None
+    left = room - 3 * len(columns) - 1 - sum(widths)
+    if left < 0:
+        return None
+    for _ in range(min(left, sum(whole) - sum(widths))):  # to the column that is folded most
+        widths[max(range(len(widths)), key=lambda place: whole[place] / widths[place])] += 1
+    return widths
 
 
 def plain(text: str, *, style: str = "") -> Text:

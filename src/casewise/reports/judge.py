@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups, spoken
-from casewise.evaluate.failures import Misjudged
+from casewise.evaluate.failures import Case, Misjudged
 from casewise.evaluate.judge_numbers import Details, JudgeNumbers
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.notation import NOTHING, count, number, percent
@@ -32,12 +32,12 @@ from casewise.reports.document import (
     Section,
     Table,
     about_judged,
-    again,
     all_numbers,
     estimate_cell,
     estimate_frame,
     estimate_of_row,
     from_here,
+    how_made,
     table_by,
     table_of,
     titles,
@@ -310,10 +310,10 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
     replies = Section("unscored", "Replies without a verdict", tuple(replies_read(report)), brief=some_unscored)
-    provenance = Section("made", "How this was made", tuple(how_made(report)))
+    made = Section("made", "How this was made", tuple(provenance(report)))
     if all(series.mostly_unscored for series in report.runs.series):
         yield replies
-        yield provenance
+        yield made
         return
     if len(report.arms):
         yield Section("arms", "What the context is worth", tuple(arms_blocks(report.arms)))
@@ -322,7 +322,7 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
     yield Section("disagreements", "Worst disagreements", tuple(disagreements(report)))
     details = tuple(detail_sections(report))
     yield from () if behaviour else details
-    yield provenance
+    yield made
     if some_unscored:
         yield replies
     agreement = f"Agreement with {LabelWords.of(report.benchmark, report.options.labels.base).agreed_with}"
@@ -478,13 +478,18 @@ def exhibit(failure: Misjudged) -> Exhibit:
     case = failure.case
     words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
     verdict = words.get(failure.value, "") if failure.elicitation == "binary" else number(failure.value)
+    heading = f"{case.category}, {case.condition.replace('_', ' ')}"
+    shown = case_exhibit(case, heading, ((case.labels.column, case.people), (failure.judge, verdict)))
+    return replace(shown, reply=failure.reply, reply_by=CHATBOT if failure.of_replies else "judge")
+
+
+def case_exhibit(case: Case, heading: str, facts: tuple[tuple[str, str], ...]) -> Exhibit:
+    """Return one item that was decided otherwise than people do, to read."""
     return Exhibit(
-        heading=f"{case.category}, {case.condition.replace('_', ' ')}",
-        facts=((case.labels.column, case.people), (failure.judge, verdict), *case.facts),
+        heading=heading,
+        facts=(*facts, *case.facts),
         query=case.query,
         context=shown_groups(case.shown, judged=case.judged, before=case.before),
-        reply=failure.reply,
-        reply_by=CHATBOT if failure.of_replies else "judge",
     )
 
 
@@ -573,7 +578,7 @@ def how_asked(series: Series) -> str:
     return "; ".join(facts) or "no model was called"
 
 
-def how_made(report: JudgeNumbers) -> Iterator[Block]:
+def provenance(report: JudgeNumbers) -> Iterator[Block]:
     facts = [
         ("Benchmark", report.benchmark.title),
         ("Benchmark digest", report.benchmark.digest),
@@ -599,8 +604,7 @@ def how_made(report: JudgeNumbers) -> Iterator[Block]:
             "results differ between contexts, so they are too narrow where the context decides. For intervals over contexts, import "
             "the cases again with --cluster and a column that names the context."
         )
-    yield Prose(f"To make this report again: {again('report', report.runs.paths, report.options.labels.name)}")
-    yield Folded("Sources and settings", (table_of("how-made", "Sources and settings", ("What", "Value"), facts),))
+    yield from how_made("report", report.runs.paths, report.options.labels.name, facts)
 
 
 # A benchmark, or one item of it, as a person would like to read it.
@@ -620,16 +624,12 @@ def benchmark_page(benchmark: Benchmark) -> Document:
 
 def by(benchmark: Benchmark, column: Literal["condition", "category"], caption: str) -> Table:
     counts = vote_counts(benchmark, column)
-
-    def share_of_votes(votes: int, of: int) -> str:
-        return percent(votes / of) if of else NOTHING
-
     columns: Columns = {
         column.capitalize(): column,
         **({"Domain": lambda row: row["domain"] or NOTHING} if column == "category" else {}),
         "Items": "items",
         "Ratings": "votes",
-        "Safe": (share_of_votes, "safe", "votes"),
+        "Safe": (lambda safe, votes: percent(safe / votes if votes else None), "safe", "votes"),
     }
     if counts["unsure"].sum():
         columns["Unsure"] = lambda row: percent(row["unsure"] / max(row["votes"] + row["unsure"], 1))

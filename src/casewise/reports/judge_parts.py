@@ -13,7 +13,7 @@ from casewise.audits.words import SUBSETS
 from casewise.evaluate.answer import ShortAnswer
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, SubsetScore, what_it_shows
-from casewise.notation import NOTHING, count, number, percent
+from casewise.notation import NOTHING, number, percent
 from casewise.notation import share as share_of
 from casewise.records import Arm
 from casewise.reports.behaviour import behaviour_answer
@@ -62,7 +62,13 @@ def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> I
         )
     blocks += behaviour_answer(numbers.does, numbers.corrected)
     if answers:
-        blocks += () if numbers.does else in_sentences(answers)
+        if len(answers) > TOLD and not numbers.does:
+            many = f"{len(answers)} judges. casewise compare tests their differences, corrected for comparing several."
+            blocks.append(Prose(many))
+        for answer in answers if len(answers) <= TOLD and not numbers.does else ():
+            name = subject(answer.who, len(answers))
+            sentences = (sentence.replace(answer.who, name) for sentence in answer.sentences)
+            blocks += (Prose(sentence, lead=place == 0) for place, sentence in enumerate(sentences))
         blocks += forest(answers, numbers.options.labels.name, over=numbers.runs.intervals_over), errors_table(answers)
     blocks += (
         Prose(f"{name} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
@@ -88,18 +94,6 @@ def in_short(numbers: JudgeNumbers) -> Iterator[Prose]:
     facts += [f"{series.latency_s:.2g} s an answer (median)"] if series.latency_s is not None else []
     if facts:
         yield Prose("; ".join(facts) + ".")
-
-
-def in_sentences(answers: Sequence[ShortAnswer]) -> Iterator[Prose]:
-    if len(answers) > TOLD:
-        yield Prose(
-            f"{len(answers)} judges. casewise compare tests their differences, corrected for comparing several."
-        )
-        return
-    for answer in answers:
-        lead, *rest = (sentence.replace(answer.who, subject(answer.who, len(answers))) for sentence in answer.sentences)
-        yield Prose(lead, lead=True)
-        yield from map(Prose, rest)
 
 
 def subject(name: str, among: int, part: str = "") -> str:
@@ -143,17 +137,15 @@ def errors_table(answers: Sequence[ShortAnswer]) -> Table:
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
     rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
-    rows = [(answer.who, *error) for answer in answers for error in errors_of(answer)]
+    rows: list[tuple[str, str, str, int]] = []
+    for answer in answers:
+        if (errors := answer.errors) is not None:
+            rows.append((answer.who, "Harm", estimate_cell(errors.harm), errors.n_unsafe))
+            rows.append((answer.who, "Over-refusal", estimate_cell(errors.over_refusal), errors.n_safe))
+        unscored = percent(answer.unscored / answer.items if answer.items else None)
+        rows.append((answer.who, "Unscored (all items)", unscored, answer.items))
     columns: Columns = {"Judge": "0", "Error": "1", "Share, 95 % interval": "2", "Items": "3"}
     return table_by("answer-errors" if rated else "label-errors", f"Errors{where}", rows, columns, several="Judge")
-
-
-def errors_of(answer: ShortAnswer) -> Iterator[tuple[str, str, str]]:
-    """Name, share with its interval, and number of items of each error."""
-    if answer.errors is not None:
-        yield "Harm", estimate_cell(answer.errors.harm), count(answer.errors.n_unsafe)
-        yield "Over-refusal", estimate_cell(answer.errors.over_refusal), count(answer.errors.n_safe)
-    yield "Unscored (all items)", percent(answer.unscored / answer.items if answer.items else None), count(answer.items)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.

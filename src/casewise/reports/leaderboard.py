@@ -171,7 +171,14 @@ def brief_sections(board: Leaderboard, reports: Mapping[str, str]) -> Iterator[S
     """Judges, and apart from them chatbots: what is said and what is done have ranks of their own."""
     judges = [row for row in board.rows if row.kind != "replies"]
     chatbots = [row for row in board.rows if row.kind == "replies"]
-    how: list[Block] = [Prose(how_to_read(board))]
+    top = board.people.ceilings
+    ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
+    how_to_read = (
+        "A rank is an interval, with 95 % confidence for all judges together. A judge is shown to be more accurate than the "
+        "judges below its interval, and less accurate than those above it. These items do not tell judges with overlapping "
+        f"intervals apart.{ceiling}"
+    )
+    how: list[Block] = [Prose(how_to_read)]
     if notes := run_notes(board):
         heading = f"{len(notes)} note{'s' if len(notes) > 1 else ''} on these runs"
         how.append(Folded(heading, tuple(map(Prose, notes))))
@@ -272,16 +279,6 @@ def brief(
         table = table_by(name, "Ranks by accuracy, best first", ranked, columns)
         links = {short_name(row.name): reports[row.source] for row in rows_of if row.source in reports}
         yield replace(table, links=links)
-
-
-def how_to_read(board: Leaderboard) -> str:
-    top = board.people.ceilings
-    ceiling = f" The highest Pearson's r that people's votes allow is {number(top.pearson)}." if top else ""
-    return (
-        "A rank is an interval, with 95 % confidence for all judges together. A judge is shown to be more accurate than the "
-        "judges below its interval, and less accurate than those above it. These items do not tell judges with overlapping "
-        f"intervals apart.{ceiling}"
-    )
 
 
 def everything(board: Leaderboard) -> Iterator[Block]:

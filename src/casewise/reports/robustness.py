@@ -249,17 +249,22 @@ def sections(numbers: RobustnessNumbers) -> Iterator[Section]:
         )
         folds = (Folded(block.heading, (block,)) if isinstance(block, Exhibit) else block for block in shown[1:])
         yield Section("exhibits", "Items whose verdict turned", (marks, shown[0], *folds))
-    yield all_numbers(more_sections(numbers))
-
-
-def more_sections(numbers: RobustnessNumbers) -> Iterator[Section]:
-    """The sections in folds."""
-    yield Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))
+    numbers_behind = [Section("against-people", "Verdicts compared with the labels", tuple(beside_people(numbers)))]
     if numbers.noise:
-        yield Section("noise", "Noise: verdicts that turn under perturbations", tuple(noise_blocks(numbers)))
+        perturbed = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
+        columns: Columns = {"Defence": "0", "Towards": "1", "Turned, 95 % interval": "2", "Items": "2.n"}
+        noise = table_by("noise", "Verdicts that turn under perturbations (mean)", perturbed, columns)
+        heading = "Noise: verdicts that turn under perturbations"
+        numbers_behind.append(Section("noise", heading, (Prose(ABOUT_NOISE), noise)))
     every = [row for row in numbers.rows if row.is_attack]
     table = table_by("every", "Every attack under every defence", every, COLUMNS)
-    yield Section("every", "Every attack", (table,))
+    yield all_numbers([*numbers_behind, Section("every", "Every attack", (table,))])
+
+
+ABOUT_NOISE = (
+    "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no more verdicts than "
+    "perturbations do is not shown to turn verdicts. A judge that is a function of a query and a context sees no layout."
+)
 
 
 def in_short(numbers: RobustnessNumbers) -> Iterator[Block]:
@@ -372,13 +377,3 @@ COLUMNS: Columns = {
     "Silenced": (percent, "silenced.estimate"),
     "Not shown": "not_shown",
 }
-
-
-def noise_blocks(numbers: RobustnessNumbers) -> Iterator[Block]:
-    yield Prose(
-        "Perturbations change the order of parameters or their layout, and no meaning. An attack that turns no more verdicts than "
-        "perturbations do is not shown to turn verdicts. A judge that is a function of a query and a context sees no layout."
-    )
-    rows = [(*setting, mean.estimate) for setting, mean in numbers.noise.items()]
-    columns: Columns = {"Defence": "0", "Towards": "1", "Turned, 95 % interval": "2", "Items": "2.n"}
-    yield table_by("noise", "Verdicts that turn under perturbations (mean)", rows, columns)
