@@ -32,8 +32,9 @@ from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
 from casewise.stats.sample import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
+from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value
-from casewise.storage.load import Source, as_benchmark, convert, load, named_benchmark, write_spreadsheet
+from casewise.storage.load import Source, as_benchmark, convert, load, named_benchmark, write_csv
 from casewise.storage.run_folder import RUN, kind_of, read_run
 
 # Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs
@@ -289,7 +290,7 @@ def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path 
         card = write_croissant(loaded, target, about=facts, biases=biases)
         return Handed(card.path, tuple(f"nothing says {name}: give it with --about FILE" for name in card.lacking))
     if to == "csv":
-        write_spreadsheet(loaded, target)
+        write_csv(item_view(loaded), target)
         return Handed(target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",))
     written_to = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
     return Handed(written_to.path, tuple(f"the published format has no room for {text}" for text in written_to.lost))

@@ -58,10 +58,7 @@ class Transform(Record):
     def named(cls, name: str) -> Self:
         """The transform called `name`.
 
-        Raises
-        ------
-        ConfigurationError
-            Nothing can be called so.
+        Raises ConfigurationError: nothing can be called so.
         """
         if name == "none":
             return cls(kind=WITHOUT, rest=",".join(GROUPS))
@@ -90,10 +87,7 @@ class Arm(Record):
     def without(cls, *omitted: str) -> Self:
         """The arm that leaves out parameters or groups; `full` where none is named.
 
-        Raises
-        ------
-        ConfigurationError
-            A name is none that a parameter or a group can have.
+        Raises ConfigurationError: a name is none that a parameter or a group can have.
         """
         return cls(transforms=(Transform(kind=WITHOUT, rest=",".join(omitted)),) if omitted else ())
 
@@ -101,10 +95,7 @@ class Arm(Record):
     def named(cls, name: str) -> Self:
         """The arm called `name`: `full`, or transforms joined by `+`. Whether there are such is not asked here.
 
-        Raises
-        ------
-        ConfigurationError
-            `name` is no arm's name.
+        Raises ConfigurationError: `name` is no arm's name.
         """
         return cls() if name == "full" else cls(transforms=tuple(Transform.named(part) for part in name.split("+")))
 

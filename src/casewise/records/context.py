@@ -185,10 +185,7 @@ class Context(ContentRecord):
     def stating(cls, groups: Mapping[str, Any], **fields: Any) -> Self:
         """The context that states `said`, group by group, whichever set of parameters that is.
 
-        Raises
-        ------
-        pydantic.ValidationError
-            A parameter states nothing.
+        Raises pydantic.ValidationError: a parameter states nothing.
         """
         return cls(**grouped(groups), **fields)
 
@@ -423,10 +420,7 @@ class ParameterSet(Record):
     def check_names(self, names: Collection[str]) -> None:
         """Check that each of `names` is a group or parameter of this set.
 
-        Raises
-        ------
-        ConfigurationError
-            One is not; the message lists those that are.
+        Raises ConfigurationError: one is not; the message lists those that are.
         """
         check_names(names, (*self.group_names, *self.every))
 
@@ -434,10 +428,7 @@ class ParameterSet(Record):
     def read(cls, path: Path) -> ParameterSet:
         """Read a set from TOML: `name`, and a `[[groups]]` table for each group with its `[[groups.parameters]]`.
 
-        Raises
-        ------
-        DataError
-            The file is not TOML, or no such set; the message says where.
+        Raises DataError: the file is not TOML, or no such set; the message says where.
         """
         return read_record(path, cls, "a set of parameters")
 

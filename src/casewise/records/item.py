@@ -58,10 +58,7 @@ class Taxonomy(Record):
     def read(cls, path: Path) -> Taxonomy:
         """Read a taxonomy from TOML: `name`, `source`, and a `[[categories]]` table for each category.
 
-        Raises
-        ------
-        DataError
-            The file is not TOML, or not a taxonomy; the message says where.
+        Raises DataError: the file is not TOML, or not a taxonomy; the message says where.
         """
         return read_record(path, cls, "a taxonomy")
 

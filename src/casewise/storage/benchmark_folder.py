@@ -191,11 +191,6 @@ def write_benchmark(benchmark: Benchmark, folder: Path, *, ending: str = ".jsonl
     return folder
 
 
-def write_parquet(benchmark: Benchmark, folder: Path) -> Path:
-    """Write `benchmark` as a new folder of Parquet files, for data frames and databases. Raises as `write_benchmark`."""
-    return write_benchmark(benchmark, folder, ending=".parquet")
-
-
 def write_tables(benchmark: Benchmark, folder: Path, *, under: str = "", ending: str = ".parquet") -> tuple[str, ...]:
     """Write a file for each record type of `benchmark` to `folder`, and return the files' names."""
     names = []

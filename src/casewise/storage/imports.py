@@ -27,7 +27,6 @@ from casewise.records import (
     Rating,
     RatingScale,
     Taxonomy,
-    Turn,
     Vote,
     paper_parameters,
     sorry_bench,
@@ -548,20 +547,13 @@ class Cases:
             row.refuse(f"{taxonomy.name!r} has no category {category!r}; it has {', '.join(taxonomy.names)}")
         return resolved.name if resolved else category
 
-    def before(self, row: Entry) -> tuple[Turn, ...] | None:
-        """Return the conversation before what is judged; a text that is no JSON list is one turn."""
+    def before(self, row: Entry) -> Any:
+        """Return the conversation before what is judged, for `Query` to check; a text that is no JSON list is one turn."""
         cell = self.cell(row, "before")
         if isinstance(cell, str) and cell.startswith("["):
             with suppress(ValueError):
                 cell = json.loads(cell)
-        if cell is None or cell == []:
-            return None
-        if isinstance(cell, str):
-            return (Turn(role=CONVERSATION, text=cell),)
-        turns: list[Any] = cell if isinstance(cell, list) else [None]
-        if not all(isinstance(turn, Mapping) and set(turn) == {"role", "text"} for turn in turns):
-            self.refuse(row, "before", ", not a text or a list of turns with 'role' and 'text'")
-        return tuple(Turn(**turn) for turn in turns)
+        return [{"role": CONVERSATION, "text": cell}] if isinstance(cell, str) else cell or None
 
     def context(self, row: Entry, query: Query) -> Context | None:
         groups: dict[str, Any] = {}

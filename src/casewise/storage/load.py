@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -28,7 +29,6 @@ from casewise.storage.benchmark_folder import (
     read_benchmark,
     write_benchmark,
     write_manifest,
-    write_parquet,
     write_table,
     write_tables,
 )
@@ -326,16 +326,11 @@ def harmless(text: str) -> str:
     return f"'{text}" if text.lstrip(" \u00a0").startswith(FORMULA_STARTS) else text
 
 
-def write_spreadsheet(benchmark: Benchmark, path: Path) -> Path:
-    """Write one row an item, every cell quoted and formulas neutralised.
+def write_csv(table: pl.DataFrame, path: Path) -> Path:
+    """Write a table with every cell quoted and formulas neutralised.
 
     The apostrophes change the texts, so casewise does not read such a file.
     """
-    return write_csv(item_view(benchmark), path)
-
-
-def write_csv(table: pl.DataFrame, path: Path) -> Path:
-    """Write any table in that way."""
     texts = [name for name, kind in table.schema.items() if kind == pl.String]
     safe = table.with_columns(pl.col(name).map_elements(harmless, return_dtype=pl.String) for name in texts)
     safe = safe.rename(harmless)
@@ -450,7 +445,7 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Co
 WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {
     "folder": write_benchmark,
     "published": write_published,
-    "parquet": write_parquet,
+    "parquet": partial(write_benchmark, ending=".parquet"),
     "huggingface": write_hugging_face,
 }
 

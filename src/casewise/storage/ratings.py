@@ -196,7 +196,7 @@ class RatingColumns(Sequence[Rating]):
 
     def first_repeated_key(self) -> tuple[str, str] | None:
         """The key of a rating that stands twice, or None: an annotator rates an item once, and a place is filled once."""
-        is_named = self.table["annotator"].is_in(self._named)
+        is_named = self.table["annotator"].is_in([code for code, name in enumerate(self.annotators) if name])
         key = self.table.select(
             "item",
             annotator=pl.when(is_named).then("annotator"),
@@ -204,10 +204,6 @@ class RatingColumns(Sequence[Rating]):
         )
         again = key.is_duplicated()
         return self[int(again.arg_max() or 0)].key if again.any() else None
-
-    @property
-    def _named(self) -> list[int]:
-        return [code for code, name in enumerate(self.annotators) if name]
 
     def counts(self, items: pl.Series) -> VoteCounts:
         """The votes on each of the items with these ids."""
@@ -268,19 +264,13 @@ class RatingColumns(Sequence[Rating]):
 
     def of_items(self, items: Iterable[str]) -> RatingColumns:
         """The ratings of these items alone."""
-        ids = set(items)
-        codes = [code for code, item in enumerate(self.items) if item in ids]
-        return RatingColumns.of_table(self.table.filter(pl.col("item").is_in(codes)), self.items, self.annotators)
-
-    @classmethod
-    def of_table(cls, table: pl.DataFrame, items: Sequence[str], annotators: Sequence[str]) -> RatingColumns:
-        """As the constructor, for lists that may hold ids which no row points to."""
-        codes, first = table["item"].unique(maintain_order=True), table["annotator"].drop_nulls()
-        people = first.unique(maintain_order=True)
+        table = self.table.filter(self.item_ids.is_in(list(items)).gather(self.table["item"]))
+        codes, people = (table[name].drop_nulls().unique(maintain_order=True) for name in ("item", "annotator"))
         renumbered = table.with_columns(
             item=renumber(table["item"], codes), annotator=renumber(table["annotator"], people)
         )
-        return cls(renumbered, items=[items[code] for code in codes], annotators=[annotators[code] for code in people])
+        annotators = [self.annotators[code] for code in people]
+        return RatingColumns(renumbered, items=self.item_ids.gather(codes), annotators=annotators)
 
     def lines(self) -> Iterator[str]:
         """Item id, rater, verdict and value of the ratings, a tab between and a line each, in the order of their text, in blocks.

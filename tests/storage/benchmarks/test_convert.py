@@ -10,7 +10,7 @@ from tests.support.benchmarks import context_of, rich_benchmark
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError, DataError
 from casewise.records import Context, Item, Query
 from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.benchmark_folder import MANIFEST, record_of, write_benchmark, write_parquet
+from casewise.storage.benchmark_folder import MANIFEST, record_of, write_benchmark
 from casewise.storage.columns import record_table
 from casewise.storage.load import convert, load
 
@@ -130,5 +130,5 @@ def test_whatever_a_context_states_comes_back_from_parquet(tmp_path_factory, tex
     original = Benchmark(About(name="any"), (query,), (context,), (Item.of(context),))
     folder: Path = tmp_path_factory.mktemp("any") / "p"
 
-    assert load(write_parquet(original, folder)) == original
+    assert load(write_benchmark(original, folder, ending=".parquet")) == original
     assert record_table([context], Context).height == 1

@@ -148,7 +148,7 @@ def test_what_is_judged_and_what_was_before_it_make_the_query():
         ([{"query": "Who?", "mean": -1}], 1, "'mean' is -1, not a number from"),
         ([{"query": "Who?", "votes": [1, "x"]}], 1, "'votes' is 'x', and nobody said"),
         ([row(vote="safe", judged="thought")], 1, "judged"),
-        ([row(vote="safe", before=[{"role": "user"}])], 1, "a list of turns with 'role' and 'text'"),
+        ([row(vote="safe", before=[{"role": "user"}])], 1, "'before.0.text': Field required"),
         ([], None, "holds no rows"),
     ],
 )

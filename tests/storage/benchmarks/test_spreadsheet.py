@@ -4,7 +4,8 @@ import pytest
 from tests.support.benchmarks import rich_benchmark
 
 from casewise.errors import DataError
-from casewise.storage.load import harmless, load, write_spreadsheet
+from casewise.storage.benchmark_folder import item_view
+from casewise.storage.load import harmless, load, write_csv
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_other_texts_stay_as_they_are(text):
 
 def test_a_benchmark_is_written_one_row_an_item_without_formulas(tmp_path):
     benchmark = rich_benchmark()
-    path = write_spreadsheet(benchmark, tmp_path / "rich.csv")
+    path = write_csv(item_view(benchmark), tmp_path / "rich.csv")
 
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -34,7 +35,7 @@ def test_a_benchmark_is_written_one_row_an_item_without_formulas(tmp_path):
 
 
 def test_casewise_does_not_read_it_back(tmp_path):
-    path = write_spreadsheet(rich_benchmark(), tmp_path / "rich.csv")
+    path = write_csv(item_view(rich_benchmark()), tmp_path / "rich.csv")
 
     with pytest.raises(DataError):
         load(path)

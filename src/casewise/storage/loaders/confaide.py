@@ -9,8 +9,7 @@ from typing import Any
 from casewise.errors import DataError
 from casewise.records import RatingScale
 from casewise.storage.entries import Entry, text_lines
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built
+from casewise.storage.loaders.loader import Loader, built, github
 
 REPOSITORY, COMMIT = "skywalker023/confaide", "3174c63"
 

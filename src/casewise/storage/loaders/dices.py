@@ -10,8 +10,7 @@ from typing import Any
 
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built, table_entries
+from casewise.storage.loaders.loader import Loader, built, github, table_entries
 
 REPOSITORY = "google-research-datasets/dices-dataset"
 

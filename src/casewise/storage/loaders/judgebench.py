@@ -12,8 +12,7 @@ from casewise.records import RatingScale
 from casewise.records.base import shipped_toml
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry, json_entry, once, text_or_json
-from casewise.storage.loaders.loader import Loader, SourceFile, github
-from casewise.storage.loaders.parsing import built
+from casewise.storage.loaders.loader import Loader, SourceFile, built, github
 
 REPOSITORY, COMMIT, PREFIX = "dmg-illc/JUDGE-BENCH", "5a0bf50", "judgebench_"
 SCORES = "individual_human_scores"

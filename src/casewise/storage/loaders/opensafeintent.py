@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry, json_entries
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built
+from casewise.storage.loaders.loader import Loader, built, github
 
 REPOSITORY, COMMIT, FILE = "Uppaal/OpenSafeIntent", "9706897bc9ffdb328446141b2a4568c98c70843e", "dataset.json"
 

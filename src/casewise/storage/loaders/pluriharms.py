@@ -8,8 +8,7 @@ from typing import Any
 
 from casewise.records import RatingScale
 from casewise.storage.entries import Entry, once
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built, table_entries
+from casewise.storage.loaders.loader import Loader, built, github, table_entries
 
 REPOSITORY = "guldenakkuss/PluriHarms-release"
 """A public copy of the authors' release, jl3676/PluriHarms-release."""

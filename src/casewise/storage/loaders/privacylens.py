@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry, json_entries, once
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built
+from casewise.storage.loaders.loader import Loader, built, github
 
 REPOSITORY, COMMIT, FILE = "SALT-NLP/PrivacyLens", "9c2ee07", "main_data.json"
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry, json_entry, once
-from casewise.storage.loaders.loader import Loader, SourceFile
-from casewise.storage.loaders.parsing import built
+from casewise.storage.loaders.loader import Loader, SourceFile, built
 
 FILE = "benchmark.json"
 

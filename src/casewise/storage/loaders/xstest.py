@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.storage.entries import Entry, once
-from casewise.storage.loaders.loader import Loader, github
-from casewise.storage.loaders.parsing import built, table_entries
+from casewise.storage.loaders.loader import Loader, built, github, table_entries
 
 REPOSITORY, FILE = "paul-rottger/exaggerated-safety", "xstest_prompts.csv"
 COMMIT = "475f10bf0a3d6a9dfb174b6de1a38afbfdff98a5"
