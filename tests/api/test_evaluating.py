@@ -4,6 +4,7 @@ import pytest
 
 import casewise
 from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.reports.document import from_here
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +41,14 @@ def test_a_leaderboard_has_a_frame_with_a_row_a_judge(runs):
 def test_without_a_run_there_is_nothing_to_evaluate(make):
     with pytest.raises(BenchmarkError, match="give at least one run"):
         make()
+
+
+@pytest.mark.slow
+def test_a_page_says_how_to_make_it_again_without_the_path_of_a_machine(tmp_path, monkeypatch):
+    run = casewise.judge("demo", "constant:safe", out=tmp_path / "runs" / "one").path
+    monkeypatch.chdir(tmp_path)
+    page = casewise.report(run).to_html()
+
+    assert "casewise report runs/one" in page
+    assert str(tmp_path) not in page
+    assert from_here(tmp_path.parent / "elsewhere") == "elsewhere"

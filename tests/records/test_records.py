@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from casewise.errors import ConfigurationError
 from casewise.records import (
     PARAMETERS,
     Context,
@@ -14,7 +13,6 @@ from casewise.records import (
     Query,
     Rating,
     Recipient,
-    Sender,
     TransmissionPrinciple,
     sorry_bench,
 )
@@ -143,23 +141,12 @@ def test_what_is_left_out_is_not_shown(names):
     assert all(parts for parts in shown.values())
 
 
-def test_a_name_that_is_no_parameter_is_an_error_that_lists_those_that_are():
-    with pytest.raises(ConfigurationError, match=r"no parameter of a context is called 'mood'; there are: .*sender"):
-        checked_names(["mood"])
-
-
 def test_a_statement_with_headings_is_one_running_text():
     nested = context(
         recipient=Recipient(type="A user", background={"previous_talk": ["short", "polite"], "job": {"role": "cook"}})
     )
 
     assert nested.texts()["recipient.background"] == "previous talk: short; previous talk: polite; job, role: cook"
-
-
-@pytest.mark.parametrize("statement", ["", "  ", [], {}, [""], {"a": ""}, None])
-def test_a_statement_says_something(statement):
-    with pytest.raises(ValidationError):
-        Sender(nature_of_the_interaction=statement, platform_type="An app")
 
 
 def test_only_urgency_may_be_left_unsaid():

@@ -3,22 +3,18 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import pytest
-from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, live, logged, sum_manifest, sums
+from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, live, logged, sums
 
-from casewise.errors import DataError, ModelError, RunConflict
+from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
 from casewise.runs.engine import Asks, RunLog, RunSession
 from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Spend, Watch
-from casewise.storage.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -75,39 +71,6 @@ def test_a_line_that_is_no_record_is_named(folder):
 
     with pytest.raises(DataError, match=r"sums\.jsonl:4: "):
         add_up(folder, each_alone(3), live(Adder()))
-
-
-OTHER = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from casewise.errors import RunConflict
-from tests.support.sums import Adder, add_up, each_alone, live
-try:
-    add_up(Path(sys.argv[1]), each_alone(3), live(Adder()))
-except RunConflict as error:
-    print(error)
-"""
-
-
-def test_another_process_is_kept_out_while_one_is_at_it(folder):
-    with RunFolder.hold(folder, sum_manifest(), SUMS):
-        process = subprocess.run(
-            [sys.executable, "-c", OTHER, folder, Path(__file__).parents[2]],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-
-    assert "another process is working on" in process.stdout
-    assert logged(folder) == []
-
-
-def test_a_run_with_other_settings_is_another_run(folder):
-    add_up(folder, each_alone(3), live(Adder()))
-
-    with pytest.raises(RunConflict, match="setting 'base': it has None, now 8"):
-        add_up(folder, each_alone(3), live(Adder()), manifest=sum_manifest(base=8))
 
 
 def test_an_answer_of_no_use_is_asked_for_again_and_every_attempt_is_kept(folder):

@@ -34,7 +34,7 @@ from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
 from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
-from casewise.storage.files import json_text, long_step, write_text
+from casewise.storage.files import json_text, write_text
 from casewise.storage.load import Source, as_benchmark, write_csv
 
 
@@ -108,11 +108,10 @@ def report(
     """
     if not runs:
         raise BenchmarkError("there is nothing to report: give at least one run")
-    with long_step("the report's numbers, all told"):
-        numbers = JudgeNumbers.of(
-            folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options)
-        )
-        return JudgeReport(numbers, judge_page)
+    numbers = JudgeNumbers.of(
+        folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options)
+    )
+    return JudgeReport(numbers, judge_page)
 
 
 # From runs to numbers: reports, comparisons, the gate, the leaderboard.
@@ -380,5 +379,4 @@ def audit(
     ['code', 'part', 'weight', 'title', 'advice']
     """
     loaded = as_benchmark(benchmark)
-    with long_step("the audit, all told"):
-        return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed)), audit_page)
+    return AuditReport(audit_of(loaded, options=options or AuditOptions(seed=seed)), audit_page)

@@ -7,7 +7,6 @@ import gc
 import io
 import os
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -123,10 +122,9 @@ def start(
     json
         Print one JSON document on stdout and nothing else.
     """
-    from casewise.cli.printing import note, saying
-    from casewise.storage.files import telling_long_steps
+    from casewise.cli.printing import saying
 
-    with saying(json=json), telling_long_steps(note) if sys.stderr.isatty() else nullcontext():
+    with saying(json=json):
         app(tokens)
 
 

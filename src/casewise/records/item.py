@@ -212,10 +212,6 @@ class RatingScale(Record):
             raise ValueError(f"the cut {self.cut:g} does not lie between {self.low:g} and {self.high:g}")
         return self
 
-    def holds(self, value: float) -> bool:
-        """True if a value lies on the scale."""
-        return self.low <= value <= self.high
-
     def is_safe(self, value: Any) -> Any:
         """True if a value, or each of a column, lies beyond the cut on the safe side. There must be a cut."""
         return value < self.cut if self.safe == "below" else value > self.cut

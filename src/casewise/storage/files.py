@@ -7,12 +7,10 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import platformdirs
@@ -382,32 +380,3 @@ def counted(value: Any, name: str = "") -> Any:
         return [counted(element) for element in value]
     is_count = name in ("n", "items") or name.startswith("n_")
     return int(value) if is_count and isinstance(value, float) and value.is_integer() else value
-
-
-# Steps that may take long, such as what is worked out once for a benchmark: told to whoever waits for them.
-
-
-LONG_S = 2.0
-"""A step that took less is not worth a line."""
-
-TELL: ContextVar[Callable[[str], None] | None] = ContextVar("TELL", default=None)
-
-
-@contextmanager
-def telling_long_steps(tell: Callable[[str], None]) -> Iterator[None]:
-    """Have `tell` told of each step that took long, while this lasts."""
-    before = TELL.set(tell)
-    try:
-        yield
-    finally:
-        TELL.reset(before)
-
-
-@contextmanager
-def long_step(name: str) -> Iterator[None]:
-    """One step, timed where somebody wants to know."""
-    began = perf_counter()
-    yield
-    took, tell = perf_counter() - began, TELL.get()
-    if tell is not None and took >= LONG_S:
-        tell(f"{took:.1f} s: {name}")

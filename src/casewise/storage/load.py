@@ -33,7 +33,7 @@ from casewise.storage.benchmark_folder import (
     write_tables,
 )
 from casewise.storage.entries import frame_table
-from casewise.storage.files import cache_folder, long_step, replacing, write_text
+from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.imports import CaseColumns, CaseFrame, Cases, RatingTable, guess_columns
 from casewise.storage.loaders.fetching import is_fetched
 from casewise.storage.loaders.loader import Loader
@@ -96,8 +96,7 @@ def numbers(
             return table
     except (OSError, pl.exceptions.PolarsError):
         pass  # nothing is kept, or no table is there
-    with long_step(f"{title} (kept for the next time)"):
-        table = work()
+    table = work()
     try:
         with replacing(path) as file:
             table.write_ipc(file)

@@ -355,12 +355,6 @@ def run_notes(path: Path) -> tuple[str, ...]:
         raise DataError(file, None, "is not a list of texts; judge again into another folder") from error
 
 
-def weights_bytes(path: Path) -> int | None:
-    """Return the bytes of the model's weights in the last session of the run in `path`; None where not recorded."""
-    last = last_session(path)
-    return last.weights_bytes if last else None
-
-
 def asked_so(elicitation: str, arm: str) -> str:
     """Return the name that a session gives to a way of asking."""
     return f"{elicitation} {arm}"

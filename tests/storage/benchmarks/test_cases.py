@@ -202,7 +202,7 @@ def test_what_only_the_owner_can_name_is_asked_for(row, problem):
         ("query,rater,vote\nWho?,a,safe\nWho?,,safe\n", 3, "the same query and context as line 2"),
         ("query,rater,vote,trait.age\nWho?,a,safe,1\nWhen?,a,safe,2\n", 3, "trait 'age' of 'a' is '2' here and '1' on"),
         ("query,judged,label\nWho?,thought,safe\n", 2, "judged.*'request', 'reply' or 'action'"),
-        ('query,before,label\nWho?,"[1, 2]",safe\n', 2, "not a text or a list of turns"),
+        ('query,before,label\nWho?,"[1, 2]",safe\n', 2, "'before.0' is 1"),
         ("query,context,label,intended\nWho?,a,safe,maybe\n", 2, "'intended' is 'maybe'"),
         (b"query,label\nWho\xe9?,safe\n", 2, "not UTF-8"),
         (codecs.BOM_UTF16_LE + "query".encode("utf-16-le"), None, "is UTF-16; save it as CSV"),

@@ -1,5 +1,4 @@
 import json
-import shutil
 
 import pytest
 
@@ -160,9 +159,3 @@ def test_every_file_has_its_checksum_in_the_manifest(folder):
     files = json.loads((folder / MANIFEST).read_text())["files"]
 
     assert files == {name: sha256(folder / name) for name in FILES}
-
-
-def test_a_copied_folder_is_the_same_benchmark(folder, tmp_path):
-    copy = shutil.copytree(folder, tmp_path / "copy")
-
-    assert read_benchmark(copy) == DEMO

@@ -16,7 +16,7 @@ from casewise.storage.benchmark_folder import MANIFEST, RECORDS, read_benchmark,
 from casewise.storage.columns import RecordColumns, RecordsById, record_table, schema
 from casewise.storage.files import cache_folder
 from casewise.storage.load import load
-from casewise.storage.published import read_published, write_published
+from casewise.storage.published import write_published
 
 
 @pytest.fixture(autouse=True)
@@ -49,13 +49,6 @@ def test_a_kept_benchmark_equals_the_one_that_was_read(folder, monkeypatch):
     assert again.item_columns.equals(first.item_columns)
     assert [again.intent_of(item) for item in again.items] == [first.intent_of(item) for item in first.items]
     assert again.keeping(again.items[:3]) == first.keeping(first.items[:3])
-
-
-def test_the_published_rate_of_an_item_is_kept(tmp_path, shared):
-    release = read_published(shared / "data" / "casebench_shapes.json")
-    folder = write_benchmark(release.keeping(release.items[:40]), tmp_path / "release")
-
-    assert read(folder) == read(folder) == release.keeping(release.items[:40])
 
 
 def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):

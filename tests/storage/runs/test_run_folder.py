@@ -100,14 +100,6 @@ def test_a_torn_last_line_is_cut_off(run, torn, whole):
         assert list(read_jsonl(folder.log_path, Judgement)) == [judgement(n) for n in range(whole + 1)]
 
 
-def test_a_line_in_the_middle_that_is_none_is_named(run):
-    lines = (run / JUDGEMENTS).read_text().splitlines(keepends=True)
-    (run / JUDGEMENTS).write_text(lines[0] + "garbage\n" + lines[2])
-
-    with pytest.raises(DataError, match=rf"{JUDGEMENTS}:2: not JSON"):
-        judgement_table(run / JUDGEMENTS)
-
-
 @pytest.mark.parametrize(
     ("identity", "problem"),
     [
