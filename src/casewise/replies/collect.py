@@ -78,7 +78,6 @@ class CollectOptions(CallingOptions, Sampling):
 
     retries: int = 0
     """Maximum retries if no reply came."""
-    patience: int = 30
     benchmark_source: str = ""
     watch: Watch | None = None
     makers: ModelOptions = field(default_factory=ModelOptions)
@@ -113,7 +112,7 @@ class Collector(ChatAsker[Ask, CollectedReply]):
     usual_tokens = USUAL_REPLY_TOKENS
 
     def __init__(self, loaded: LoadedModel, chat: Chat, how: CollectOptions) -> None:
-        super().__init__(loaded.model, loaded.prices, patience=how.patience)
+        super().__init__(loaded.model, loaded.prices)
         self.chat, self.how = chat, how
 
     def messages(self, ask: Ask) -> tuple[Message, ...]:

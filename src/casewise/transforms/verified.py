@@ -129,8 +129,6 @@ class CheckedClaim:
 
     claim: Claim
     status: Status
-    fact: SourcedFact | None = None
-    """The fact that decided it."""
 
 
 def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[CheckedClaim, ...]:
@@ -147,7 +145,7 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
             same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
             if same is not None and (same or fact.holds(at)):
                 status: Status = "contradicted" if not same else "supported" if fact.holds(at) else "expired"
-                candidates.append(CheckedClaim(claim, status, fact))
+                candidates.append(CheckedClaim(claim, status))
         checked.append(min(candidates, key=lambda candidate: order.index(candidate.status)))
     return tuple(checked)
 
