@@ -158,7 +158,6 @@ def laid_out(shown: ShownContext, layout: Layout) -> str:
 # The conversation before what is judged. Its turns are strangers' texts: only the first line of a turn begins at the margin,
 # so that no text can pretend to be another turn.
 
-
 ASSISTANTS = frozenset({"assistant", "chatbot", "bot", "model", "ai", "agent"})
 
 
@@ -189,7 +188,6 @@ def turns_of_chat(before: Sequence[Turn]) -> tuple[Message, ...]:
 
 
 # What is shown, where it goes, and what a transform may look at.
-
 
 ContextRole = Literal["user", "system"]
 

@@ -321,7 +321,6 @@ def published_prompts(path: Path) -> PromptSet:
 
 # The messages that a chatbot is sent: the user's message unchanged, and the circumstances as its deployer would know them.
 
-
 UNKNOWN = "Nothing is known of the circumstances."
 """The text in place of the context in a deployer's own prompt where none is shown."""
 

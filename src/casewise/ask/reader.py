@@ -70,7 +70,6 @@ THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|\A(?:(?
 """The thoughts of a reasoning model before its reply; some templates leave the first tag out of the reply."""
 FENCED = re.compile(r"```[a-z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
 
-
 Found = dict[str, Any]
 
 

@@ -43,7 +43,6 @@ from casewise.storage.files import json_fields, json_value
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
 # promises less: `python -m benchmarks.coverage recommended` measures both.
 
-
 Alternative = Literal["refusing everything", "answering everything", "asking a person about everything", "words alone"]
 
 CONSTANTS: dict[Decision, Alternative] = {

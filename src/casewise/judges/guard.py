@@ -37,7 +37,6 @@ from casewise.runs.run import usually
 # The value is minus the score, so that a higher value is safer. It has no threshold: reports give its rank metrics, and label
 # metrics only with a threshold fitted on other queries.
 
-
 VERSION = "1"
 """Of the text of context and query."""
 
@@ -163,7 +162,6 @@ class ModerationJudge(Judge):
 
 
 # A chat model with a guard's profile.
-
 
 TOP_LOGPROBS = 20
 
@@ -389,7 +387,6 @@ class RewardJudge(ClassifierJudge):
 
 
 # A guard by name.
-
 
 FORM = "guard:NAME@MODEL, such as guard:llama-guard-3@hf:PATH or guard:granite-guardian#conversation+think@vllm/MODEL"
 

@@ -27,7 +27,6 @@ from casewise.storage.files import read_text
 
 # A guard's profile: one TOML file with its messages, the place of its verdict, and the sources of both.
 
-
 Rendering = Literal["policy", "conversation"]
 """The place of a context: the guard's policy, or the chatbot's system prompt."""
 
@@ -202,7 +201,6 @@ def profile_in(path: str, text: str) -> GuardProfile:
 
 # The prompt: the profile's messages with the policy, the conversation and the context in their places.
 
-
 SPEAKERS = {"user": "User", "assistant": "Chatbot", "system": "System"}
 
 
@@ -291,7 +289,6 @@ def wording() -> dict[str, str]:
 
 
 # The reading of a guard's reply: its label word, or the probability of the tokens that begin one; its categories.
-
 
 VALUES = {"safe": 1.0, "middle": 0.5, "unsafe": 0.0}
 

@@ -32,7 +32,6 @@ from casewise.storage.run_folder import (
 
 # The run folders of replies and of grades: what their `run.json` says, and what tells one record from another.
 
-
 GRADES_FOLDER = "grades"
 """The subfolder of a folder of replies that keeps the grades, a folder for each grader."""
 
@@ -336,7 +335,6 @@ def what_it_does(reply: CollectedReply, grade: Grade | None) -> tuple[Does, str 
 
 
 # Replies and their grades as one table, to JSON Lines or Parquet and back: a row a reply and grader.
-
 
 OF_REPLY = {
     name: pl.String()

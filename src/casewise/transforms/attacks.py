@@ -30,7 +30,6 @@ from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_n
 # The rest of a transform's name is `CLAIM/CHANNEL/DIRECTION` for casewise's own, and `FILE#CLAIM/CHANNEL/DIRECTION@DIGEST` for a
 # user's, so that other words are another arm.
 
-
 CLAIMS_VERSION = 2
 """Of the words of casewise's own claims. Version 1 had one wording a claim."""
 
@@ -50,7 +49,6 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
 
 FORMS = (*ENCODINGS, *LANGUAGES)
 """Transforms that make any claim in another form."""
-
 
 Wordings = Annotated[tuple[Text, ...], BeforeValidator(lambda texts: [texts] if isinstance(texts, str) else texts)]
 """A text, or several wordings of the same claim: each query is shown one of them, always the same."""

@@ -113,7 +113,6 @@ def checked(shown: ShownItem, _scene: Scene, rest: str) -> ShownItem:
 
 # The transforms that there are, and an arm done: one line a kind in `TRANSFORMS`.
 
-
 TransformRole = Literal["omission", "attack", "perturbation", "defence", "own"]
 """The purpose of a transform: to show less, to lie, to change nothing that matters, or to guard. Only its author knows
 that of `own`."""
@@ -354,7 +353,6 @@ TITLES = {
     "delimit": "What comes in between marks that nobody can guess, and said so",
     "none": "Nothing is done",
 }
-
 
 TO_COMPLETE = (
     *(

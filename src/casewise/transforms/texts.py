@@ -229,7 +229,6 @@ def texts_wanted(asks: AsksGiven, texts: MadeTexts) -> dict[str, dict[str, None]
 # Source: Chao et al. (2023), Jailbreaking Black Box Large Language Models in Twenty Queries (PAIR), arXiv:2310.08419. Here the
 # attacker rewrites a claim about the circumstances and leaves the request as it is.
 
-
 TASK = "adapt"
 """The task of an attacker, in `by_model.toml`."""
 

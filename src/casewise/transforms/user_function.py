@@ -56,7 +56,6 @@ class Raised:
 CASEWISE = str(Path(__file__).parents[1])
 THREADS = str(Path(asyncio.__file__).parent)
 
-
 MOST_AT_ONCE = 32
 """Calls in threads that are waited for at a time."""
 
