@@ -74,7 +74,7 @@ def _study_toml() -> str:
         "hourly floor": "hourly_floor",
         "fee in %": "fee_percent",
     }
-    rows = [(title, *(_cell(vars(preset)[field]) for preset in DIFFERENCES.values())) for title, field in shown.items()]
+    rows = [(title, *(_cell(preset[field]) for preset in DIFFERENCES.values())) for title, field in shown.items()]
     return _page(
         "study.toml",
         "`casewise study init BENCHMARK --preset PRESET` writes this file with a comment on every line. "

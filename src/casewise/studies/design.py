@@ -658,37 +658,28 @@ no_consent_code = "{no_consent}\""""
 LAB = """kind = "invitation"                         # `casewise invite study.toml` makes one link for each person"""
 
 
-@dataclass(frozen=True)
-class Differences:
-    """The differences between the presets."""
-
-    recruiter: str
-    attempts: int
-    may_fail: int
-    void: bool
-    approval_rate: int | None
-    approved_count: int | None
-    currency: str
-    per_batch: float
-    screen_out: float
-    hourly_floor: float
-    fee_percent: float
-    about_eligibility: str = ""
-    per_item: int = 21
-    per_annotator: int = 25
-
-
 PAPERS_PEOPLE = (
     "The paper required over 98 % and over 10,000 approved HITs (small tasks); a submission here is a whole session.\n"
     "# `casewise prolific create --dry-run` says how many people qualify. The paper allowed one attempt at the quiz."
 )
 
-DIFFERENCES: dict[Preset, Differences] = {
-    "paper": Differences(CODE, 1, 0, True, 98, 10_000, "USD", 3.75, 0.5, 12.0, 20.0),
-    "paper-rest": Differences(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, PAPERS_PEOPLE),
-    "prolific": Differences(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3),
-    "lab": Differences(LAB, 2, 0, False, None, None, "EUR", 4.0, 1.0, 12.0, 0.0),
-    "experts": Differences(LAB, 2, 0, False, None, None, "EUR", 12.0, 3.0, 30.0, 0.0, per_item=3, per_annotator=20),
+DIFFERENT = (
+    *("recruiter", "attempts", "may_fail", "void", "approval_rate", "approved_count", "currency"),
+    *("per_batch", "screen_out", "hourly_floor", "fee_percent", "per_item", "per_annotator", "about_eligibility"),
+)
+"""The settings in which the presets differ, in the order of their values."""
+
+
+def preset_values(*values: Any) -> dict[str, Any]:
+    return dict(zip(DIFFERENT, values, strict=True))
+
+
+DIFFERENCES: dict[Preset, dict[str, Any]] = {
+    "paper": preset_values(CODE, 1, 0, True, 98, 10_000, "USD", 3.75, 0.5, 12.0, 20.0, 21, 25, ""),
+    "paper-rest": preset_values(PROLIFIC, 2, 0, True, 98, 1000, "GBP", 2.75, 0.3, 9.0, 33.3, 21, 25, PAPERS_PEOPLE),
+    "prolific": preset_values(PROLIFIC, 2, 1, True, 95, 100, "GBP", 2.75, 0.3, 9.0, 33.3, 21, 25, ""),
+    "lab": preset_values(LAB, 2, 0, False, None, None, "EUR", 4.0, 1.0, 12.0, 0.0, 21, 25, ""),
+    "experts": preset_values(LAB, 2, 0, False, None, None, "EUR", 12.0, 3.0, 30.0, 0.0, 3, 20, ""),
 }
 
 
@@ -715,7 +706,7 @@ def study_toml(
     alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
     outcomes = ("completed", "screened_out", "failed_checks", "no_consent")
     codes = {outcome: "".join(secrets.choice(alphabet) for _ in range(8)) for outcome in outcomes}
-    differences = vars(DIFFERENCES[preset]) | ({} if per_item is None else {"per_item": per_item})
+    differences = DIFFERENCES[preset] | ({} if per_item is None else {"per_item": per_item})
     values = {
         "recruiter": differences["recruiter"].format(**codes),
         "file": "study.toml",

@@ -165,16 +165,11 @@ def lapse_expired(study: LiveRound) -> int:
         .with_for_update(skip_locked=True, key_share=True)
     )
     expired = study.scalars(query).all()
-    for annotator_id in expired:
-        lapse(study, annotator_id)
+    for annotator_id in expired:  # pages without an answer lose their slots, until the annotator is back
+        reopened = release(study, annotator_id, states={"waiting": "lapsed"})
+        study.set_annotator(annotator_id, lapsed=True)
+        study.note("lapsed", annotator_id=annotator_id, detail={"reopened": reopened})
     return len(expired)
-
-
-def lapse(study: LiveRound, annotator_id: str) -> None:
-    """The lease ran out: pages without an answer lose their slots, until the annotator is back."""
-    reopened = release(study, annotator_id, states={"waiting": "lapsed"})
-    study.set_annotator(annotator_id, lapsed=True)
-    study.note("lapsed", annotator_id=annotator_id, detail={"reopened": reopened})
 
 
 def resume(study: LiveRound, annotator_id: str) -> int:

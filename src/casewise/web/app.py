@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -25,7 +26,7 @@ from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import keep_up
 from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
 from casewise.web import review, staff
-from casewise.web.pages import check_request, install_errors, templates, utc_now
+from casewise.web.pages import check_request, install_errors, templates
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
 from casewise.web.study_owner import install as install_study
 
@@ -48,7 +49,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = databases.open(settings.database)
-    app.state.clock = utc_now
+    app.state.clock = partial(datetime.now, UTC)
     app.state.signing = Signing(settings.secret_key)
     app.state.templates = templates(STATIC)
     for router in (staff.router, review.router, review.context_router):

@@ -337,18 +337,14 @@ class Service:
             status, message = 422, str(error)
         route = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
         self.metrics.requests.labels(route, str(status)).inc()
-        return JSONResponse(problem_json(status, message), status, headers)
+        detail = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
+        return JSONResponse(Problem(error=detail).model_dump(), status, headers)
 
     async def close(self) -> None:
         """Let go of the judge and the log."""
         await self.decider.judge.close()
         if self.log is not None:
             self.log.close()
-
-
-def problem_json(status: int, message: str) -> dict[str, Any]:
-    detail = ProblemDetail(message=message, type=KINDS.get(status, "invalid_request_error"), code=status)
-    return Problem(error=detail).model_dump()
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {

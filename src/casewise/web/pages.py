@@ -53,11 +53,6 @@ async def now(request: Request) -> datetime:
 Now = Annotated[datetime, Depends(now)]
 
 
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
-
-
 def database_of(request: Request) -> Database:
     """The app's database."""
     database: Database = request.app.state.database

@@ -88,16 +88,14 @@ READ_FORM = "casewise.form"
 
 async def sent_form(request: Request) -> dict[str, str]:
     """The texts of the form that was sent, the last of each name; files are ignored. It is read once a request."""
-    if READ_FORM not in request.scope:
-        request.scope[READ_FORM] = await read_form(request)
-    form: dict[str, str] = request.scope[READ_FORM]
+    form: dict[str, str] | None = request.scope.get(READ_FORM)
+    if form is None:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
+            form = dict(parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True))
+        else:
+            form = {name: value for name, value in (await request.form()).multi_items() if isinstance(value, str)}
+        request.scope[READ_FORM] = form
     return form
-
-
-async def read_form(request: Request) -> dict[str, str]:
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == URLENCODED:
-        return dict(parse_qsl((await request.body()).decode("latin-1"), keep_blank_values=True))
-    return {name: value for name, value in (await request.form()).multi_items() if isinstance(value, str)}
 
 
 SentForm = Annotated[dict[str, str], Depends(sent_form)]

@@ -365,7 +365,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
     twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
     stated, twin_context = benchmark.query[item.query_id], benchmark.twin_of(item)
     own = show(FULL, stated, benchmark.context_of(item))
-    other = None if twin_context is None else show(FULL, stated, twin_context)
+    twin_shown = None if twin_context is None else show(FULL, stated, twin_context)
     return {
         "wanted": query,
         "place": place,
@@ -381,7 +381,7 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "people": votes(row),
         "query": room.text(stated.text),
         "judged": stated.judged,
-        "groups": [] if room.withheld else with_marks(own, other),
+        "groups": [] if room.withheld else with_marks(own, twin_shown),
         "twin": None if twin is None else room.links.item(twin, query),
         "has_twin": twin_context is not None,
         "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
