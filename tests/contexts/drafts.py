@@ -53,6 +53,15 @@ class Room:
                 connection, place.id, Action(by=by.id, act=act_, wording=words, reason=reason), seen=None, now=NOW
             )
 
+    def approve(self, place: ReviewPlace, words: Wording) -> None:
+        """Have both reviewers submit these words, the expert approve them, and both confirm."""
+        submitted, approved = (
+            [(self.ada, Act.SUBMIT), (self.ben, Act.SUBMIT)],
+            [(self.cleo, Act.TAKE), (self.cleo, Act.APPROVE)],
+        )
+        for by, act_ in [*submitted, *approved, (self.ada, Act.CONFIRM), (self.ben, Act.CONFIRM)]:
+            self.do(place, by, act_, words)
+
 
 def room(store: Database, *, count: int = 2) -> Room:
     people = [

@@ -14,7 +14,7 @@ from tests.support.study import START, Walker, design
 
 from casewise.contexts.drafts import find_draft
 from casewise.contexts.generation import context_schema, default_prompt, read_context
-from casewise.contexts.review import Act, Phase
+from casewise.contexts.review import Phase
 from casewise.database.staff import Role
 from casewise.models.protocol import Reply
 from casewise.records import ParameterSet, Query
@@ -103,16 +103,7 @@ def test_reviewers_read_the_titles_and_what_they_write_is_checked_against_the_se
 def test_the_whole_way(app, draft, own, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for place in draft.places():
-        words = place.state.wording
-        for by, act in [
-            (draft.ada, Act.SUBMIT),
-            (draft.ben, Act.SUBMIT),
-            (draft.cleo, Act.TAKE),
-            (draft.cleo, Act.APPROVE),
-            (draft.ada, Act.CONFIRM),
-            (draft.ben, Act.CONFIRM),
-        ]:
-            draft.do(place, by, act, words)
+        draft.approve(place, place.state.wording)
     database = ("--database", draft.store.url)
     run("contexts", "release", "desk", "--version", "1", *database)
     released = load("desk-1")

@@ -8,7 +8,6 @@ from tests.support.app import NOW
 from tests.support.databases import new_database
 
 from casewise.contexts.release import ReleaseOptions, release
-from casewise.contexts.review import Act
 from casewise.errors import BenchmarkError, ChecksumMismatch, ConfigurationError
 from casewise.storage.benchmark_folder import read_benchmark
 from casewise.storage.load import load
@@ -23,22 +22,10 @@ def here(tmp_path):
     store.close()
 
 
-def approve(here, place, words):
-    for by, act, said in [
-        (here.ada, Act.SUBMIT, words),
-        (here.ben, Act.SUBMIT, words),
-        (here.cleo, Act.TAKE, None),
-        (here.cleo, Act.APPROVE, None),
-        (here.ada, Act.CONFIRM, None),
-        (here.ben, Act.CONFIRM, None),
-    ]:
-        here.do(place, by, act, said)
-
-
 @pytest.fixture
 def approved(here):
     for place in here.places():
-        approve(here, place, CHANGED if place.position == 0 else wording())
+        here.approve(place, CHANGED if place.position == 0 else wording())
     return here
 
 
@@ -48,7 +35,7 @@ def released(here, folder, **options):
 
 
 def test_nothing_is_released_while_anything_is_unsigned(here, tmp_path):
-    approve(here, here.place(), CHANGED)
+    here.approve(here.place(), CHANGED)
 
     with pytest.raises(BenchmarkError, match="3 of 4 contexts are not approved"):
         released(here, tmp_path / "out")
