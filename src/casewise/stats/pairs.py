@@ -407,8 +407,8 @@ def shapley_values(values: Mapping[Parts, Measured]) -> dict[str, Estimate]:
         )
     worth = {}
     for player in players:
-        others = [name for name in players if name != player]
-        without = [(1 / (len(players) * comb(len(others), len(shown))), shown) for shown in subsets(others)]
+        teammates = [name for name in players if name != player]
+        without = [(1 / (len(players) * comb(len(teammates), len(shown))), shown) for shown in subsets(teammates)]
         with_player = weighted_mean([(weight, values[shown | {player}]) for weight, shown in without])
         worth[player] = difference_of(
             with_player, weighted_mean([(weight, values[shown]) for weight, shown in without])

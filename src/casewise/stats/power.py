@@ -121,8 +121,8 @@ def chi_square_test_power(
     >>> chi_square_test_power(0.1, 4).n_total
     1194
     """
-    asked = effect_size is None or n_total is None
-    check(alpha, power=power if asked else None, effect_size=effect_size, n=n_total)
+    incomplete = effect_size is None or n_total is None
+    check(alpha, power=power if incomplete else None, effect_size=effect_size, n=n_total)
     whole(df, "df", least=1)
     critical = chi_square_critical(alpha, df)
 
@@ -212,8 +212,8 @@ def anova_power(
     >>> anova_power(5, 0.4).n_per_group
     16
     """
-    asked = effect_size is None or n_per_group is None
-    check(alpha, power=power if asked else None, effect_size=effect_size, n=n_per_group)
+    incomplete = effect_size is None or n_per_group is None
+    check(alpha, power=power if incomplete else None, effect_size=effect_size, n=n_per_group)
     if whole(groups, "groups", least=0) < 2:
         raise StatisticsError(f"groups must be at least 2, not {groups!r}: there is nothing to compare")
 
