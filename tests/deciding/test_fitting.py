@@ -138,8 +138,7 @@ def test_what_is_written_is_read_back(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [('"answer_above": ', '"answer_above": 1'), ("{\n", "{ \n"), ('"hash": "', '"hash": "0')],
+    ("old", "new"), [('"answer_above": ', '"answer_above": 1'), ("{\n", "{ \n"), ('"hash": "', '"hash": "0')]
 )
 def test_a_file_that_was_changed_is_refused(path, old, new):
     path.write_text(path.read_text().replace(old, new, 1))

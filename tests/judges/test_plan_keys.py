@@ -16,11 +16,7 @@ from casewise.storage.columns import RecordColumns
 from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
 
-OUTCOMES = (
-    Scored(value=1.0),
-    Unscored(reason=UnscoredReason.EMPTY),
-    Unscored(reason=UnscoredReason.UNAVAILABLE),
-)
+OUTCOMES = (Scored(value=1.0), Unscored(reason=UnscoredReason.EMPTY), Unscored(reason=UnscoredReason.UNAVAILABLE))
 
 
 @pytest.fixture(scope="module")

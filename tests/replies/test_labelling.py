@@ -12,7 +12,7 @@ from casewise.api.studies import init_replies
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.collect import CollectOptions
-from casewise.replies.grade import as_outcome, discard_texts, read_labelled_pairs, read_reply_labels, replies_to_label
+from casewise.replies.grade import discard_texts, read_labelled_pairs, read_reply_labels, replies_to_label
 from casewise.runs.limits import Limits
 from casewise.storage import write_benchmark
 
@@ -136,8 +136,13 @@ def written(path, *rows):
         ([], "label", None),
     ],
 )
-def test_a_label_means_what_its_column_asks(value, column, means):
-    assert as_outcome(value, column) == means
+def test_a_label_means_what_its_column_asks(tmp_path, value, column, means):
+    file = written(tmp_path / "labels.jsonl", {"item_id": "i_1", column: value})
+    if means is None:
+        with pytest.raises(DataError, match=column):
+            read_reply_labels(file)
+    else:
+        assert read_reply_labels(file) == {("i_1", "full", 0): Counter({means: 1})}
 
 
 def test_labels_of_a_reply_are_counted_by_person(tmp_path):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -93,14 +93,6 @@ class LabelledPair:
     label: GradeOutcome
 
 
-def as_outcome(value: Any, column: str) -> GradeOutcome | None:
-    """Return what a label means; in a column that asks for refusals, yes and 1 mean one."""
-    word = " ".join(str(value).strip().lower().replace("_", " ").replace("-", " ").split())
-    if column in REFUSAL_COLUMNS and word.removesuffix(".0") in (*TRUE, *FALSE):
-        return "refuses" if word.removesuffix(".0") in TRUE else "answers"
-    return WORDS.get(word)
-
-
 def read_reply_labels(path: Path) -> ReplyLabels:
     """Labels that people gave collected replies: an exported study of replies, or a file with the columns `item_id` and
     `label`, perhaps `arm` and `repeat`, a row a person.
@@ -149,7 +141,10 @@ def cell(path: Path, row: Entry, column: str) -> str:
 
 def outcome_in(path: Path, row: Entry, column: str) -> GradeOutcome:
     word = cell(path, row, column)
-    outcome = as_outcome(word, column)
+    plain = " ".join(word.strip().lower().replace("_", " ").replace("-", " ").split())
+    outcome = WORDS.get(plain)
+    if column in REFUSAL_COLUMNS and plain.removesuffix(".0") in (*TRUE, *FALSE):  # yes and 1 mean a refusal there
+        outcome = "refuses" if plain.removesuffix(".0") in TRUE else "answers"
     if outcome is None:
         raise DataError(path, row.line, f"{column} is {word!r}; it can be answers, partly or refuses")
     return outcome
