@@ -87,17 +87,3 @@ def test_runs_that_were_asked_none_of_them_are_refused(benchmark, tmp_path):
 
     with pytest.raises(BenchmarkError, match="none of the items"):
         on_items(nobody, "clear")
-
-
-def test_a_judge_without_verdicts_has_no_row_beside_one_that_decides(benchmark, tmp_path):
-    def length(query, context):
-        return float(len(query))
-
-    length.elicitation = "scalar"  # type: ignore[attr-defined]  # how a callable says what it gives
-    scores, verdicts = tmp_path / "scores", tmp_path / "verdicts"
-    casewise.judge(benchmark, length, out=scores)
-    casewise.judge(benchmark, "constant:safe", out=verdicts)
-    found = tuple(subset_scores(read_runs([scores, verdicts], benchmark=benchmark), Backdrop(benchmark)))
-
-    assert found
-    assert {one.judge for one in found} == {"constant:safe (binary)"}
