@@ -124,18 +124,6 @@ class ViewedTable(ShortRepr):
         """The attacks among the arms."""
         return tuple(dict.fromkeys(name for series in self.series for name in attacks_of(series.shown)))
 
-    def places_of(self, *, arm: str = "", attack: str = "") -> tuple[int, ...]:
-        """The places of the series of an arm, or under an attack; all where neither is named."""
-        return tuple(
-            place
-            for place, series in enumerate(self.series)
-            if arm in ("", series.arm) and (not attack or attack in attacks_of(series.shown))
-        )
-
-    def reasons(self) -> tuple[str, ...]:
-        """The reasons why items have no value."""
-        return tuple(sorted({reason for series in self.series for reason in series.reasons}))
-
 
 BENCHMARK_ALONE = ("queries", "contexts", "ids", "categories", "conditions", "notices")
 """Properties of a table that only the benchmark decides: they are made once, however often judgements come in."""
@@ -274,7 +262,11 @@ def columns_shown(table: ViewedTable, query: ItemsWanted) -> tuple[int, ...]:
             raise ConfigurationError(f"there is no series {place}: they are counted from 0 to {len(table.series) - 1}")
     if query.beside is not None:
         return query.beside
-    places = table.places_of(arm=query.arm, attack=query.attack)
+    places = tuple(
+        place
+        for place, series in enumerate(table.series)
+        if query.arm in ("", series.arm) and (not query.attack or query.attack in attacks_of(series.shown))
+    )
     return places if query.series is None else (query.series, *(place for place in places if place != query.series))
 
 

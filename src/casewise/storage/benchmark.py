@@ -27,7 +27,6 @@ from casewise.records import (
     StatedTexts,
     Taxonomy,
     Verdict,
-    as_text,
     paper_parameters,
     sorry_bench,
 )
@@ -212,18 +211,6 @@ class Benchmark:
         """People's votes by item id, for every item."""
         counted = self.item_columns.select("item_id", "n_safe", "n_votes", "n_unsure")
         return {item: Votes(*votes) for item, *votes in counted.iter_rows()}
-
-    @cached_property
-    def trait(self) -> pl.DataFrame:
-        """A row an annotator, in the order of `rated.annotators`, with a column of texts for each trait; null where unknown."""
-        stated = {person.id: person.traits for person in self.annotators}
-        names = dict.fromkeys(name for person in self.annotators for name in person.traits)
-        rows = [stated.get(annotator, {}) for annotator in self.ratings.annotators]
-        texts = {name: [None if row.get(name) is None else as_text(row[name]) for row in rows] for name in names}
-        return pl.DataFrame(
-            {"annotator": self.ratings.annotators, **texts},
-            schema={"annotator": pl.String(), **dict.fromkeys(names, pl.String())},
-        )
 
     @cached_property
     def labels_by(self) -> LabelsBy | None:

@@ -240,7 +240,7 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
         "label": LABELS,
         "verdict": ("safe", "unsafe"),
         "outcome": OUTCOMES,
-        "reason": table.reasons(),
+        "reason": sorted({reason for series in table.series for reason in series.reasons}),
         "arm": table.arms,
         "attack": table.attacks,
         "tag": tags,

@@ -67,7 +67,7 @@ def test_the_four_cells_and_the_rest_part_all_items(table, runs):
     cells = choose(table, ItemsWanted(first=0, second=1), tagged={}).cells
     assert cells is not None
 
-    assert {cell: n for cell, n in cells.items() if cell != "differ"} == by_hand
+    assert {cell: n for cell, n in cells.items() if cell != "differ"} == {cell: by_hand[cell] for cell in CELLS[:-1]}
     assert {cell: len(places(table, first=0, second=1, cell=cell)) for cell in CELLS} == cells
     assert cells["differ"] > 0
 

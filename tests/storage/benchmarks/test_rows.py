@@ -39,7 +39,7 @@ def test_rows_of_one_item_are_its_ratings_and_the_annotators_keep_their_traits()
     assert [votes[:3] for votes in found.votes.values()] == [(1, 1, 1), (0, 1, 0), (0, 0, 0)]
     assert found.queries[0].before == (Turn(role="conversation", text="Hello."),)
     assert [one.annotator_id for one in found.ratings] == ["ann", "ben", "ben"]
-    assert found.trait.rows() == [("ann", "31"), ("ben", None)]
+    assert {one.id: one.traits for one in found.annotators}["ann"] == {"age": 31}
     assert found.labels_by == "people"
 
 
