@@ -4,21 +4,14 @@ import json
 import re
 import sys
 import tomllib
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from tests.studies.test_store import begun, finished
-from tests.support.study import START
+from tests.support.prolific import stand_in
 
 from casewise import database
 from casewise.cli.app import main
-from casewise.database.tables import study as tables
-from casewise.settings import kept_key
-from casewise.studies.people import Vault, admit
-from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import find_round
 
 CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
@@ -194,78 +187,25 @@ def test_nobody_can_be_asked_to_take_part_while_placeholders_stand(casewise):
         assert "[contact] still has 'you@example.org'" in casewise(f"study {command}", fails=True)
 
 
-def test_prolific_is_told_what_to_create_pay_and_keep_out(casewise, monkeypatch):
-    calls: list[tuple[str, str, dict[str, object]]] = []
+def test_prolific_is_told_what_to_create_publish_and_keep_out(casewise, monkeypatch):
     casewise("study init demo --preset prolific")
     casewise("study open --pilot --queries 2")
-    with fake_prolific(calls) as api:
+    again = "prolific create --phase pilot --again --keep-out pilot --site-url https://study.uni.edu"
+    with stand_in("secret") as server:
+        server.projects = {"w": {"p": "ours"}}
         monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", api)
-        store = database.open("casewise.db")
-        with store.read() as connection:
-            study = find_round(connection, "demo", phase="pilot")
-        assert study is not None
-        key = kept_key(Path("casewise.key"))
-        with store.write() as connection:
-            who = admit(study.at(connection, START), RecruiterIds("pid-1", "s", "session-1"), vault=Vault(key))
-            assert who is not None
-            keep_outcome(connection, who.id, "no_room")
-        store.close()
+        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
         said = casewise("prolific create --phase pilot --places 5 --site-url https://study.uni.edu")
-        assert "created, unpublished: new" in said
+        assert "created, unpublished: study-1" in said
         assert "languages English" in said
-        casewise("prolific publish --phase pilot")
-        casewise("prolific places --phase pilot --total 9")
-        again = "prolific create --phase pilot --again --keep-out pilot --site-url https://study.uni.edu"
+        assert "study-1 is published" in casewise("prolific publish --phase pilot")
+        assert "study-1 has 9 places" in casewise("prolific places --phase pilot --total 9")
         assert "name its --workspace" in casewise(again, fails=True)
-        said = casewise(f"{again} --workspace w")
-        assert "1 people are in the group new, which is kept out" in said
+        assert "0 people are in the group group-0, which is kept out" in casewise(f"{again} --workspace w")
 
-    assert [path for command, path, _ in calls if command != "GET"] == [
-        "/studies/",
-        "/studies/new/transition/",
-        "/studies/new/",
-        "/participant-groups/",
-        "/participant-groups/new/participants/",
-        "/studies/",
-    ]
-    assert calls[0][2]["total_available_places"] == 5
-    assert {"participant_ids": ["pid-1"]} in [body for _, _, body in calls]
-    assert "participant_group_blocklist" in str(calls[-1][2]["filters"])
-
-
-def keep_outcome(connection, annotator_id, outcome):
-    annotators = tables.annotators
-    connection.execute(annotators.update().where(annotators.c.id == annotator_id).values(outcome=outcome))
-
-
-@contextmanager
-def fake_prolific(calls):
-    """A Prolific of our own on loopback, in which every id is `new`."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null")
-            calls.append((self.command, self.path, body))
-            found = {"results": [{"id": "new", "title": "ours"}], "meta": {"count": 1}, "id": "new"}
-            said = json.dumps(found).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(said)))
-            self.end_headers()
-            self.wfile.write(said)
-
-        do_GET = do_POST = do_PATCH = answer  # noqa: N815 - the names that the server calls
-
-        def log_message(self, *_args):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    assert server.created[0]["total_available_places"] == 5
+    assert server.places["total_available_places"] == 9
+    assert "participant_group_blocklist" in str(server.created[1]["filters"])
 
 
 @pytest.mark.slow
