@@ -26,10 +26,11 @@ from starlette.responses import JSONResponse, Response
 
 import casewise
 from casewise.api.deciding import Decider, FitOptions, Wanted, fit_decider
+from casewise.deciding.monitor import ServiceOptions
 from casewise.models.client import ClientOptions
 from casewise.models.load import ModelOptions
 from casewise.web.app import free_port
-from casewise.web.deciding import ServiceOptions, create_service
+from casewise.web.deciding import create_service
 
 QUICK = "--quick" in sys.argv
 CONTEXT = {"recipient": {"type": "a nurse", "background": "on a ward for poisonings"}}

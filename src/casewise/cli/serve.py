@@ -8,14 +8,14 @@ import signal
 import socket
 import threading
 import webbrowser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import parse_qsl
 
 from cyclopts import Parameter
-from cyclopts.types import Port, PositiveFloat, PositiveInt
+from cyclopts.types import Port, PositiveInt
 
 from casewise import api
 from casewise.cli.options import (
@@ -28,6 +28,7 @@ from casewise.cli.options import (
     options_group,
 )
 from casewise.cli.printing import announce, as_json, note, print_json, say
+from casewise.deciding.monitor import ServiceOptions
 from casewise.errors import ConfigurationError
 from casewise.extras import install_command
 from casewise.models.client import ClientOptions, RetryPolicy
@@ -123,25 +124,13 @@ class AppOptions:
 
 
 @dataclass(frozen=True)
-class ServiceOptions:
+class DeciderOptions:
     """A decider over HTTP: /v1/decide, and /v1/moderations as OpenAI's clients ask."""
 
-    keys: Path | None = None
-    """A file with one key a line. Each request must carry one of them."""
     without_keys: bool = False
     """Answer requests without a key, also from other machines."""
-    per_minute: PositiveInt | None = None
-    """Requests a minute of one key."""
-    timeout: PositiveFloat = 10.0
-    """Seconds to wait for the judge."""
     fail: Literal["refuse", "answer", "ask"] | None = None
     """The decision when the judge gives no value. Default: as fitted."""
-    ask_as: Literal["flagged", "passed"] = "flagged"
-    """The meaning of ask at /v1/moderations."""
-    shadow: bool = False
-    """Decide and count, and let every request pass."""
-    capture: Path | None = None
-    """Append one line for each decision to this file. CASEWISE_CAPTURE_KEY adds the texts, encrypted."""
     base_url: str | None = None
     """Address of the model's server; default: as fitted."""
 
@@ -169,6 +158,7 @@ def serve(
     port: Port | None = None,
     app: Annotated[AppOptions, options_group("For the web app")] = AppOptions(),
     service: Annotated[ServiceOptions, options_group("For a decider")] = ServiceOptions(),
+    decider: Annotated[DeciderOptions, options_group("For a decider")] = DeciderOptions(),
     view: Annotated[ViewOptions, options_group("For runs")] = ViewOptions(),
 ) -> None:
     """Open the web app, runs or a study in a browser, or serve a decider over HTTP.
@@ -189,6 +179,7 @@ def serve(
     for name, options, default in (
         ("app", app, AppOptions()),
         ("decider", service, ServiceOptions()),
+        ("decider", decider, DeciderOptions()),
         ("runs", view, ViewOptions()),
     ):
         if kind != name and (
@@ -202,7 +193,7 @@ def serve(
     if kind == "app":
         serve_app(app, host, free(host, 8000 if port is None else port))
     elif kind == "decider":
-        serve_decider(what[0], service, host, free(host, 8108 if port is None else port))
+        serve_decider(what[0], service, decider, host, free(host, 8108 if port is None else port))
     elif kind == "runs":
         serve_runs(what, view, 8109 if port is None else port)
     else:
@@ -285,29 +276,20 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
     )
 
 
-def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) -> None:
+def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, host: str, port: int) -> None:
     """A decider over HTTP."""
     import uvicorn  # an extra
 
     from casewise.web import deciding
 
-    if options.keys is None and not options.without_keys and host not in ("127.0.0.1", "::1", "localhost"):
+    if options.keys is None and not decider.without_keys and host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigurationError(
             f"{host} is reached from other machines: give --keys FILE, or --without-keys if you mean it"
         )
     retry = RetryPolicy(retries=1)
     client = ClientOptions(concurrency=256, timeout_s=options.timeout, retry=retry, longest_outage_s=0.0)
-    loaded = api.deciding.Decider.load(decider, model=ModelOptions(base_url=options.base_url, client=client))
-    loaded = loaded.failing(options.fail) if options.fail else loaded
-    settings = deciding.ServiceOptions(
-        keys=deciding.keys_in(options.keys) if options.keys else frozenset(),
-        per_minute=options.per_minute,
-        timeout_s=options.timeout,
-        ask_as=options.ask_as,
-        shadow=options.shadow,
-        capture=options.capture,
-        capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None,
-    )
+    loaded = api.deciding.Decider.load(file, model=ModelOptions(base_url=decider.base_url, client=client))
+    loaded = loaded.failing(decider.fail) if decider.fail else loaded
     address = f"http://{host}:{port}"
     asked_at = f"{address}/v1/decide"
     shadow = " in shadow mode: every request passes" if options.shadow else ""
@@ -321,7 +303,7 @@ def serve_decider(decider: Path, options: ServiceOptions, host: str, port: int) 
         shadow=options.shadow,
     )
     uvicorn.run(
-        deciding.create_service(loaded, settings),
+        deciding.create_service(loaded, replace(options, capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None)),
         host=host,
         port=port,
         log_level="warning",

@@ -7,19 +7,21 @@ import math
 import os
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from cyclopts.types import PositiveFloat, PositiveInt
 from pydantic_core import from_json
 
 from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
 from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
 from casewise.extras import install_command
+from casewise.options import Hidden
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
 from casewise.records.context import stated
 from casewise.stats.intervals import adjust
@@ -28,6 +30,27 @@ from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.files import cannot_read, record
 from casewise.storage.imports import parameters_of, taxonomy_of
+
+
+@dataclass(frozen=True)
+class ServiceOptions:
+    """Options of serving a decider."""
+
+    keys: Path | None = None
+    """A file with one key a line. Each request must carry one of them."""
+    per_minute: PositiveInt | None = None
+    """Requests a minute of one key, or of one address without keys."""
+    timeout: PositiveFloat = 10.0
+    """Seconds to wait for the judge."""
+    ask_as: Literal["flagged", "passed"] = "flagged"
+    """The meaning of ask at /v1/moderations."""
+    shadow: bool = False
+    """Decide and count, and let every request pass."""
+    capture: Path | None = None
+    """Append one line for each decision to this file. CASEWISE_CAPTURE_KEY adds the texts, encrypted."""
+    capture_key: Hidden[str | None] = field(default=None, repr=False)
+    """Encrypts the texts in it; without it they are left out."""
+
 
 # What a service writes down of its traffic, where it is told to: a line a decision, without texts or with them sealed.
 

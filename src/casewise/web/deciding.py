@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages, text_of
-from casewise.deciding.monitor import Sealer, TrafficLog, traffic_line
+from casewise.deciding.monitor import Sealer, ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.records.context import Statement
 from casewise.stats.thresholds import Decision
@@ -36,33 +36,6 @@ from casewise.web.security import BodyLimit
 
 
 SHORTEST_KEY = 20
-
-
-@dataclass(frozen=True)
-class ServiceOptions:
-    """Options of serving a decider."""
-
-    keys: frozenset[str] = frozenset()
-    """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
-    per_minute: int | None = None
-    """Requests a minute that a key (or, without keys, an address) may make; None for no limit."""
-    timeout_s: float = 10.0
-    """The maximum wait for the judge; then it counts as having given no value."""
-    ask_as: Literal["flagged", "passed"] = "flagged"
-    """The answer for `ask` in the form of a moderation endpoint, which has two answers: `flagged` or `passed`."""
-    shadow: bool = False
-    """Decide, count and write down, and let everything through."""
-    capture: Path | None = None
-    """A file to which a line a decision is written; None writes nothing."""
-    capture_key: str | None = field(default=None, repr=False)
-    """Encrypts the texts in it; without it they are left out."""
-
-    def knows(self, key: str) -> bool:
-        """Return whether a request with this key is answered."""
-        if not self.keys:
-            return True
-        digest = key_digest(key)
-        return True in [hmac.compare_digest(digest, listed) for listed in self.keys]  # all of them: no time tells which
 
 
 def key_digest(key: str) -> str:
@@ -259,6 +232,8 @@ class Service:
 
     def __init__(self, decider: Decider, options: ServiceOptions = ServiceOptions()) -> None:
         self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
+        self.keys = keys_in(options.keys) if options.keys else frozenset[str]()
+        """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
         self.sealer = Sealer(options.capture_key) if options.capture_key else None
         self.log = TrafficLog(options.capture) if options.capture else None
         if self.log is not None and self.log.torn:
@@ -273,7 +248,7 @@ class Service:
         """The decision on a request, within the time that it may take; counted, and written down where a log is wanted."""
         began = time.perf_counter()
         try:
-            async with asyncio.timeout(self.options.timeout_s):
+            async with asyncio.timeout(self.options.timeout):
                 decided = await self.decider.decide_async(request)
         except TimeoutError:
             decided = self.decider.failed("timeout")
@@ -309,11 +284,13 @@ class Service:
     def admit(self, request: Request) -> None:
         """Refuse who has no key, or has asked too much. Raises HTTPException: 401 or 429."""
         key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        if not self.options.knows(key):
+        digest = key_digest(key)
+        matching = [hmac.compare_digest(digest, listed) for listed in self.keys]  # all of them: no time tells which
+        if self.keys and True not in matching:
             raise HTTPException(401, "give one of this service's keys as a bearer token")
         if self.options.per_minute is not None:
             host = request.client.host if request.client else ""
-            if not self.may(key_digest(key) if self.options.keys else host, time.monotonic()):
+            if not self.may(digest if self.keys else host, time.monotonic()):
                 raise HTTPException(429, "too many requests; wait a minute", {"Retry-After": "60"})
 
     def may(self, caller: str, now: float) -> bool:

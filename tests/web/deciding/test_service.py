@@ -21,9 +21,9 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
 from casewise.api.deciding import Decider, DecisionRequest, Wanted
-from casewise.deciding.monitor import Sealer, TrafficLog, read_traffic, traffic_line
+from casewise.deciding.monitor import Sealer, ServiceOptions, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
-from casewise.web.deciding import ServiceOptions, create_service, keys_in
+from casewise.web.deciding import create_service
 
 KEY = "a-key-of-the-tests-that-is-long"
 
@@ -76,7 +76,7 @@ def test_a_chat_is_decided(decider):
 @pytest.mark.inspect
 def test_the_official_client_asks_for_a_moderation(decider):
     openai = pytest.importorskip("openai", reason="comes with the extra [inspect]")
-    with client(decider, keys=frozenset()) as http:
+    with client(decider, keys=None) as http:
         official = openai.OpenAI(api_key="unused", base_url="http://testserver/v1", http_client=http)
         said = official.moderations.create(input=["What now?", "What then?"], extra_body={"context": context_of(0.3)})
         scored = 1 - http.post("/v1/decide", json={"query": "What now?", "context": context_of(0.3)}).json()["p_safe"]
@@ -138,7 +138,7 @@ def test_a_body_that_is_no_request_is_refused_in_the_clients_form_and_not_repeat
 
 def test_who_has_no_key_is_not_answered(decider, tmp_path):
     (tmp_path / "keys").write_text(f"# of the shop\n{KEY}\n")
-    http = client(decider, keys=keys_in(tmp_path / "keys"))
+    http = client(decider, keys=tmp_path / "keys")
     ask = {"query": "What now?"}
 
     assert http.post("/v1/decide", json=ask).status_code == 401
@@ -147,7 +147,7 @@ def test_who_has_no_key_is_not_answered(decider, tmp_path):
     assert http.get("/healthz").status_code == 200
     (tmp_path / "keys").write_text("short\n")
     with pytest.raises(ConfigurationError, match="at least 20"):
-        keys_in(tmp_path / "keys")
+        client(decider, keys=tmp_path / "keys")
 
 
 def test_who_asks_too_much_is_told_to_wait_and_others_are_not(decider):
@@ -173,7 +173,7 @@ def test_a_judge_that_is_too_slow_or_broken_is_decided_as_was_said_and_counted(d
         return "no number"
 
     decider.decide("What now?")  # a function that has never answered fails in another way
-    http = client(decider.failing(fail), timeout_s=0.02)
+    http = client(decider.failing(fail), timeout=0.02)
     for function in (never, broken, odd):
         monkeypatch.setattr(decider.judge.own, "function", function)
         out = http.post("/v1/decide", json={"query": "What now?"})
@@ -312,7 +312,7 @@ def test_calls_that_hang_hold_no_others_and_health_says_so(decider, monkeypatch)
         return mostly_right(query, context)
 
     monkeypatch.setattr(decider.judge.own, "function", judge)
-    app = create_service(decider, ServiceOptions(timeout_s=0.3))
+    app = create_service(decider, ServiceOptions(timeout=0.3))
     service = app.state.service
 
     async def traffic():
