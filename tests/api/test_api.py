@@ -12,7 +12,7 @@ import casewise
 from casewise.errors import BenchmarkError, CasewiseError, DataError, JudgeError
 
 OPTIONAL = ("casewise.share", "casewise.models.local_models", "casewise.web")
-HEAVY = ("polars", "numpy", "scipy", "sklearn", "altair", "pandas", "pydantic", "rich", "aiohttp", "jinja2", "typer")
+HEAVY = ("polars", "numpy", "scipy", "sklearn", "altair", "pandas", "pydantic", "rich", "aiohttp", "jinja2")
 
 
 def loaded_by(code):
@@ -26,8 +26,8 @@ def test_importing_casewise_loads_nothing_heavy():
     assert loaded_by("import casewise; casewise.__version__; dir(casewise)") == []
 
 
-def test_the_command_line_starts_with_nothing_heavy_but_typer():
-    assert set(loaded_by("import casewise.cli.app")) <= {"typer", "rich"}
+def test_the_command_line_starts_with_nothing_heavy():
+    assert set(loaded_by("import casewise.cli.app")) <= {"rich"}
 
 
 def test_replaying_loads_neither_a_classifier_nor_a_chart_library():

@@ -1,25 +1,18 @@
 import json
-import sys
 
 import pytest
+from tests.support.command import invoke
 from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
-from casewise.cli.app import main
 from casewise.models.endpoints import Endpoint
 
 
 @pytest.fixture
-def casewise(monkeypatch, capsys):
+def casewise():
     def run(*words, code=0):
-        monkeypatch.setattr(sys, "argv", ["casewise", *words])
-        ended: int | str = 0
-        try:
-            main()
-        except SystemExit as stop:
-            ended = stop.code or 0
-        said = capsys.readouterr()
-        assert ended == code, said.err
+        said = invoke(*words)
+        assert said.code == code, said.err
         return said
 
     return run

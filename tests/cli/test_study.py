@@ -2,16 +2,15 @@
 
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from tests.studies.test_store import begun, finished
+from tests.support.command import invoke
 from tests.support.prolific import stand_in
 
 from casewise import database
-from casewise.cli.app import main
 from casewise.studies.rounds import find_round
 
 CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
@@ -19,21 +18,14 @@ CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
 
 
 @pytest.fixture
-def casewise(monkeypatch, capsys):
+def casewise():
     """Run a command line; what it printed, on stdout or, where it `fails`, on stderr."""
 
-    def run(line, *, fails=False, exit_code=None):
+    def run(line, *, fails=False):
         contact = "" if "--researcher" in line else CONTACT
-        words = line.replace("study init", f"study init {contact}").split()
-        monkeypatch.setattr(sys, "argv", ["casewise", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capsys.readouterr()
-        assert code == exit_code if exit_code is not None else (code != 0) == fails, printed
-        return printed.err if fails else printed.out
+        said = invoke(*line.replace("study init", f"study init {contact}").split())
+        assert (said.code != 0) == fails, said
+        return said.err if fails else said.out
 
     return run
 
