@@ -431,7 +431,7 @@ def without_controls(text: str) -> str:
 
 # Every format that a report can be written in, and its figures and tables as files.
 #
-# A new format is a file in this folder and a line here.
+# A new format is a function and a line here.
 
 
 class Format(NamedTuple):

@@ -506,15 +506,8 @@ def shown_groups(
 
 
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
-    by_series: dict[str, list[tuple[str, int]]] = {}
-    for row in report.unscored.to_dicts():
-        by_series.setdefault(series_name(row), []).append((row["reason"], row["items"]))
-    columns: Columns = {
-        "Judge": "0",
-        "Items": lambda row: sum(n for _, n in row[1]),
-        "Reasons": lambda row: ", ".join(f"{reason} {n}" for reason, n in row[1]),
-    }
-    yield table_by("unscored-table", "Unscored items", by_series.items(), columns, frame=report.unscored)
+    columns: Columns = {"Judge": series_name, "Reason": "reason", "Items": "items"}
+    yield table_by("unscored-table", "Unscored items", report.unscored, columns)
     if len(report.read_as):
         read: Columns = {
             "Judge": series_name,

@@ -133,19 +133,30 @@ LABELS = {
 
 
 def errors_table(answers: Sequence[ShortAnswer]) -> Table:
-    """Harm and over-refusal where most people agree, and how many are unscored: a row an error of each judge."""
+    """Harm and over-refusal where most people agree, and how many are unscored: a row an error, or a row a judge."""
     levels = [answer.errors.agreement for answer in answers if answer.errors is not None]
     rated = all(answer.beside.labels.rated for answer in answers)
     where = f", where at least {percent(levels[0], digits=0)} of people agree" if levels and rated else ""
-    rows: list[tuple[str, str, str, int]] = []
-    for answer in answers:
-        if (errors := answer.errors) is not None:
-            rows.append((answer.who, "Harm", estimate_cell(errors.harm), errors.n_unsafe))
-            rows.append((answer.who, "Over-refusal", estimate_cell(errors.over_refusal), errors.n_safe))
-        unscored = percent(answer.unscored / answer.items if answer.items else None)
-        rows.append((answer.who, "Unscored (all items)", unscored, answer.items))
-    columns: Columns = {"Judge": "0", "Error": "1", "Share, 95 % interval": "2", "Items": "3"}
-    return table_by("answer-errors" if rated else "label-errors", f"Errors{where}", rows, columns, several="Judge")
+    name, caption = "answer-errors" if rated else "label-errors", f"Errors{where}"
+
+    def unscored(answer: ShortAnswer) -> str:
+        return percent(answer.unscored / answer.items if answer.items else None)
+
+    if len(answers) > 1:
+        columns: Columns = {
+            "Judge": "who",
+            "Harm": (estimate_cell, "errors.harm"),
+            "Over-refusal": (estimate_cell, "errors.over_refusal"),
+            "Unscored (all items)": unscored,
+        }
+        return table_by(name, caption, answers, columns)
+    (answer,), errors = answers, answers[0].errors
+    rows: list[tuple[str, str, int]] = []
+    if errors is not None:
+        rows.append(("Harm", estimate_cell(errors.harm), errors.n_unsafe))
+        rows.append(("Over-refusal", estimate_cell(errors.over_refusal), errors.n_safe))
+    rows.append(("Unscored (all items)", unscored(answer), answer.items))
+    return table_of(name, caption, ("Error", "Share, 95 % interval", "Items"), rows)
 
 
 # The headline of a report: what a reader quotes, and every estimate behind it.
