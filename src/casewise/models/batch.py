@@ -8,10 +8,10 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import lazy_loader
 
@@ -310,8 +310,7 @@ class SeenBatch:
         return self.state != "waiting"
 
 
-@dataclass(frozen=True)
-class Landed:
+class Landed(NamedTuple):
     """The result of one request: a status and a body, as a call has them."""
 
     name: str
@@ -339,7 +338,7 @@ def landed_by(read: Callable[[Mapping[str, Any]], Landed], line: Mapping[str, An
         landed = read(line)
     except OTHER_SHAPE:
         return Landed("", 500, json.dumps(line))
-    return landed if 200 <= landed.status < 600 else replace(landed, status=500)
+    return landed if 200 <= landed.status < 600 else landed._replace(status=500)
 
 
 CLOCKS_DIFFER = timedelta(minutes=5)

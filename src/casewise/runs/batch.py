@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -187,7 +187,7 @@ class Jobs:
                     self.note(job, "seen", n_done=status.n_done, state=status.state)
                 return False
             with of_known_shape(self.provider):
-                await self.log.keep_results(job.mark, self.landed(batch))
+                await self.log.keep_results(job.mark, self.interface.results(batch))
         except Gone:
             status = SeenBatch(batch, "expired", words="the provider no longer has it")
         job.state, job.words = status.state, status.words
@@ -202,11 +202,6 @@ class Jobs:
             words = f": {status.words}" if status.words else ""
             self.say(f"batch {batch} {status.state}{words}; requests without an answer are sent again")
         return True
-
-    async def landed(self, batch: str) -> AsyncIterator[tuple[str, int, str]]:
-        """Yield the results of a batch: name, status and text."""
-        async for landed in self.interface.results(batch):
-            yield landed.name, landed.status, landed.text
 
     async def hand_over(self, lot: Lot) -> str | None:
         """Make a job of a lot. Return the provider's reason if it takes none now.

@@ -43,21 +43,12 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
 def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[str], bool] | None = None) -> None:
     """Make sure that the user agrees to send harmful text to a provider; the consent is remembered.
 
-    Parameters
-    ----------
-    content
-        The texts, in words and in the plural: `the benchmark's queries`.
-    to
-        The receiver; None if the texts do not leave this machine.
-    agreed
-        The user has agreed already.
-    ask
-        Shows a warning to the user and asks for consent; None if nobody can be asked.
+    `content`: the texts, in words and in the plural: `the benchmark's queries`.
+    `to`: the receiver; None if the texts do not leave this machine.
+    `agreed`: the user has agreed already.
+    `ask`: shows a warning to the user and asks for consent; None if nobody can be asked.
 
-    Raises
-    ------
-    ConfigurationError
-        The user does not agree, or cannot be asked.
+    Raises ConfigurationError: the user does not agree, or cannot be asked.
     """
     file = Path(platformdirs.user_config_dir("casewise")) / "may-send-to.json"
     try:
