@@ -26,7 +26,13 @@ hypothesis.settings.load_profile("any machine, however busy")
 
 NUMBERS = itertools.count(1)
 
-pytest_plugins = ["tests.support.postgres", "tests.support.databases", "tests.support.browser", "tests.support.app"]
+pytest_plugins = [
+    "tests.support.postgres",
+    "tests.support.databases",
+    "tests.support.browser",
+    "tests.support.app",
+    "tests.support.prolific",
+]
 
 
 gc.set_threshold(50_000)

@@ -8,9 +8,7 @@ from threading import Barrier
 
 import pytest
 from sqlalchemy import select, update
-from tests.support.databases import empty_database
-from tests.support.prolific import stand_in
-from tests.support.study import SECRET, START, design
+from tests.support.study import SECRET, START
 
 from casewise import database
 from casewise.api import Study, StudyAtProlific
@@ -18,28 +16,16 @@ from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError
 from casewise.studies.people import Vault, admit, people_needed
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import find_round, init_study, load_round, open_plan, read_plan
+from casewise.studies.rounds import find_round, load_round, open_plan, read_plan
 
 
 @pytest.fixture
-def prolific(monkeypatch):
-    with stand_in("secret") as server:
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
-        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        monkeypatch.setenv("CASEWISE_SECRET_KEY", SECRET)
-        yield server
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def there(request, tmp_path):
+def there(place):
     """An annotator of a round at Prolific, and where it is: on either database."""
-    sqlite = request.param == "sqlite"
-    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    place = {"file": path, "phase": "pilot", "database": url}
+    place["phase"] = "pilot"
     with database.open(str(place["database"])) as store, store.write() as connection:
-        study = load_round(connection, open_plan(connection, read_plan(path), phase="pilot", now=START))
+        plan = read_plan(place["file"])
+        study = load_round(connection, open_plan(connection, plan, phase="pilot", now=START))
         assert study is not None
         who = admit(study.at(connection, START), RecruiterIds("person-1", "study-1", "sub-1"), vault=Vault(SECRET))
     assert who is not None

@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
-from tests.support.databases import empty_database
-from tests.support.prolific import stand_in
 from tests.support.study import RIGHT, SECRET, START, design, opened
 
 from casewise import database
@@ -20,7 +18,7 @@ from casewise.studies.owner import overview
 from casewise.studies.people import Vault, admit, answer_quiz, pass_tutorial
 from casewise.studies.prolific import SETTLED
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import init_study, note_at_recruiter
+from casewise.studies.rounds import note_at_recruiter
 
 HERE = (
     "tutorial",
@@ -58,24 +56,6 @@ def expected(here, there):
     if there == "AWAITING REVIEW" and here in {"rated nothing", "too_many_skips"}:
         return "decide"
     return None
-
-
-@pytest.fixture
-def prolific(monkeypatch):
-    with stand_in("secret") as server:
-        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
-        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
-        monkeypatch.setenv("CASEWISE_SECRET_KEY", SECRET)
-        yield server
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def place(request, tmp_path):
-    sqlite = request.param == "sqlite"
-    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    return {"file": path, "database": url}
 
 
 @pytest.fixture

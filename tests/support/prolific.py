@@ -8,9 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import dumps, loads
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 from urllib.parse import parse_qs
+
+import pytest
+from tests.support.databases import empty_database
+from tests.support.study import SECRET, START, design
+
+from casewise.studies.rounds import init_study
 
 
 @dataclass
@@ -183,3 +190,23 @@ def stand_in(token: str) -> Iterator[StandIn]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """The stand-in, where the environment names it."""
+    with stand_in("secret") as server:
+        monkeypatch.setenv("CASEWISE_PROLIFIC_API", server.url)
+        monkeypatch.setenv("CASEWISE_PROLIFIC_TOKEN", "secret")
+        monkeypatch.setenv("CASEWISE_SECRET_KEY", SECRET)
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """A study of the preset for Prolific, and an empty database of either kind."""
+    sqlite = request.param == "sqlite"
+    url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
+    path = tmp_path / "study.toml"
+    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
+    return {"file": path, "database": url}
