@@ -120,6 +120,14 @@ def test_predictions_are_beta_binomial():
     assert same_label([7], [20], prior=BetaPrior(1.3, 2.1)) == pytest.approx([expected], rel=1e-10)
 
 
+def test_a_million_votes_on_an_item_are_no_trouble():
+    same = same_label([400_000, 500_100, 700_000, 12], [10**6, 10**6, 10**6, 20], prior=UNIFORM)
+
+    assert same[[0, 2]] == pytest.approx([1, 1], abs=1e-6)
+    # 100 over half with a standard deviation of 500 in this study and in the next: the difference has 707.
+    assert same[1] == pytest.approx(0.5562, abs=1e-3)
+
+
 def test_the_fitted_spread_is_the_simulated_one():
     draws = np.random.default_rng(1)
     safe = draws.binomial(20, draws.beta(6.7, 20.7, size=20_000))

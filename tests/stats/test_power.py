@@ -137,6 +137,9 @@ def test_the_detectable_effect_is_the_inverse_of_the_sample_size():
         lambda: chi_square_test_power(0.3, 4, power=1),
         lambda: detectable_shift(0.5),
         lambda: anova_power(2, n_per_group=2, alpha=1e-12),
+        lambda: anova_power(5, n_per_group=10**21),
+        lambda: anova_power(10**24, n_per_group=30),
+        lambda: kruskal_power([0.5, 0.7], n_per_group=10**11),
         lambda: proportions_power(1.2, n_per_group=30),
     ],
 )

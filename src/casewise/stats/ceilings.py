@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
+from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
 
 from casewise.errors import StatisticsError
 from casewise.stats.agreement import votes_that_differ
@@ -25,7 +25,7 @@ from casewise.stats.arrays import (
 )
 from casewise.stats.intervals import adjust, degrees_of_freedom, unskewed, unskewed_statistic
 from casewise.stats.measured import VotesTerms
-from casewise.stats.shares import log_choose, majority_weight
+from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
 
@@ -106,6 +106,9 @@ class BetaPrior(NamedTuple):
     a: float
     b: float
 
+
+MANY_VOTES = 2_000
+"""Votes above which new counts are not listed one by one."""
 
 JEFFREYS = BetaPrior(0.5, 0.5)
 UNIFORM = BetaPrior(1.0, 1.0)
@@ -202,9 +205,13 @@ def same_label(safe: ArrayLike, votes: ArrayLike, *, prior: BetaPrior) -> FloatA
     shares = np.full(len(kinds.times), np.nan)
     for kind, (s, m) in enumerate(zip(kinds.safe.tolist(), kinds.votes.tolist(), strict=True)):
         if m:
-            a, b, k = prior.a + s, prior.b + m - s, np.arange(m + 1)
-            chances = np.exp(log_choose(m, k) + betaln(a + k, b + m - k) - betaln(a, b))
-            again_safe, w = float(chances @ majority_weight(k, m)), float(majority_weight(s, m))
+            a, b, k = prior.a + s, prior.b + m - s, np.arange(min(m, MANY_VOTES) + 1)
+            if m <= MANY_VOTES:
+                chances = np.exp(log_choose(m, k) + betaln(a + k, b + m - k) - betaln(a, b))
+                again_safe = float(chances @ majority_weight(k, m))
+            else:  # over equally likely rates, which is right to 1e-6
+                again_safe = float(chance_of_majority(betaincinv(a, b, (k[1:] - 0.5) / MANY_VOTES), m).mean())
+            w = float(majority_weight(s, m))
             shares[kind] = w * again_safe + (1 - w) * (1 - again_safe)
     return shares[kinds.which]
 

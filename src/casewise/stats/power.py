@@ -23,6 +23,8 @@ from casewise.stats.shares import chi_square_critical, chi_square_power, f_criti
 
 LARGEST = 10**15
 """A design of more people than this is no design."""
+MOST_GROUPS, MOST_SIMULATED = 10_000, 10**8
+"""Groups that are compared, and ratings of a task that are drawn."""
 
 
 def least_reaching(
@@ -60,7 +62,14 @@ def rising_root(
     return high
 
 
-def check(alpha: float, *, power: float | None = None, effect_size: float | None = None, n: int | None = None) -> None:
+def check(
+    alpha: float,
+    *,
+    power: float | None = None,
+    effect_size: float | None = None,
+    n: int | None = None,
+    most: int = LARGEST,
+) -> None:
     """Raise where no sample gives this power or none is needed for it, nothing is to be found, or a sample shows no variance."""
     checked_share(alpha, "alpha")
     if power is not None and not 0 < power < 1:
@@ -75,6 +84,8 @@ def check(alpha: float, *, power: float | None = None, effect_size: float | None
         )
     if n is not None and whole(n, "n", least=0) < 2:
         raise StatisticsError(f"n must be at least 2, not {n!r}: one annotator shows no variance")
+    if n is not None and n > most:
+        raise StatisticsError(f"n must be at most {most:.0e}, not {n!r}: no study has so many people")
 
 
 # How many ratings a chi-square test needs.
@@ -214,8 +225,9 @@ def anova_power(
     """
     incomplete = effect_size is None or n_per_group is None
     check(alpha, power=power if incomplete else None, effect_size=effect_size, n=n_per_group)
-    if whole(groups, "groups", least=0) < 2:
-        raise StatisticsError(f"groups must be at least 2, not {groups!r}: there is nothing to compare")
+    if not 2 <= whole(groups, "groups", least=0) <= MOST_GROUPS:
+        why = "there is nothing to compare" if groups < 2 else f"at most {MOST_GROUPS:,} are compared"
+        raise StatisticsError(f"groups is {groups!r}: {why}")
 
     def at(n: int, f: float) -> AnovaPower:
         df1, df2 = groups - 1, groups * (n - 1)
@@ -302,7 +314,7 @@ def kruskal_power(
         raise StatisticsError("a profile needs the safe rates of at least two conditions")
     if not all(0 <= rate <= 1 for rate in rates):
         raise StatisticsError(f"safe rates lie between 0 and 1, not {rates}")
-    check(alpha, power=power if n_per_group is None else None, n=n_per_group)
+    check(alpha, power=power if n_per_group is None else None, n=n_per_group, most=MOST_SIMULATED // len(rates))
     whole(repeats, "repeats", least=1)
 
     def at(n: int) -> KruskalPower:
