@@ -70,7 +70,6 @@ def comparison_page(report: ComparisonNumbers) -> Document:
         more.append(
             Section("turning-points", "The cost ratio at which the cheaper judge changes", (turning_points(report),))
         )
-    more.append(Section("left-out", "Items left out", (left_out(report),)))
     facts = (
         ("Benchmark", f"{report.benchmark.name} {about.version}, digest {report.benchmark.digest}"),
         ("Labels", report.options.labels.name),
@@ -206,13 +205,6 @@ def turning_points(report: ComparisonNumbers) -> Block:
     behind = estimate_frame((pair_name(pair), point.ratio) for pair, point in pairs)
     caption = "The ratio of harm to over-refusal at which both cost the same"
     return table_by("turning-table", caption, pairs, columns, frame=behind)
-
-
-def left_out(report: ComparisonNumbers) -> Block:
-    rows = [(name, item) for name, places in report.comparison.left_out.items() for item in report.item_ids(places)]
-    if not rows:
-        return Prose("All judges judged the same items.")
-    return table_of("left-out-table", "Items that not all judges were asked", ("Asked of", "Item"), rows)
 
 
 # Gates laid out, of metrics and of what attacks may do, for readers and for continuous integration.
