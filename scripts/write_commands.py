@@ -1,9 +1,10 @@
-"""Writes docs/reference/commands: the help of every command as the command line gives it, a page for each noun."""
+"""Writes docs/reference/commands: the help of every command as the command line gives it, a page for each noun, and its place in the site."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from contextlib import redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
@@ -12,7 +13,8 @@ from cyclopts import App
 
 from casewise.cli.app import SECTIONS, app, prepare
 
-FOLDER = Path(__file__).parents[1] / "docs" / "reference" / "commands"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "reference" / "commands"
 
 
 def reference() -> dict[str, str]:
@@ -59,4 +61,13 @@ if __name__ == "__main__":
             page.unlink()
     for name, text in pages.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    site = ROOT / "zensical.toml"
+    places = "".join(f'      "reference/commands/{name}",\n' for name in pages)
+    nav = re.sub(
+        r'(\{ "Commands" = \[\n).*?(?=    \])',
+        lambda found: found[1] + places,
+        site.read_text("utf-8"),
+        flags=re.DOTALL,
+    )
+    site.write_text(nav, encoding="utf-8")
     print(f"wrote {len(pages)} pages in {FOLDER.name}/")

@@ -10,7 +10,7 @@ from casewise.judges.llm import LLMJudge
 from casewise.judges.run import Bundles, Plan
 from casewise.models.protocol import FakeModel
 from casewise.records import FULL, NO_CONTEXT, Item, Judgement, Scored, Unscored, UnscoredReason
-from casewise.runs.engine import Asks, RunLog, RunSession, last_attempts
+from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
 from casewise.runs.limits import InFlight, RunProgress, Spend
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import load
@@ -63,7 +63,7 @@ def test_the_keys_of_a_plan_are_those_of_its_asks_in_its_order(plan, benchmark):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_a_log_settles_of_a_plan_is_what_its_last_attempts_say(plan, benchmark, tmp_path, seed):
+def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, benchmark, tmp_path, seed):
     records = log_of(tmp_path / "log", plan, benchmark, seed=seed)
     columns = judgements_in_brief(tmp_path / "log")
     asks = plan.asks(benchmark, LLMJudge(FakeModel()).shared_key)
@@ -83,7 +83,7 @@ def test_what_a_log_settles_of_a_plan_is_what_its_last_attempts_say(plan, benchm
             usable = record.outcome == OUTCOMES[0]
             settled = usable or (record.outcome != OUTCOMES[2] and record.attempt >= plan.retry_unscored)
             expected.append((number, place, record.attempt, usable, settled))
-    attempts = last_attempts(asks, columns, JUDGEMENT_LOG.key)
+    attempts = attempts_so_far(asks, columns, JUDGEMENT_LOG.key)
     assert attempts.rows() == expected
 
     class Nothing(RunLog):

@@ -260,7 +260,9 @@ class AttackSession:
     async def decide(self, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
         """Have the judge decide these items in these arms."""
         self.summary.add(
-            await self.run.ask(replace(self.run.plan, items=RecordColumns.of(Item, items), arms=arms), closing=False)
+            await self.run.perform_plan(
+                replace(self.run.plan, items=RecordColumns.of(Item, items), arms=arms), closing=False
+            )
         )
 
     def values(self, arm: Arm) -> dict[str, float | None]:

@@ -325,9 +325,9 @@ class PlannedRun:
 
     async def perform(self) -> Run:
         """Ask what is left of the run. Raises as `judge`."""
-        return Run(self.folder, self.benchmark, await self.ask(self.plan), self.temporary)
+        return Run(self.folder, self.benchmark, await self.perform_plan(self.plan), self.temporary)
 
-    async def ask(self, plan: Plan, *, closing: bool = True) -> RunSummary:
+    async def perform_plan(self, plan: Plan, *, closing: bool = True) -> RunSummary:
         """Have models make the texts that the arms of a plan need, then have the judge decide what is left of it.
 
         `closing`: close the judge afterwards.

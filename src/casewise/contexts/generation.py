@@ -124,7 +124,7 @@ def default_prompt() -> ContextPrompt:
 
 
 def read_prompt(path: Path, parameters: ParameterSet = paper_parameters()) -> ContextPrompt:
-    """A wording of the user's own, in the form of `contexts/prompts.toml`, for contexts that state `parameters`.
+    """A wording of the user's own, in the form of `contexts/writing/prompts.toml`, for contexts that state `parameters`.
 
     Raises DataError: the file cannot be read or is no prompt. ConfigurationError: something is missing in its texts;
     the message names it.

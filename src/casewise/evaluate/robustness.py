@@ -159,16 +159,16 @@ class AgainstPeople:
 
 SIDES: tuple[Towards, ...] = ("safe", "unsafe")
 
-METRICS = (*metrics_named("accuracy"), *REFUSALS)
+METRICS_UNDER_ATTACK = (*metrics_named("accuracy"), *REFUSALS)
 
 
 def mean_metrics(arms: Sequence[ArmVerdicts]) -> dict[str, Estimate]:
-    """The mean over arms of each of `METRICS` that an arm has, each arm over its own queries."""
+    """The mean over arms of each of `METRICS_UNDER_ATTACK` that an arm has, each arm over its own queries."""
     numbers: dict[str, list[tuple[Measured, NDArray[np.intp]]]] = {}
     for arm in arms:
         queries = np.unique(arm.sample.cluster[arm.counts])
         wording = None if arm.wording is None else arm.wording[queries]
-        for number in measure(arm.sample.where(arm.counts), metrics=METRICS):
+        for number in measure(arm.sample.where(arm.counts), metrics=METRICS_UNDER_ATTACK):
             numbers.setdefault(number.name, []).append((over_wordings(number, wording), queries))
     means = {name: mean_of_shares(*zip(*of_arms, strict=True)) for name, of_arms in numbers.items()}
     return {name: mean.estimate for name, mean in means.items() if mean is not None}
@@ -489,11 +489,11 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
                 for pairing in self.pairings()
                 if pairing.attacked.setting.role != "perturbation" and pairing.attacked.setting.defence == defence
             ]
-            if (plain := self.plain(defence)) and len(estimates := mean_metrics([plain])) == len(METRICS):
+            if (plain := self.plain(defence)) and len(estimates := mean_metrics([plain])) == len(METRICS_UNDER_ATTACK):
                 rows.append(AgainstPeople(defence, 0, None, **estimates))
             for towards in (*SIDES, None):
                 arms = [arm for arm in attacked if arm.setting.direction == towards]
-                if len(estimates := mean_metrics(arms)) == len(METRICS):
+                if len(estimates := mean_metrics(arms)) == len(METRICS_UNDER_ATTACK):
                     rows.append(AgainstPeople(defence, len(arms), towards, **estimates))
         return tuple(rows)
 

@@ -42,7 +42,7 @@ from casewise.transforms.catalogue import role_of
 
 T = TypeVar("T")
 
-METRICS = metrics_named("accuracy", "pearson", "brier")
+YARDSTICK_METRICS = metrics_named("accuracy", "pearson", "brier")
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,7 +128,7 @@ class Backdrop(ShortRepr):
 
 
 def metrics_of(sample: Sample) -> dict[str, Measured]:
-    return {number.name: number for number in measure(sample, metrics=METRICS)}
+    return {number.name: number for number in measure(sample, metrics=YARDSTICK_METRICS)}
 
 
 @dataclass(frozen=True, repr=False)

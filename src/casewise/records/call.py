@@ -144,7 +144,7 @@ NO_CONTEXT = Arm(transforms=(NOTHING_LEFT,))
 
 # The ways a judge can be asked, by name, and what the values mean that each gives.
 #
-# How one is asked for and read is the business of `judging/asking`; what a value means concerns everybody.
+# How one is asked for and read is the business of `ask/elicitations.py`; what a value means concerns everybody.
 
 
 ELICITATIONS = ("binary", "score", "probability", "scalar")

@@ -113,7 +113,7 @@ class LastAttempt(NamedTuple):
     settled: bool
 
 
-def last_attempts(plan: Asks, log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+def attempts_so_far(plan: Asks, log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     """Return the last attempt at each ask of a plan, a row an ask in the order of the plan, with its `bundle`; null for none.
 
     An ask is settled by a usable answer, or by enough attempts; one that failed for a reason that passes, such as a server
@@ -165,7 +165,7 @@ class RunSession:
     watch: Watch = field(default_factory=Watch)
 
     def __post_init__(self) -> None:
-        self.last = None if self.log.held is None else last_attempts(self.plan, self.log.held, self.log.key)
+        self.last = None if self.log.held is None else attempts_so_far(self.plan, self.log.held, self.log.key)
         if self.last is not None:
             usable, settled = int(self.last["usable"].sum()), int(self.last["settled"].sum())
             self.progress.resumed += settled
@@ -262,10 +262,10 @@ Executor: TypeAlias = Callable[[RunSession], Awaitable[Tally]]
 """Makes the calls of a session, or has them made. An error that no further call can survive is raised."""
 
 
-def live(answer: Callable[[Any], Awaitable[Any]], concurrency: int) -> Executor:
+def live(call_of: Callable[[Any], Awaitable[Any]], concurrency: int) -> Executor:
     """Return the executor that makes `concurrency` calls at a time from this process and waits for their answers.
 
-    An error of `answer` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
+    An error of `call_of` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
     calls in flight finish.
     """
 
@@ -284,7 +284,7 @@ def live(answer: Callable[[Any], Awaitable[Any]], concurrency: int) -> Executor:
                     return
                 actual = Spend()
                 try:
-                    answered = await answer(group.asks[0])
+                    answered = await call_of(group.asks[0])
                     if budget is not None:
                         actual = spend_of(answered)
                 finally:

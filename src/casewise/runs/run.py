@@ -346,7 +346,7 @@ def check_limits(limits: Limits, asker: Asker, *, priced: bool | None = None) ->
 
 async def perform(
     asker: Asker,
-    answer: Callable[[Any], Awaitable[Call]],
+    call_of: Callable[[Any], Awaitable[Call]],
     plan: Asks,
     log: AbstractAsyncContextManager[RunLog],
     *,
@@ -359,7 +359,7 @@ async def perform(
 
     The same call later resumes. A first Ctrl-C lets calls in flight finish.
 
-    `answer`: answers an ask with the record that the log keeps.
+    `call_of`: makes the call of an ask, and returns the record that the log keeps.
     `executor`: makes the calls; by default as `options` say.
 
     Raises ModelError: no further call can succeed; answers so far are kept. ConfigurationError: there is a limit on cost or
@@ -371,9 +371,9 @@ async def perform(
     async with log as opened:
         if executor is None and batch is not None and client is not None:
             opened.jobs.mkdir(parents=True, exist_ok=True)
-            executor = in_batches(answer, client, JobLog.at(opened.jobs), batch, asker=asker.name, priced=asker.prices)
+            executor = in_batches(call_of, client, JobLog.at(opened.jobs), batch, asker=asker.name, priced=asker.prices)
         elif executor is None:
-            executor = live(answer, max(limits.concurrency, asker.concurrency))
+            executor = live(call_of, max(limits.concurrency, asker.concurrency))
             if (earlier := JobLog.read(opened.jobs)).jobs:
                 executor = beside_batches(executor, earlier)
         if opened.held is None:
