@@ -18,7 +18,7 @@ from casewise.errors import StatisticsError
 from casewise.evaluate.judged_runs import read_runs
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate
-from casewise.stats.sample import VOTES
+from casewise.stats.labels import VOTES
 from casewise.stats.thresholds import (
     DECISIONS,
     Evidence,

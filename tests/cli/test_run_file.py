@@ -9,7 +9,7 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.cli.app import app
-from casewise.cli.run import gate_keys, judge_keys, report_keys
+from casewise.cli.run_file import gate_keys, judge_keys, report_keys
 
 GATE = '[[gate]]\nbaseline = "constant:safe"\nmax_drop = "accuracy=0.05"\n'
 

@@ -11,7 +11,7 @@ from casewise.api import Limits, RunOptions
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.records import Scored, Unscored, UnscoredReason
 from casewise.reports.document import Prose
-from casewise.stats.sample import LabelPolicy
+from casewise.stats.labels import LabelPolicy
 
 EXCLUDE = ReportOptions(unscored="exclude")
 SILENT = Unscored(reason=UnscoredReason.NO_VERDICT, detail="nothing that is a verdict")

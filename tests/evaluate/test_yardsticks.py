@@ -8,7 +8,8 @@ from casewise.audits.words import subset_rows
 from casewise.evaluate.yardsticks import Backdrop, metrics_of, what_it_shows
 from casewise.reports.judge_parts import beside_blocks
 from casewise.stats.estimates import ALIKE, difference_of
-from casewise.stats.sample import VOTES, judged
+from casewise.stats.labels import VOTES
+from casewise.stats.sample import judged
 
 
 def telling(rng, intended):

@@ -9,7 +9,7 @@ from tests.support.public_benchmarks import write_files
 import casewise
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.reports.formats import markdown
-from casewise.stats.sample import LabelPolicy
+from casewise.stats.labels import LabelPolicy
 from casewise.storage.loaders.registry import loader_named
 
 FEW = ReportOptions()

@@ -10,18 +10,15 @@ from casewise.errors import ConfigurationError, StatisticsError
 from casewise.stats.agreement import Given, agreement_of_votes, alpha_by_level, alpha_on_scale
 from casewise.stats.arrays import PerVote, Raters
 from casewise.stats.estimates import estimate
+from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy, labels
 from casewise.stats.metrics import METRICS, ON_SCALE, metric_named, value_of
 from casewise.stats.sample import (
     LEVEL,
-    PUBLISHED,
-    VOTES,
     FilledIn,
-    LabelPolicy,
     OnScale,
     Sample,
     constant_accuracy,
     filled_in_values,
-    labels,
     query_numbers,
     right,
 )

@@ -33,7 +33,8 @@ from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
-from casewise.stats.sample import LabelPolicy, Ties, UnscoredPolicy
+from casewise.stats.labels import LabelPolicy, Ties
+from casewise.stats.sample import UnscoredPolicy
 from casewise.storage.files import json_text, write_text
 from casewise.storage.load import Source, as_benchmark, write_csv
 

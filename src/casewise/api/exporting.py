@@ -30,7 +30,7 @@ from casewise.reports.judge import benchmark_json, benchmark_page, item_json, it
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
-from casewise.stats.sample import LabelPolicy
+from casewise.stats.labels import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value

@@ -47,7 +47,7 @@ from casewise.runs.batch import BatchOptions, reserved
 from casewise.runs.limits import Limits, Spend, Watch, finished, unknown_spend
 from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in_columns
 from casewise.runs.texts import spent_making
-from casewise.stats.sample import LabelPolicy
+from casewise.stats.labels import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, as_benchmark, source_of

@@ -13,8 +13,9 @@ from casewise.audits.subject import ALPHA, Part, Subject, spoken_name
 from casewise.notation import percent
 from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.estimates import Estimate, estimate
+from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metrics_named
-from casewise.stats.sample import PUBLISHED, VOTES, Sample, judged
+from casewise.stats.sample import Sample, judged
 from casewise.stats.shares import sign_test
 from casewise.stats.words import near_duplicates
 

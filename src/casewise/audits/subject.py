@@ -20,7 +20,8 @@ from casewise.records.base import Record, shipped_toml
 from casewise.records.item import INTENT_UNKNOWN
 from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters
 from casewise.stats.ceilings import UNIFORM, fit_beta, same_label
-from casewise.stats.sample import UNSURE_WEIGHT, VOTES, OnScale, Unsure, column, labels, query_numbers
+from casewise.stats.labels import UNSURE_WEIGHT, VOTES, Unsure, column, labels
+from casewise.stats.sample import OnScale, query_numbers
 from casewise.stats.words import Design, HeldOut, PhraseCounts, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts

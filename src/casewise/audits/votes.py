@@ -22,10 +22,11 @@ from casewise.stats.agreement import (
 )
 from casewise.stats.ceilings import JEFFREYS, UNIFORM, ceilings, same_label
 from casewise.stats.estimates import estimate_of
+from casewise.stats.labels import PUBLISHED, labels
 from casewise.stats.measured import TotalsByCluster
 from casewise.stats.measured import share as share_of
 from casewise.stats.panel import panel_curve, usual_reference
-from casewise.stats.sample import PUBLISHED, labels, numbered
+from casewise.stats.sample import numbered
 
 TENTATIVE = 0.667
 """Krippendorff (2004, ch. 11): below this alpha, do not draw conclusions from single coders."""

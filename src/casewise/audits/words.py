@@ -15,18 +15,10 @@ from casewise.notation import percent, share
 from casewise.records import Item
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import STUDENT, Estimate, estimate
+from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metric_named, metrics_named, value_of
 from casewise.stats.pairs import halves
-from casewise.stats.sample import (
-    AGREEMENT,
-    PUBLISHED,
-    ROUNDING,
-    VOTES,
-    constant_accuracy,
-    judged,
-    numbered,
-    right,
-)
+from casewise.stats.sample import AGREEMENT, ROUNDING, constant_accuracy, judged, numbered, right
 from casewise.stats.words import weighty_phrases
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, texts

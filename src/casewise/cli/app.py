@@ -30,8 +30,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {
         "demo": ("evaluate:demo", "Judge the embedded demo benchmark and print its report."),
         "judge": ("judge:judge", "Ask judges about every item of one benchmark or several."),
-        "init": ("run:init", "Write a run file with a comment on every line."),
-        "run": ("run:run", "Run a run file: ask, report, check the gates."),
+        "init": ("run_file:init", "Write a run file with a comment on every line."),
+        "run": ("run_file:run", "Run a run file: ask, report, check the gates."),
         "report": ("evaluate:report", "Report how often judges agree with people."),
         "compare": ("evaluate:compare", "Compare judges on the same items."),
         "leaderboard": ("evaluate:leaderboard", "Rank runs, with an interval for each rank."),

@@ -23,7 +23,7 @@ from casewise.models.load import ModelOptions
 from casewise.options import Hidden, Parameter
 from casewise.records import Elicitation, ShortRepr
 from casewise.stats.calibration import calibration
-from casewise.stats.sample import VOTES, LabelPolicy
+from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
 from casewise.storage.benchmark import Benchmark
 

@@ -22,9 +22,10 @@ from casewise.replies.behaviour import POLICIES, WORTH, Behaviour, Policy
 from casewise.replies.grade import ReplyLabels, labels_notes, read_reply_labels
 from casewise.stats.arrays import BoolArray, FloatArray, cluster_variance
 from casewise.stats.estimates import Estimate, difference_of, estimate_of
+from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.panel import PredictionPowered, prediction_powered_rate
-from casewise.stats.sample import LabelPolicy, labels, query_numbers, right
+from casewise.stats.sample import query_numbers, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
 

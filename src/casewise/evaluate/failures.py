@@ -14,7 +14,8 @@ from casewise.records import ShortRepr, ShownContext
 from casewise.records.context import Statement, as_text
 from casewise.records.item import Judged, Turn
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.sample import LabelPolicy, as_probability
+from casewise.stats.labels import LabelPolicy
+from casewise.stats.sample import as_probability
 from casewise.storage.wording import LabelWords
 
 

@@ -50,10 +50,11 @@ from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import adjust
+from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
-from casewise.stats.sample import PUBLISHED, VOTES, LabelPolicy, Sample, UnscoredPolicy, right
+from casewise.stats.sample import Sample, UnscoredPolicy, right
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_text, json_value, write_text

@@ -23,15 +23,8 @@ from casewise.settings import outputs_folder
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
-from casewise.stats.sample import (
-    VOTES,
-    LabelPolicy,
-    OnScale,
-    Sample,
-    UnscoredPolicy,
-    judged,
-    query_numbers,
-)
+from casewise.stats.labels import VOTES, LabelPolicy
+from casewise.stats.sample import OnScale, Sample, UnscoredPolicy, judged, query_numbers
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import LONG_COLUMNS, judges_rows, people_rows, places_of
 from casewise.storage.load import Source, load

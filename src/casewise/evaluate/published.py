@@ -21,9 +21,9 @@ from casewise.stats.arrays import FloatArray, IntArray
 from casewise.stats.contrasts import TwoProportionZ, two_proportion_z
 from casewise.stats.estimates import Estimate, estimate
 from casewise.stats.kruskal import KruskalWallis, kruskal_wallis
+from casewise.stats.labels import PUBLISHED
 from casewise.stats.metrics import metrics_named
 from casewise.stats.power import AnovaPower, anova_power
-from casewise.stats.sample import PUBLISHED
 from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark, Published
 

@@ -11,8 +11,9 @@ import polars as pl
 
 from casewise.records import Elicitation, Scored, ShortRepr
 from casewise.stats.estimates import Estimate, estimate
+from casewise.stats.labels import PUBLISHED, VOTES
 from casewise.stats.metrics import metrics_named, published_cross_entropy
-from casewise.stats.sample import PUBLISHED, VOTES, Sample, filled_in_values, judged
+from casewise.stats.sample import Sample, filled_in_values, judged
 from casewise.storage.files import json_fields
 from casewise.storage.published import PublishedOutput, read_output
 

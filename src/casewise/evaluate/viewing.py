@@ -20,7 +20,8 @@ from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, read_series
 from casewise.records import Arm, ShortRepr
 from casewise.replies.behaviour import replies_in
-from casewise.stats.sample import VOTES, LabelPolicy, labels, verdicts
+from casewise.stats.labels import VOTES, LabelPolicy, labels
+from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import what_is_wrong
 from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes

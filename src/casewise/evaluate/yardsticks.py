@@ -23,18 +23,12 @@ from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded
 from casewise.stats.ceilings import AgainstNewPerson, Ceilings, against_new_person, ceilings
 from casewise.stats.estimates import STUDENT, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import LEVEL
+from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.metrics import metrics_named
 from casewise.stats.pairs import hard_score
 from casewise.stats.panel import panel_curve, reference_weight, usual_reference
-from casewise.stats.sample import (
-    VOTES,
-    LabelPolicy,
-    Sample,
-    constant_accuracy,
-    judged,
-    right,
-)
+from casewise.stats.sample import Sample, constant_accuracy, judged, right
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_value
 from casewise.storage.wording import LabelWords

@@ -19,7 +19,8 @@ from casewise.models.endpoints import Prices
 from casewise.records import Arm, Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import digest, writable
 from casewise.stats.arrays import BoolArray, FloatArray
-from casewise.stats.sample import LabelPolicy, filled_in_values, labels, numbered
+from casewise.stats.labels import LabelPolicy, labels
+from casewise.stats.sample import filled_in_values, numbered
 from casewise.stats.words import Design, HeldOut, LinearBaseline, chained, out_of_fold
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import Features, text, texts

@@ -25,8 +25,8 @@ from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRun
 from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
+from casewise.stats.labels import labels
 from casewise.stats.metrics import all_metrics
-from casewise.stats.sample import labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import sha256
 from casewise.storage.files import json_text, replacing, write_text

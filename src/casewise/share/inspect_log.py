@@ -11,7 +11,7 @@ from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.extras import install_command
 from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
-from casewise.stats.sample import VOTES, LabelPolicy, labels
+from casewise.stats.labels import VOTES, LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, last_records, read_run

@@ -20,7 +20,7 @@ from casewise.judges.llm import find_prompts
 from casewise.judges.run import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
-from casewise.stats.sample import LabelPolicy, labels
+from casewise.stats.labels import LabelPolicy, labels
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import load
 from casewise.transforms.catalogue import arm_named, check_arms, show_item

@@ -15,9 +15,10 @@ from casewise.errors import StatisticsError
 from casewise.records import Elicitation, scale_of
 from casewise.stats.arrays import FloatArray, PerVote, clusters_of, safe_divide, widened_for_annotators
 from casewise.stats.intervals import LEVEL, ROUNDING_ERROR, Ends, exact_limits, spread_limits, student_quantile
+from casewise.stats.labels import column
 from casewise.stats.measured import Functional, Measured, Totals, TotalsByCluster, share
 from casewise.stats.metrics import Metric, all_metrics, totals_of
-from casewise.stats.sample import Sample, column
+from casewise.stats.sample import Sample
 
 # Estimates with their intervals: which interval, and when there is none, why.
 

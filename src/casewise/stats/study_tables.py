@@ -37,8 +37,8 @@ from casewise.stats.arrays import (
 from casewise.stats.contrasts import Difference, group_difference
 from casewise.stats.intervals import Correction
 from casewise.stats.kruskal import DRAWS, KruskalWallis, PeopleOfTasks, category_tests
+from casewise.stats.labels import LabelBase, LabelPolicy, Ties, labels
 from casewise.stats.ratings import CodedRatings, Flow
-from casewise.stats.sample import LabelBase, LabelPolicy, Ties, labels
 
 CORRECTIONS: tuple[Correction, ...] = ("bonferroni", "holm", "benjamini_hochberg")
 """Of the tables of contrasts and of post-hoc tests."""

@@ -21,6 +21,7 @@ from casewise.stats import (
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
 from casewise.stats.agreement import LevelAlpha, alpha_by_level
+from casewise.stats.labels import LabelBase, Ties
 from casewise.stats.panel import PanelCurve, panel_curve
 from casewise.stats.ratings import (
     AnnotatorTable,
@@ -30,7 +31,6 @@ from casewise.stats.ratings import (
     annotator_table,
     attrition,
 )
-from casewise.stats.sample import LabelBase, Ties
 from casewise.stats.study_tables import (
     AnalysisOptions,
     Ground,

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
+from casewise.stats.labels import LabelPolicy
 from casewise.stats.ratings import code_ratings
-from casewise.stats.sample import LabelPolicy
 from casewise.stats.study_tables import label_table
 
 
