@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from casewise import extras
+from casewise import plugins
 
 
 class Installed:
@@ -22,8 +24,8 @@ class Installed:
 @pytest.fixture
 def command(monkeypatch):
     def for_origin(origin, *names):
-        monkeypatch.setattr(extras, "distribution", lambda name: Installed(origin))
-        return extras.install_command(*names)
+        monkeypatch.setattr(plugins, "distribution", lambda name: Installed(origin))
+        return plugins.install_command(*names)
 
     return for_origin
 
@@ -33,26 +35,41 @@ def test_a_clone_or_a_wheel_is_named_by_its_path_and_anything_else_by_its_name(c
     wheel = tmp_path / "casewise 1.whl"
     wheel.write_bytes(b"")
 
-    assert command(clone, "local", "adapter") == f"pip install -e '{tmp_path}[local,adapter]'"
-    assert command({"url": wheel.as_uri(), "archive_info": {}}, "web") == f"pip install '{wheel}[web]'"
+    assert command(clone, "local", "adapter").endswith(f"install -e '{tmp_path}[local,adapter]'")
+    assert command({"url": wheel.as_uri(), "archive_info": {}}, "web").endswith(f"install '{wheel}[web]'")
     wheel.unlink()
     for origin in (
         {},
         {"url": wheel.as_uri()},
         {"url": "https://example.org/casewise.git", "vcs_info": {"vcs": "git"}},
     ):
-        assert command(origin, "web") == "pip install 'casewise[web]'"
+        assert command(origin, "web").endswith("install 'casewise[web]'")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "pip", "begins"),
+    [
+        ("/venv", True, f"{shlex.quote(sys.executable)} -m pip install 'casewise"),
+        ("/venv", False, "uv pip install --python /venv 'casewise"),
+        ("/cache/archive-v0/x", False, "uvx --from 'casewise[web]' casewise"),
+    ],
+)
+def test_the_installer_is_the_environments_own(command, monkeypatch, prefix, pip, begins):
+    monkeypatch.setattr(sys, "prefix", prefix)
+    monkeypatch.setattr(plugins, "find_spec", lambda name: pip)
+
+    assert command({}, "web").startswith(begins)
 
 
 def test_without_metadata_the_name_is_what_there_is(monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(extras, "distribution", missing)
+    monkeypatch.setattr(plugins, "distribution", missing)
 
-    assert extras.install_command("web") == "pip install 'casewise[web]'"
+    assert plugins.install_command("web").endswith("install 'casewise[web]'")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("uvicorn", "web"), ("torch.nn", "local"), ("json", None)])
 def test_a_package_leads_to_the_extra_that_brings_it(module, extra):
-    assert extras.extra_with(module) == extra
+    assert plugins.extra_with(module) == extra

@@ -1,4 +1,4 @@
-"""Parts that other packages bring, by entry points.
+"""Parts that other packages bring, by entry points, and the optional packages of casewise itself.
 
 A package names its parts in its `pyproject.toml`, under one group for each kind:
 
@@ -10,14 +10,21 @@ Names are looked up when somebody writes them, and a part is imported only then.
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from casewise.errors import ConfigurationError
 
-__all__ = ["KINDS", "Plugin", "plugin", "plugin_names", "plugins"]
+__all__ = ["KINDS", "Plugin", "extra_with", "install_command", "plugin", "plugin_names", "plugins"]
 
 KINDS: dict[str, str] = {
     "elicitations": "a `casewise.ask.elicitations.Elicited`; written --elicit NAME",
@@ -100,3 +107,37 @@ def described(kind: str, name: str) -> Plugin:
 
 def package_of(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
+
+
+# Optional packages: which extra of casewise brings one, and the command that installs it.
+
+
+def extra_with(module: str) -> str | None:
+    """The extra that brings a module; None where none does."""
+    package = module.partition(".")[0].lower()
+    for requirement in requires("casewise") or ():
+        name, _, extra = requirement.partition("extra ==")
+        if package and extra and re.split(r"[^a-z0-9]", name.lower())[0] == package:
+            return extra.strip(" '\"")
+    return None
+
+
+def install_command(*extras: str) -> str:
+    """The command that adds extras to the casewise that runs: to a clone or a wheel by its path, else by its name on the index.
+
+    The installer is the environment's own pip, or uv where there is none; under uvx it is a new call of that.
+    """
+    try:
+        recorded = distribution("casewise").read_text("direct_url.json")
+    except PackageNotFoundError:
+        recorded = None
+    origin = json.loads(recorded or "{}")
+    path = Path(unquote(urlsplit(origin.get("url", "")).path))
+    is_here = origin.get("url", "").startswith("file:") and path.exists()
+    wanted = f"'{path if is_here else 'casewise'}[{','.join(extras)}]'"
+    if "archive-v0" in Path(sys.prefix).parts:  # uvx's own cache
+        return f"uvx --from {wanted} casewise"
+    flag = "-e " if is_here and origin.get("dir_info", {}).get("editable") else ""
+    pip = f"{shlex.quote(sys.executable)} -m pip" if find_spec("pip") else "uv pip"
+    python = "" if find_spec("pip") else f"--python {shlex.quote(sys.prefix)} "
+    return f"{pip} install {python}{flag}{wanted}"

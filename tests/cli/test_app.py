@@ -13,7 +13,7 @@ from tests.support.command import program
 
 import casewise
 from casewise.cli.app import SECTIONS, app, prepare
-from casewise.extras import install_command
+from casewise.plugins import install_command
 
 CLI = Path(casewise.__file__).parent / "cli"
 ENTRIES = [(name, line) for section in SECTIONS.values() for name, (_, line) in section.items()]

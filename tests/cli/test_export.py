@@ -7,7 +7,7 @@ from tests.support.command import invoke as casewise
 
 from casewise import api
 from casewise.cli import evaluate as demo
-from casewise.extras import install_command
+from casewise.plugins import install_command
 
 
 def test_a_run_is_refused_where_a_benchmark_is_wanted_and_told_where_it_can_go(tmp_path):

@@ -24,7 +24,7 @@ from cyclopts.annotations import resolve_optional
 from casewise import __version__
 from casewise.cli.help import HELP
 from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean
-from casewise.extras import extra_with, install_command
+from casewise.plugins import extra_with, install_command
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {

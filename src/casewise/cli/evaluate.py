@@ -37,7 +37,7 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
-from casewise.extras import install_command
+from casewise.plugins import install_command
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text

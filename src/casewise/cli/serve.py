@@ -30,9 +30,9 @@ from casewise.cli.options import (
 from casewise.cli.printing import announce, as_json, note, print_json, say
 from casewise.deciding.monitor import ServiceOptions
 from casewise.errors import ConfigurationError
-from casewise.extras import install_command
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
+from casewise.plugins import install_command
 from casewise.settings import database_named, from_environment
 
 if TYPE_CHECKING:

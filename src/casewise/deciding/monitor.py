@@ -20,8 +20,8 @@ from pydantic_core import from_json
 from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
 from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
-from casewise.extras import install_command
 from casewise.options import Hidden
+from casewise.plugins import install_command
 from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
 from casewise.records.context import stated
 from casewise.stats.intervals import adjust

@@ -21,13 +21,13 @@ from casewise.ask.layouts import ContextRole, Kind, ShownItem
 from casewise.ask.prompts import PromptSet, bridge_prompts, chat_with, default_prompts, published_prompts, read_prompts
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.extras import install_command
 from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.judges.second_reader import SecondReader
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
 from casewise.models.protocol import Message, Model, Reply, ReplyOptions, Usage
 from casewise.options import Flat, Hidden
+from casewise.plugins import install_command
 from casewise.records import Elicitation
 from casewise.records.base import digest
 from casewise.runs.limits import Spend

@@ -12,9 +12,9 @@ from typing import Any
 
 from casewise.ask.elicitations import AskOptions, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError
-from casewise.extras import install_command
 from casewise.judges.judge import Answer, unscored
 from casewise.models.protocol import Reply
+from casewise.plugins import install_command
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
 from casewise.runs.limits import finished
 from casewise.storage.annotation_tools import read_any_table

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from casewise.errors import ConfigurationError, ModelError, Unauthorised, Unavailable
-from casewise.extras import install_command
 from casewise.models.client import FILTERED
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, check_taken
 from casewise.models.wire import read_logprobs
+from casewise.plugins import install_command
 
 FINISHED: Mapping[str, str] = {"max_tokens": "length", "model_length": "length"}
 """Inspect's words for how a reply ended, where ours differ."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from casewise.errors import ConfigurationError
-from casewise.extras import install_command
+from casewise.plugins import install_command
 from casewise.records.base import digest
 
 # Loading: device, number type and architecture.

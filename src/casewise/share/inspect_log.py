@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
-from casewise.extras import install_command
+from casewise.plugins import install_command
 from casewise.records import Arm, Judgement, Scored, scale_of
 from casewise.runs.texts import made_in
 from casewise.stats.labels import VOTES, LabelPolicy, labels
