@@ -401,18 +401,19 @@ def column_widths(table: Table, room: int) -> Sequence[int] | None:
     """
     columns = [[without_controls(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
     whole = [max(map(cell_len, column)) for column in columns]
+    words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in columns]
     widths = [
-        max(
-            max((min(LONG_WORD, cell_len(word)) for cell in column for word in cell.split()), default=1),
-            max(map(cell_len, column[1:])) if numeric else 0,
-        )
-        for column, numeric in zip(columns, table.numeric, strict=True)
+        max(min(LONG_WORD, word), max(map(cell_len, column[1:])) if numeric else 0)
+        for word, column, numeric in zip(words, columns, table.numeric, strict=True)
     ]
     left = room - 3 * len(columns) - 1 - sum(widths)
     if left < 0:
         return None
-    for _ in range(min(left, sum(whole) - sum(widths))):  # to the column that is folded most
-        widths[max(range(len(widths)), key=lambda place: whole[place] / widths[place])] += 1
+    for _ in range(
+        min(left, sum(whole) - sum(widths))
+    ):  # to a column that breaks a word, else to the one that is folded most
+        places = [place for place, word in enumerate(words) if widths[place] < word] or range(len(widths))
+        widths[max(places, key=lambda place: whole[place] / widths[place])] += 1
     return widths
 
 
