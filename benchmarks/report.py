@@ -100,7 +100,7 @@ TASKS = {
     "judgement_table": (
         "from casewise.storage.run_folder import judgement_table, last_attempts\n"
         "from casewise.stats.estimates import item_values\n"
-        "item_values(last_attempts(judgement_table(path)), elicitation='score', by=('judge_id', 'arm'))"
+        "item_values(last_attempts(judgement_table(path)), elicitation='score')"
     ),
     "casewise report": (
         "from casewise.api import report\nfound = report(path.parent)\n(path.parent / 'report.html').write_text(found.to_html())"

@@ -181,7 +181,8 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         yield Prose(sentence, lead=True)
     if rows:
         yield Prose(ANONYMOUS if analysis.anonymous else QUOTE_THIS)
-    rate = f"{'Rate of answering' if study.of_replies else 'Safe rate'} of each condition"
+    safe, rate = ("Answers", "Rate of answering") if study.of_replies else ("Safe", "Safe rate")
+    rate = f"{rate} of each condition"
     drawn = tuple(
         ForestRow(row["condition"].replace("_", " "), row["safe_rate"], row["ci_low"], row["ci_high"], strong=True)
         for row in analysis.conditions.to_dicts()
@@ -192,7 +193,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
         "Items": "items",
         "Annotators": "annotators",
         "Ratings": "ratings",
-        "Safe, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
+        f"{safe}, 95 % interval": (share, "safe_rate", "ci_low", "ci_high"),
     }
     behind = table_by("conditions", f"{rate}; {over}", analysis.conditions, columns)
     yield Forest("condition-rates", f"{rate}; {over}", (("", drawn),), ("Condition", "", "Rate"), behind=behind)
