@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from cyclopts import App, Parameter
@@ -17,9 +17,8 @@ from casewise.cli.printing import DocumentOptions, Documents, note
 from casewise.errors import ConfigurationError
 from casewise.options import Flat
 from casewise.reports import power as answers
-from casewise.reports.charts import png
 from casewise.reports.formats import Report
-from casewise.storage.files import json_value, write_text
+from casewise.storage.files import json_value
 
 app = App(name="power")
 
@@ -28,7 +27,6 @@ PowerOption = Annotated[float, Parameter(help="Probability of finding the effect
 QueriesOption = Annotated[
     int | None, Parameter(help="Number of queries. With it, compute the power; without it, the number.")
 ]
-PlotOption = Annotated[Path | None, Parameter(help="Draw power against n to this SVG or PNG file.")]
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,7 @@ class Effect:
     groups: int = 5
     """Number of conditions."""
     effect_size: float | None = None
-    """Cohen's f, or w for a chi-square test. Default: the smallest effect that --n can find."""
-    allowance: str | None = None
-    """Declared extra annotators for each condition: a number, or a share such as 30%."""
-    df: int | None = None
-    """Degrees of freedom of a chi-square test on all ratings; replaces the analysis of variance."""
+    """Cohen's f. Default: the smallest effect that --n can find."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +47,6 @@ class TwoRates:
     """Safe rate of the first condition."""
     p2: float | None = None
     """Safe rate of the second condition. Default: the nearest rate that --n can tell from --p1."""
-    one_sided: bool = False
-    """Test one direction only."""
-    method: str = "arcsine"
-    """Approximation: arcsine (Cohen's h) or normal (of the z test)."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +132,6 @@ def study(
     power: PowerOption = 0.8,
     n: int | None = None,
     seed: int = 0,
-    plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
     """Compute how many people a study needs, or what a number of people can find. The options choose the test.
@@ -150,13 +139,13 @@ def study(
     Parameters
     ----------
     n
-        Number of annotators in each condition; for a chi-square test, number of all ratings.
+        Number of annotators in each condition.
     seed
         Seed of the simulations.
     """
     starts: dict[Question, object] = {
         people: people.people,
-        effect: effect.effect_size if effect.df is None else effect.df,
+        effect: effect.effect_size,
         two_rates: two_rates.p1,
         profile: profile.rates,
         pilot: pilot.from_,
@@ -171,7 +160,7 @@ def study(
         raise ConfigurationError(
             f"{', '.join(set_in(chosen)) or '--n'} and {', '.join(extra)} are of different questions: give those of one"
         )
-    how: dict[str, Any] = {"alpha": alpha, "power": power}
+    how = {"alpha": alpha, "power": power}
     if crowd.design is not None:
         simulate(crowd, crowd.design, seed=seed, documents=documents)
         return
@@ -203,13 +192,10 @@ def study(
             profile.rates, n=n, exact=not profile.approximate, repeats=profile.simulated, seed=seed, **how
         )
     elif two_rates.p1 is not None:
-        sides = 1 if two_rates.one_sided else 2
-        answer = answers.proportions(two_rates.p1, two_rates.p2, n=n, sides=sides, method=two_rates.method, **how)
-    elif effect.df is not None:
-        answer = answers.chi_square(effect.df, effect.effect_size, n=n, **how)
+        answer = answers.proportions(two_rates.p1, two_rates.p2, n=n, **how)
     else:
-        answer = answers.anova(effect.groups, effect.effect_size, n=n, allowance=effect.allowance, **how)
-    show_answer(answer, plot=plot, documents=documents)
+        answer = answers.anova(effect.groups, effect.effect_size, n=n, **how)
+    documents.present(answer)
 
 
 def set_in(question: Question) -> list[str]:
@@ -246,7 +232,6 @@ def judges(
     power: PowerOption = 0.8,
     n: QueriesOption = None,
     benchmark: BenchmarkOption = None,
-    plot: PlotOption = None,
     documents: Documents = DocumentOptions(),
 ) -> None:
     """Compute how many queries tell two judges apart, from two runs or from assumptions (Miller 2024).
@@ -261,16 +246,4 @@ def judges(
     answer = answers.judges(
         difference, from_ or (), benchmark=benchmark, assumed=assumed, alpha=alpha, power=power, n=n
     )
-    show_answer(answer, plot=plot, documents=documents)
-
-
-def show_answer(answer: answers.PowerAnswer, *, plot: Path | None, documents: DocumentOptions) -> None:
-    """Print an answer, and draw power against n to a file that ends in .png or .svg where that is asked."""
-    if plot is not None:
-        drawn = answer.curve()
-        if plot.suffix == ".png":
-            plot.write_bytes(png(drawn))
-        else:
-            write_text(plot, drawn)
-        note(f"plot: {plot}")
     documents.present(answer)

@@ -268,20 +268,6 @@ def cost_curves(costs: pl.DataFrame) -> str:
 # Charts of the human study, in the house style of `charts`.
 
 
-def power_curve(points: pl.DataFrame, *, marked: int, title: str) -> str:
-    """Power against n: `n` and `power`, with the answer marked."""
-    base = {
-        "x": field("n:Q", title=title, scale={"nice": False}),
-        "y": field("power:Q", title="Power", scale={"domain": [0, 1]}),
-    }
-    chosen, words = points.filter(pl.col("n") == marked), {"text": {"value": f"n = {marked:,}"}}
-    line = mark("line", points, base, color=SERIES[0], strokeWidth=2.5)
-    dot = mark("point", chosen, base, color=SERIES[1], size=110, filled=True, opacity=1)
-    text = mark("text", chosen, base | words, color=INK, align="left", dx=9, dy=12, fontSize=12)
-    rule = mark("rule", chosen, {"y": field("power:Q")}, color=DIM, strokeDash=[4, 4])
-    return svg(layers(rule, line, dot, text, width=620, height=260))
-
-
 def panel_chart(curve: pl.DataFrame) -> str:
     """Agreement against panel size: `people`, `agreement`, `low`, `high` and `modelled`."""
     x = {"x": field("people:Q", title="People in the panel", scale={"nice": False})}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from casewise.errors import ConfigurationError, StatisticsError
+from casewise.errors import ConfigurationError
 from casewise.evaluate.study import JudgesPilot, pilot_of
 from casewise.notation import interval, number, percent, points
 from casewise.options import Hidden
-from casewise.reports.charts import power_curve
 from casewise.reports.document import Columns, Document, Table, of_tables, table_by, table_of, terms
 from casewise.stats import power as designs
 from casewise.stats.panel import labels_needed
@@ -32,7 +30,6 @@ from casewise.stats.power import (
     study_queries,
 )
 from casewise.stats.ratings import CrowdDesign, CrowdModel, simulate_ratings
-from casewise.stats.shares import f_critical, f_power
 from casewise.storage.benchmark import Benchmark
 from casewise.studies.ratings_source import read_ratings
 from casewise.studies.simulation import SimulatedStudies
@@ -55,10 +52,6 @@ class PowerAnswer:
     """Everything that `--json` prints, unrounded."""
     remarks: tuple[str, ...]
     """Sentences to read with the numbers."""
-    n: int
-    power_at: Callable[[int], float]
-    """Power for a number of annotators, for the curve."""
-    axis: str = "Annotators per condition"
     choices: Table | None = None
     """The other choices for the same people."""
 
@@ -78,104 +71,46 @@ class PowerAnswer:
         table = table_of("power", "Assumptions and results", ("", "Value"), numbers.items())
         return of_tables(self.title, [*filter(None, [self.choices]), table], self.remarks, lead=self.sentence)
 
-    def curve(self) -> str:
-        """Power against n as SVG, with the answer marked."""
-        points = sorted({2, self.n, *(max(2, round(self.n * share / 20)) for share in range(2, 41))})
-        rows = [{"n": n, "power": self.power_at(n)} for n in points]
-        return power_curve(pl.DataFrame(rows), marked=self.n, title=self.axis)
-
 
 def anova(
-    groups: int,
-    effect_size: float | None,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    n: int | None = None,
-    allowance: str | None = None,
+    groups: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
     """Sample size (no `n`), power (both), or detectable effect (no `effect_size`), with what the paper adds to it.
 
-    Raises ConfigurationError: neither an effect nor a number of annotators is given, or the allowance cannot be read.
-    StatisticsError: the question has no answer.
+    Raises ConfigurationError: neither an effect nor a number of annotators is given. StatisticsError: the question has no
+    answer.
     """
     given = needed(n, "--effect-size") if effect_size is None else n
     design = designs.anova_power(groups, effect_size, n_per_group=given, alpha=alpha, power=power)
-
-    def at(size: int) -> float:
-        return designs.anova_power(groups, design.effect_size, alpha=alpha, n_per_group=size).actual_power
-
-    numbers, remarks = dict(vars(design)), []
-    if allowance is not None:
-        more = with_allowance(design.n_per_group, allowance)
-        numbers |= {
-            "allowance": allowance,
-            "n_per_group_with_allowance": more,
-            "n_total_with_allowance": more * groups,
-            "power_with_allowance": at(more),
-        }
-        remarks.append(
-            f"The declared allowance ({allowance}) adds the step from {design.n_per_group} to {more} per condition. It is not a result "
-            "of the power analysis."
-        )
+    numbers, remarks = dict(vars(design)), tuple[str, ...]()
     if n is None:
         level = alpha / (groups - 1)
         stricter = designs.anova_power(groups, design.effect_size, alpha=level, power=power).n_per_group
         numbers |= {"bonferroni_alpha": level, "bonferroni_n_per_group": stricter}
-        remarks.append(
+        remark = (
             f"At the Bonferroni level {level:g} ({alpha:g} over the {groups - 1} contrasts of one condition with each other) the "
             f"design needs {stricter} per condition."
         )
+        remarks = (remark,)
     sentence = (
         f"If {groups} conditions differ with an effect of f = {design.effect_size:.3g}, {design.n_per_group:,} annotators in each "
         f"({design.n_total:,} in all) find it with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer("One-way analysis of variance", sentence, numbers, tuple(remarks), design.n_per_group, at)
+    return PowerAnswer("One-way analysis of variance", sentence, numbers, remarks)
 
 
 def proportions(
-    p1: float,
-    p2: float | None,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    n: int | None = None,
-    sides: int = 2,
-    method: str = "arcsine",
+    p1: float, p2: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
 ) -> PowerAnswer:
     """As `anova`, for two safe rates."""
-    how: dict[str, Any] = {"alpha": alpha, "sides": sides}
     given = needed(n, "--p2") if p2 is None else n
-    design = designs.proportions_power(p1, p2, n_per_group=given, power=power, method=method, **how)
-
-    def at(size: int) -> float:
-        return designs.proportions_power(
-            design.p1, design.p2, n_per_group=size, method=design.method, **how
-        ).actual_power
-
+    design = designs.proportions_power(p1, p2, n_per_group=given, alpha=alpha, power=power)
     remark = "This treats ratings as independent. If annotators rate many items each, plan with --design."
     sentence = (
         f"If the safe rates are {percent(design.p1)} and {percent(design.p2)}, {design.n_per_group:,} annotators in each condition "
         f"find the difference with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer("Two safe rates", sentence, dict(vars(design)), (remark,), design.n_per_group, at)
-
-
-def chi_square(
-    df: int, effect_size: float | None, *, alpha: float = 0.05, power: float = 0.8, n: int | None = None
-) -> PowerAnswer:
-    """As `anova`, for a chi-square test on `n` ratings in all."""
-    given = needed(n, "--effect-size") if effect_size is None else n
-    design = designs.chi_square_test_power(effect_size, df, n_total=given, alpha=alpha, power=power)
-
-    def at(size: int) -> float:
-        return designs.chi_square_test_power(design.effect_size, df, alpha=alpha, n_total=size).actual_power
-
-    sentence = (
-        f"If the effect is w = {design.effect_size:.3g}, {design.n_total:,} ratings in all find it with a probability of "
-        f"{percent(design.actual_power)}, at alpha {alpha:g}."
-    )
-    return PowerAnswer("Chi-square test", sentence, dict(vars(design)), (), design.n_total, at, axis="Ratings in all")
+    return PowerAnswer("Two safe rates", sentence, dict(vars(design)), (remark,))
 
 
 def kruskal(
@@ -193,22 +128,15 @@ def kruskal(
         profile = tuple(map(float, rates.split(",")))
     except ValueError:
         raise ConfigurationError(f"--rates is {rates!r}; write safe rates as 0.4,0.8,0.2") from None
-    how: dict[str, Any] = {"alpha": alpha, "exact": exact, "repeats": repeats, "seed": seed}
-
-    design = designs.kruskal_power(profile, n_per_group=n, power=power, **how)
+    design = designs.kruskal_power(
+        profile, n_per_group=n, alpha=alpha, power=power, exact=exact, repeats=repeats, seed=seed
+    )
     remark = "The power of one task with this profile, by simulation. The interval is the simulation's error."
     sentence = (
         f"If the conditions' safe rates are {', '.join(map(percent, profile))}, {design.n_per_group:,} annotators in each find "
         f"that they differ with a probability of {percent(design.actual_power)}, at alpha {alpha:g}."
     )
-    return PowerAnswer(
-        "Kruskal-Wallis on 0/1 ratings",
-        sentence,
-        dict(vars(design)),
-        (remark,),
-        design.n_per_group,
-        lambda size: designs.kruskal_power(profile, n_per_group=size, **how).actual_power,
-    )
+    return PowerAnswer("Kruskal-Wallis on 0/1 ratings", sentence, dict(vars(design)), (remark,))
 
 
 def needed(n: int | None, option: str) -> int:
@@ -216,18 +144,6 @@ def needed(n: int | None, option: str) -> int:
     if n is None:
         raise ConfigurationError(f"give {option}, or --n to ask what so many annotators can find")
     return n
-
-
-def with_allowance(n: int, allowance: str) -> int:
-    """`n` with a declared allowance on top: a number of people, or a share such as `30%`, rounded up."""
-    text = allowance.strip()
-    try:
-        extra = n * float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise ConfigurationError(f"--allowance is {allowance!r}; write a number of people, or a share as 30%") from None
-    if extra < 0 or not math.isfinite(extra):
-        raise StatisticsError(f"--allowance is {allowance!r}; an allowance adds people")
-    return n + math.ceil(round(extra, 9))
 
 
 def written(value: Any) -> str:
@@ -265,13 +181,9 @@ def study(
     pilot = pilot_ratings(source, conditions)
     variance = pilot.variance()
     limits = pilot_intervals(pilot, rng=np.random.default_rng(seed))
-
     design: dict[str, Any] = {"per_item": per_item, "per_annotator": per_annotator, "alpha": alpha}
-
-    def power_at(queries: int) -> float:
-        return study_power(variance, difference, queries=queries, **design)
-
     queries = queries or study_queries(variance, difference, power=power, **design)
+    actual_power = study_power(variance, difference, queries=queries, **design)
     people = -(-queries * per_item // per_annotator)
     numbers = {
         "safe_rate_difference": difference,
@@ -285,7 +197,7 @@ def study(
         "per_annotator": per_annotator,
         "n_queries": queries,
         "n_per_group": people,
-        "actual_power": power_at(queries),
+        "actual_power": actual_power,
     }
     between = per_annotator * variance.of_annotators
     differences = (
@@ -299,10 +211,10 @@ def study(
     )
     sentence = (
         f"If the safe rates differ by {points(difference, None, None)} and queries and people are as in the pilot, "
-        f"{queries:,} queries with {per_item} ratings an item find it with a probability of "
-        f"{percent(power_at(queries))}, at alpha {alpha:g}: {people:,} annotators in each condition."
+        f"{queries:,} queries with {per_item} ratings an item find it with a probability of {percent(actual_power)}, at alpha "
+        f"{alpha:g}: {people:,} annotators in each condition."
     )
-    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks, queries, power_at, axis="Queries")
+    return PowerAnswer("A study planned from a pilot", sentence, numbers, remarks)
 
 
 PER_ITEM = (1, 2, 3, 5, 7, 10, 15, 21, 30)
@@ -361,19 +273,13 @@ def people(
     variance = (simulated_pilot(seed) if pilot is None else pilot).variance()
     ratings = people * per_annotator
 
-    def queries_at(ratings_per_item: int, number: int = people) -> int:
-        most = number * per_annotator // (ratings_per_item * conditions)
+    def queries_at(ratings_per_item: int) -> int:
+        most = ratings // (ratings_per_item * conditions)
         return most if items is None else min(most, items // conditions)
 
-    def error_at(ratings_per_item: int, number: int = people) -> float:
-        queries = queries_at(ratings_per_item, number)
+    def error_at(ratings_per_item: int) -> float:
+        queries = queries_at(ratings_per_item)
         return variance.error(queries=queries, per_item=ratings_per_item, per_annotator=per_annotator)
-
-    def power_at(number: int) -> float:
-        if number < 2 * conditions or not queries_at(per_item, number):
-            return alpha
-        df = 2 * (number / conditions - 1)
-        return f_power(f_critical(alpha, 1, df), 1, df, (difference / error_at(per_item, number)) ** 2)
 
     queries = queries_at(per_item)
     if not queries:
@@ -443,7 +349,7 @@ def people(
     }
     table = table_by("choices", f"What {people:,} people can rate", choices, columns)
     title = f"What {people:,} people buy"
-    return PowerAnswer(title, sentence, numbers, remarks, people, power_at, axis="People in all", choices=table)
+    return PowerAnswer(title, sentence, numbers, remarks, choices=table)
 
 
 def simulated_pilot(seed: int) -> PilotRatings:
@@ -477,7 +383,7 @@ def pilot_ratings(source: Path | str, conditions: tuple[str, str]) -> PilotRatin
 # How many queries tell two judges apart, and how many people a judge saves, as answers for any face.
 
 
-TITLE, AXIS = "Two judges on the same queries", "Queries"
+TITLE = "Two judges on the same queries"
 
 
 @dataclass(frozen=True)
@@ -518,22 +424,19 @@ def judges(
         raise ConfigurationError("give --difference, or two runs with --from")
     sd = assumed_deviation(difference, **asdict(assumed))
     size = n if n is not None else queries_needed(difference, sd, alpha=alpha, power=power)
-
-    def at(queries: int) -> float:
-        return power_of_queries(queries, difference, sd, alpha=alpha)
-
+    actual_power = power_of_queries(size, difference, sd, alpha=alpha)
     numbers = {
         "difference": difference,
         "alpha": alpha,
         "n_queries": size,
         "n_items": size * assumed.items_per_query,
-        "actual_power": at(size),
+        "actual_power": actual_power,
         **asdict(assumed),
         "deviation": sd,
     }
     remark = "By Miller (2024), eq. 9, with Student's t. The result depends on the assumptions; two runs over a few queries (--from) replace them."
-    sentence = tells_apart(difference, size, size * assumed.items_per_query, at(size), alpha)
-    return PowerAnswer(TITLE, sentence, numbers, (remark,), size, at, AXIS)
+    sentence = tells_apart(difference, size, size * assumed.items_per_query, actual_power, alpha)
+    return PowerAnswer(TITLE, sentence, numbers, (remark,))
 
 
 def tells_apart(difference: float, queries: int, items: int, power: float, alpha: float) -> str:
@@ -559,18 +462,11 @@ def labels(half_width: float, *, items: int, rate: float = 0.5, correlation: flo
         "n_labels_alone": alone,
     }
     remark = "This treats items as independent, and a label as one verdict. Clusters need more labels; several people an item need fewer."
-
-    def half_width_at(labels: int) -> float:
-        return 1.96 * float(np.sqrt(rate * (1 - rate) / labels * (1 - correlation**2 * max(0, items - labels) / items)))
-
-    axis = "Items that people rate"
     sentence = (
         f"If the rate is near {percent(rate)} and the judge's values correlate with people's labels at {correlation:g}, people "
         f"rate {beside:,} of {items:,} items for a 95 % interval of ± {points(half_width, None, None)}; without a judge, {alone:,}."
     )
-    return PowerAnswer(
-        "A rate from fewer people and a judge", sentence, numbers, (remark,), beside, half_width_at, axis
-    )
+    return PowerAnswer("A rate from fewer people and a judge", sentence, numbers, (remark,))
 
 
 def from_pilot(
@@ -635,15 +531,8 @@ def from_pilot(
         remarks.append(
             "More ratings of these items would not help: where the judges differ, people's verdict is clear."
         )
-    return PowerAnswer(
-        TITLE,
-        tells_apart(target, study.queries, items, study.power, alpha),
-        numbers,
-        tuple(remarks),
-        study.queries,
-        lambda queries: simulated_power(population, max(2, queries), alpha=alpha).power,
-        AXIS,
-    )
+    sentence = tells_apart(target, study.queries, items, study.power, alpha)
+    return PowerAnswer(TITLE, sentence, numbers, tuple(remarks))
 
 
 NAMED = 8

@@ -14,11 +14,9 @@ from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwis
 from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
 from .power import (
     AnovaPower,
-    ChiSquarePower,
     KruskalPower,
     ProportionsPower,
     anova_power,
-    chi_square_test_power,
     cohen_h,
     kruskal_power,
     proportions_power,
@@ -31,7 +29,6 @@ __all__ = [
     "AlternativeAnnotator",
     "AnovaPower",
     "Ceilings",
-    "ChiSquarePower",
     "ClusteredContrast",
     "CrowdDesign",
     "CrowdModel",
@@ -51,7 +48,6 @@ __all__ = [
     "alternative_annotator_test",
     "anova_power",
     "ceilings",
-    "chi_square_test_power",
     "clopper_pearson",
     "clustered_contrast",
     "cohen_h",

@@ -16,7 +16,7 @@ from casewise.errors import StatisticsError
 from casewise.stats.arrays import FloatArray, checked_share, cluster_sums, clusters_of, coded_labels, whole
 from casewise.stats.intervals import Ends
 from casewise.stats.kruskal import kruskal_wallis
-from casewise.stats.shares import chi_square_critical, chi_square_power, f_critical, f_power, wilson
+from casewise.stats.shares import f_critical, f_power, wilson
 
 # What all power analyses share: which questions have an answer, and how the answer is found.
 
@@ -45,18 +45,19 @@ def least_reaching(
     return high
 
 
-def rising_root(
-    target: float, function: Callable[[float], float], *, question: str, start: float = 0.1, largest: float = 1000.0
-) -> float:
-    """Return the number at which a rising function of positive numbers reaches `target`, by bisection to the last bits.
+LARGEST_EFFECT = 1000.0
 
-    Raises StatisticsError: not reached at `largest`; the message names `question`.
+
+def rising_root(target: float, function: Callable[[float], float], *, question: str) -> float:
+    """Return the effect at which a rising function of it reaches `target`, by bisection to the last bits.
+
+    Raises StatisticsError: not reached at `LARGEST_EFFECT`; the message names `question`.
     """
-    low, high = 0.0, start
+    low, high = 0.0, 0.1
     while function(high) < target:
         low, high = high, high * 2
-        if high > largest:
-            raise StatisticsError(f"{question}: nothing up to {largest:g} reaches a power of {target}")
+        if high > LARGEST_EFFECT:
+            raise StatisticsError(f"{question}: nothing up to {LARGEST_EFFECT:g} reaches a power of {target}")
     while (middle := (low + high) / 2) not in {low, high}:
         low, high = (low, middle) if function(middle) >= target else (middle, high)
     return high
@@ -86,77 +87,6 @@ def check(
         raise StatisticsError(f"n must be at least 2, not {n!r}: one annotator shows no variance")
     if n is not None and n > most:
         raise StatisticsError(f"n must be at most {most:.0e}, not {n!r}: no study has so many people")
-
-
-# How many ratings a chi-square test needs.
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChiSquarePower:
-    """A chi-square test on `n_total` ratings, and the power of it."""
-
-    effect_size: float
-    df: int
-    alpha: float
-    n_total: int
-    actual_power: float
-    critical_chi_square: float
-    noncentrality: float
-    n_exact: float | None = None
-    """The real number at which the power is what was asked for; None if the sample size was not the question."""
-
-
-def chi_square_test_power(
-    effect_size: float | None, df: int, *, n_total: int | None = None, alpha: float = 0.05, power: float = 0.8
-) -> ChiSquarePower:
-    r"""Power of a chi-square test: :math:`P(\chi'^2_{df}(N w^2) > \chi^2_{1-\alpha})`.
-
-    Without `n_total`, of the fewest ratings with at least `power`; without `effect_size`, of the smallest effect that
-    `n_total` ratings find with probability `power`.
-
-    Parameters
-    ----------
-    effect_size : float, optional
-        Cohen's *w*; 0.1 is small, 0.3 medium, 0.5 large.
-    df : int
-        Degrees of freedom.
-    n_total : int, optional
-        All ratings together.
-
-    References
-    ----------
-    .. [1] Cohen (1988), Statistical Power Analysis, ch. 7. R: `pwr::pwr.chisq.test`.
-
-    Examples
-    --------
-    >>> chi_square_test_power(0.1, 4).n_total
-    1194
-    """
-    incomplete = effect_size is None or n_total is None
-    check(alpha, power=power if incomplete else None, effect_size=effect_size, n=n_total)
-    whole(df, "df", least=1)
-    critical = chi_square_critical(alpha, df)
-
-    def at(n: float, w: float) -> float:
-        return chi_square_power(critical, df, n * w**2)
-
-    w, n, n_exact = effect_size or 0.0, n_total or 0, None
-    if effect_size is None:
-        question = f"Cohen's w with {n} ratings and an alpha of {alpha}"
-        w = rising_root(power, lambda w: at(n, w), question=question)
-    elif n_total is None:
-        n = least_reaching(power, lambda n: at(n, w), start=2, question=f"chi-square with w = {w}")
-        n_exact = rising_root(power, lambda n: at(n, w), start=float(n), question="a sample", largest=LARGEST)
-    return ChiSquarePower(
-        effect_size=w,
-        df=df,
-        alpha=alpha,
-        n_total=n,
-        actual_power=at(n, w),
-        critical_chi_square=critical,
-        noncentrality=n * w**2,
-        n_exact=n_exact,
-    )
 
 
 # How many annotators an analysis of variance needs, in balanced whole numbers.
@@ -353,14 +283,10 @@ class ProportionsPower:
     p1: float
     p2: float
     alpha: float
-    sides: int
-    method: str
     cohen_h: float
     n_per_group: int
     n_total: int
     actual_power: float
-    n_exact: float | None = None
-    """The real number at which the power is what was asked for; None if the sample size was not the question."""
 
 
 def cohen_h(p1: float, p2: float) -> float:
@@ -372,40 +298,24 @@ def cohen_h(p1: float, p2: float) -> float:
 
 
 def proportions_power(
-    p1: float,
-    p2: float | None = None,
-    *,
-    n_per_group: int | None = None,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    sides: int = 2,
-    method: str = "arcsine",
+    p1: float, p2: float | None = None, *, n_per_group: int | None = None, alpha: float = 0.05, power: float = 0.8
 ) -> ProportionsPower:
-    r"""Power of a two-sample test of proportions with equal groups.
+    r"""Power of a two-sided test of two proportions with equal groups.
 
-    Without `n_per_group`, of the smallest groups with at least `power`; without `p2`, for the rate above `p1`, or below it
-    where there is none above, that `n_per_group` can tell from it (arcsine).
+    .. math:: \Phi(|h|\sqrt{n/2} - z_{1-\alpha/2}) + \Phi(-|h|\sqrt{n/2} - z_{1-\alpha/2})
 
-    Parameters
-    ----------
-    p1, p2 : float
-        The two safe rates.
-    sides : int
-        2, or 1 for the direction in which they differ.
-    method : str
-        "arcsine": :math:`\Phi(|h|\sqrt{n/2} - z_{1-\alpha/2}) + \Phi(-|h|\sqrt{n/2} - z_{1-\alpha/2})` with Cohen's
-        *h* (R: `pwr::pwr.2p.test`). "normal": the pooled z test's own approximation (R: `power.prop.test`, which
-        leaves out the far tail, as this does).
+    with Cohen's *h* of the safe rates `p1` and `p2`. Without `n_per_group`, of the smallest groups with at least `power`;
+    without `p2`, for the rate above `p1`, or below it where there is none above, that `n_per_group` can tell from it.
 
     Raises
     ------
     StatisticsError
-        Equal proportions, a proportion outside [0, 1], an unknown method or number of sides, a power that is not between
-        alpha and 1, or no rate on either side that is far enough from `p1`.
+        Equal proportions, a proportion outside [0, 1], a power that is not between alpha and 1, or no rate on either side
+        that is far enough from `p1`.
 
     References
     ----------
-    .. [1] Cohen (1988), Statistical Power Analysis, ch. 6. Fleiss, Levin & Paik (2003), ch. 4.
+    .. [1] Cohen (1988), Statistical Power Analysis, ch. 6. R: `pwr::pwr.2p.test`.
 
     Examples
     --------
@@ -413,51 +323,26 @@ def proportions_power(
     93
     """
     check(alpha, power=power if p2 is None or n_per_group is None else None, n=n_per_group)
-    if sides not in {1, 2}:
-        raise StatisticsError(f"a test has 1 side or 2, not {sides!r}")
-    if method not in {"arcsine", "normal"}:
-        raise StatisticsError(f"method is {method!r}; there are 'arcsine' and 'normal'")
-    z = -ndtri(alpha / sides)
+    z, n = -ndtri(alpha / 2), n_per_group or 0
 
-    def arcsine(n: float, h: float) -> float:
-        shift = h * math.sqrt(n / 2)
-        return float(ndtr(shift - z) + (ndtr(-shift - z) if sides == 2 else 0.0))
+    def at(n: int, h: float) -> float:
+        shift = abs(h) * math.sqrt(n / 2)
+        return float(ndtr(shift - z) + ndtr(-shift - z))
 
-    n, n_exact = n_per_group or 0, None
     if p2 is None:
-        angle, method = cohen_h(p1, 0.0), "arcsine"
+        angle = cohen_h(p1, 0.0)
         question = f"Cohen's h with {n} per group and an alpha of {alpha}"
-        h = rising_root(power, lambda h: arcsine(n, h), question=question)
+        h = rising_root(power, lambda h: at(n, h), question=question)
         nearest = [math.sin(place / 2) ** 2 for place in (angle + h, angle - h) if 0 <= place <= math.pi]
         if not nearest:
             raise StatisticsError(f"no proportion is far enough from {p1} to be found with {n} per group")
         p2 = nearest[0]
-    h, difference, pooled = cohen_h(p1, p2), abs(p1 - p2), (p1 + p2) / 2
-    spread = math.sqrt(p1 * (1 - p1) + p2 * (1 - p2))
+    h = cohen_h(p1, p2)
     if h == 0:
         raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
-
-    def at(n: float) -> float:
-        if method == "arcsine":
-            return arcsine(n, abs(h))
-        distance = math.sqrt(n) * difference - z * math.sqrt(2 * pooled * (1 - pooled))
-        return float(ndtr(distance / spread)) if spread > 0 else float(distance >= 0)
-
     if n_per_group is None:
-        n = least_reaching(power, at, start=2, question=f"proportions {p1} and {p2}")
-        n_exact = rising_root(power, at, start=float(n), question="a sample", largest=LARGEST)
-    return ProportionsPower(
-        p1=p1,
-        p2=p2,
-        alpha=alpha,
-        sides=sides,
-        method=method,
-        cohen_h=h,
-        n_per_group=n,
-        n_total=2 * n,
-        actual_power=at(n),
-        n_exact=n_exact,
-    )
+        n = least_reaching(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
+    return ProportionsPower(p1=p1, p2=p2, alpha=alpha, cohen_h=h, n_per_group=n, n_total=2 * n, actual_power=at(n, h))
 
 
 # The power of a study of two conditions, from the variance of its queries and annotators.
@@ -773,8 +658,12 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
     check(alpha, power=power)
     effect = standardised(difference, deviation)
     about = min((ndtri(1 - alpha / 2) + ndtri(power)) / effect, 1e6) ** 2
+
+    def at(n: int) -> float:
+        return power_of_queries(n, difference, deviation, alpha=alpha)
+
     question = f"a difference of {difference:g} between judges"
-    return least_reaching(power, lambda n: t_power(n, effect, alpha), start=max(2, int(about)), question=question)
+    return least_reaching(power, at, start=max(2, int(about)), question=question)
 
 
 def standardised(difference: float, deviation: float) -> float:
@@ -790,11 +679,8 @@ def standardised(difference: float, deviation: float) -> float:
 def power_of_queries(n: int, difference: float, deviation: float, *, alpha: float = 0.05) -> float:
     """The power of a two-sided *t* test on so many queries."""
     checked_share(alpha, "alpha")
-    return t_power(whole(n, "n", least=2), standardised(difference, deviation), alpha)
-
-
-def t_power(n: int, effect: float, alpha: float) -> float:
-    return f_power(f_critical(alpha, 1, n - 1), 1, n - 1, n * effect**2)
+    df = whole(n, "n", least=2) - 1
+    return f_power(f_critical(alpha, 1, df), 1, df, n * standardised(difference, deviation) ** 2)
 
 
 def simulated_power(

@@ -6,17 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import (
-    betainc,
-    betainccinv,
-    betaincinv,
-    gammainc,
-    gammainccinv,
-    gammaln,
-    log_ndtr,
-    ndtri,
-    stdtrit,
-)
+from scipy.special import betainc, betainccinv, betaincinv, gammainc, gammaln, log_ndtr, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import FloatArray
@@ -44,7 +34,10 @@ def f_critical(alpha: float, df1: float, df2: float) -> float:
         betaincinv(df2 / 2, df1 / 2, alpha),
     )  # rest is 1 - share, not rounded
     with np.errstate(over="ignore", divide="ignore"):
-        return _computed(float(df2 * share / (df1 * rest)), alpha)
+        critical = float(df2 * share / (df1 * rest))
+    if not np.isfinite(critical):
+        raise StatisticsError(f"alpha is {alpha!r}: too small for a critical value to be computed")
+    return critical
 
 
 def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> float:
@@ -54,24 +47,6 @@ def f_power(critical: float, df1: float, df2: float, noncentrality: float) -> fl
     if noncentrality > LARGEST_NONCENTRALITY:
         return float(gammainc(df2 / 2, (df1 + noncentrality) / critical * df2 / df1 / 2))
     return float(ncf.sf(critical, df1, df2, noncentrality))
-
-
-def chi_square_critical(alpha: float, df: float) -> float:
-    """The value that a central chi-square exceeds with probability `alpha`; raises as `f_critical`."""
-    return _computed(float(2 * gammainccinv(df / 2, alpha)), alpha)
-
-
-def _computed(critical: float, alpha: float) -> float:
-    if not np.isfinite(critical):
-        raise StatisticsError(f"alpha is {alpha!r}: too small for a critical value to be computed")
-    return critical
-
-
-def chi_square_power(critical: float, df: float, noncentrality: float) -> float:
-    """The probability that a noncentral chi-square exceeds `critical` (R: `pchisq(critical, df, ncp, lower = FALSE)`)."""
-    from scipy.stats import ncx2
-
-    return float(ncx2.sf(critical, df, noncentrality))
 
 
 # Intervals for a share, measured on clusters or on independent units, and tests of one.
