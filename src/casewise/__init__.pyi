@@ -3,7 +3,6 @@ from .api.attacks import attack as attack
 from .api.attacks import attacks_offered as attacks_offered
 from .api.attacks import require_robustness as require_robustness
 from .api.attacks import robustness as robustness
-from .api.attacks import write_paraphrases as write_paraphrases
 from .api.deciding import fit_decider as fit_decider
 from .api.deciding import recommend as recommend
 from .api.evaluating import audit as audit

@@ -8,17 +8,11 @@ from casewise.transforms.catalogue import TRANSFORMS
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
 
 
-def test_every_attack_and_defence_is_listed_with_an_example():
+def test_every_attack_and_defence_is_listed():
     listed = json.loads(command("show", "attacks", "--json").out)["offered"]
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
-    assert all(one["example"] for one in listed)
+    assert all(one["title"] for one in listed)
     assert "claim:authority/user/safe" in command("show", "attacks").out
-    by_name = {one["name"]: one["example"] for one in listed}
-    assert by_name["format:json"].startswith("{")
-    defences = {one["name"].partition(":")[0] for one in listed if one["role"] == "defence"}
-    taken = {name for name, kind in TRANSFORMS.items() if kind.role == "defence"}
-    assert defences == {"none", *taken}
-    assert {name for name in TRANSFORMS if name != "without"} <= {one["name"].partition(":")[0] for one in listed}
 
 
 def test_a_judge_is_attacked_and_the_report_written(tmp_path):

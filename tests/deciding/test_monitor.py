@@ -1,23 +1,16 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cryptography.fernet import Fernet
 from scipy.stats import chi2_contingency
-from tests.support.command import invoke
 from tests.support.deciders import decider_file
 
 import casewise
 from casewise.api.deciding import Decider, DecisionRequest, monitor_decider
-from casewise.deciding.monitor import Sealer, TrafficLine, ratings_needed, traffic_line, write_material
+from casewise.deciding.monitor import TrafficLine, ratings_needed, traffic_line
 from casewise.errors import ConfigurationError, DataError
-from casewise.models.protocol import Message
-from casewise.storage.load import load
-
-KEY = Fernet.generate_key().decode()
 
 
 @pytest.fixture
@@ -26,19 +19,16 @@ def path(tmp_path, monkeypatch) -> Path:
     return decider_file(tmp_path)
 
 
-def log_of(path: Path, *, n: int, only_safe: bool = False, sealed: bool = False, earlier: int = 0) -> Path:
+def log_of(path: Path, *, n: int, only_safe: bool = False) -> Path:
     """A log of so many requests drawn from the demo, or from its safe half."""
     decider, demo, rng = Decider.load(path), casewise.load("demo"), np.random.default_rng(1)
     contexts = [context for context in demo.contexts if context.intended_safe or not only_safe]
-    sealer = Sealer(KEY) if sealed else None
     log = path.with_name("log.jsonl")
     with log.open("w") as file:
-        for line, place in enumerate(rng.integers(0, len(contexts), n)):
+        for place in rng.integers(0, len(contexts), n):
             context = contexts[place]
-            turns = (Message("user", "Hello"),) if line < earlier else ()
-            request = DecisionRequest(demo.query[context.query_id].text, context.shown(), turns)
-            said = decider.decide(request)
-            file.write(traffic_line(request, said, decider=decider.hash, shadow=False, sealer=sealer).line() + "\n")
+            request = DecisionRequest(demo.query[context.query_id].text, context.shown())
+            file.write(traffic_line(request, decider.decide(request), decider=decider.hash, shadow=False).line() + "\n")
     return log
 
 
@@ -69,6 +59,7 @@ def test_torn_lines_are_left_out_and_counted(path):
     """A log of before: a service was killed within a line, and the next decision was glued to it."""
     log = log_of(path, n=40)
     lines = log.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"{", b'{"sealed":"an encrypted text",', 1)
     log.write_bytes(b"".join([lines[0][:50], *lines[1:], lines[0][:50]]))
     found = monitor_decider(path, log)
 
@@ -103,37 +94,6 @@ def test_how_many_requests_people_must_rate():
     assert ratings_needed(0.1, 0.03) == 385
     with pytest.raises(ConfigurationError, match="--half-width"):
         ratings_needed(0.1, 0.7)
-
-
-def test_requests_are_written_as_a_benchmark_that_people_can_rate(path, tmp_path, monkeypatch):
-    log = log_of(path, n=40, sealed=True)
-    monkeypatch.setenv("CASEWISE_CAPTURE_KEY", KEY)
-    words = ["decider", "monitor", path, log, "--material", tmp_path / "next", "--at-most", 10, "--json"]
-    said = invoke(*words)
-
-    assert said.code == 0, said.output
-    assert json.loads(said.out)["needed"] > 100
-    made, demo = load(str(tmp_path / "next")), casewise.load("demo")
-    assert 5 <= len(made.items) <= 10
-    known = {json.dumps(context.shown()) for context in demo.contexts}
-    assert {json.dumps(context.shown()) for context in made.contexts} <= known
-
-
-def test_chats_are_not_written_for_people_to_rate_and_are_counted(path, tmp_path):
-    found = monitor_decider(path, log_of(path, n=20, sealed=True, earlier=15))
-    written = write_material(found.numbers, Sealer(KEY), tmp_path / "next")
-
-    assert written.left_out == 15
-    assert written.n_items == len(load(str(tmp_path / "next")).items) <= 5
-    with pytest.raises(ConfigurationError, match="have earlier turns or a reply"):
-        write_material(
-            monitor_decider(path, log_of(path, n=3, sealed=True, earlier=3)).numbers, Sealer(KEY), tmp_path / "none"
-        )
-
-
-def test_a_log_without_texts_gives_nothing_to_rate(path, tmp_path):
-    with pytest.raises(ConfigurationError, match="holds no texts"):
-        write_material(monitor_decider(path, log_of(path, n=5)).numbers, Sealer(KEY), tmp_path / "next")
 
 
 def test_another_deciders_log_is_refused(path, tmp_path):

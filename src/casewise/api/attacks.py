@@ -1,4 +1,4 @@
-"""Attack the context: what to attack with, the arms of an attack, what became of the verdicts, paraphrases that people read."""
+"""Attack the context: what to attack with, the arms of an attack, what became of the verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Self
 import polars as pl
 
 from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
-from casewise.errors import BenchmarkError, ConfigurationError
+from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions, benchmark_of, folders_of
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
 from casewise.judges.run import RunEstimate, RunSummary, estimate_run
@@ -23,12 +23,10 @@ from casewise.reports.robustness import offered_page, robustness_page
 from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
-from casewise.storage.files import write_jsonl
 from casewise.storage.load import Source, as_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts, read_run
+from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
 from casewise.transforms.catalogue import (
     TO_COMPLETE,
-    Paraphrase,
     attack_arms,
     attacks_named,
     defences_named,
@@ -36,7 +34,7 @@ from casewise.transforms.catalogue import (
     setting_of,
     show_item,
 )
-from casewise.transforms.channels import DIRECTIONS, Direction, over_texts
+from casewise.transforms.channels import DIRECTIONS, Direction
 from casewise.transforms.texts import UNWRITTEN, Adaptive, AdaptiveTurn, Tried, attacker_named, claim_wanted
 
 NOISE = "order:reversed,format:prose"
@@ -331,37 +329,3 @@ def require_robustness(
     bounds = parse_bounds(max_turned) if isinstance(max_turned, str) else dict(max_turned)
     numbers = robustness(run, benchmark=benchmark, options=options).numbers
     return CIReport(required(numbers, bounds, defence=defence), required_page, bounds_suite)
-
-
-TASK = "paraphrase:"
-
-
-def write_paraphrases(run: str | Path, to: str | Path, *, benchmark: Source | None = None) -> int:
-    """Write the paraphrases that models made for a run, for people to read beside what they paraphrase; how many there are.
-
-    Whoever finds that one says the same writes their name as its `reviewer`; `--noise checked:FILE` takes those alone.
-
-    Raises
-    ------
-    BenchmarkError
-        No model has paraphrased anything for the run.
-    """
-    folder = Path(run)
-    benchmark_read = as_benchmark(benchmark if benchmark is not None else read_run(folder).benchmark_source)
-    paraphrases = {
-        key: paraphrase.made
-        for (maker, key), paraphrase in made_in(folder).items()
-        if maker.startswith(TASK) and paraphrase.made
-    }
-    sources: dict[str, str] = {}
-    for context in benchmark_read.contexts:
-        over_texts(context.shown(), lambda text: sources.setdefault(text_key(text), text))
-    rows = [
-        Paraphrase(of=key, source=source, text=str(paraphrases[key]))
-        for key, source in sources.items()
-        if key in paraphrases
-    ]
-    if not rows:
-        raise BenchmarkError(f"{folder} has no paraphrases; casewise attack … --noise paraphrase:MODEL has them made")
-    write_jsonl(Path(to), rows)
-    return len(rows)

@@ -158,7 +158,7 @@ def verdict_of(profile: GuardProfile) -> str:
 
 
 def monitor_decider(decider: str | Path, log: str | Path, *, half_width: float = 0.05) -> Report[Monitoring]:
-    """Test whether a decider's traffic differs from its benchmark, and select requests for people to rate next.
+    """Test whether a decider's traffic differs from its benchmark.
 
     Raises
     ------

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.api.attacks import write_paraphrases
 from casewise.api.evaluating import policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
@@ -195,7 +194,7 @@ Kind = Literal["benchmark", "run", "replies", "study"]
 
 FORMATS: dict[Kind, tuple[str, ...]] = {
     "benchmark": ("folder", "published", "parquet", "hf", "croissant", "csv"),
-    "run": ("eee", "inspect", "paraphrases"),
+    "run": ("eee", "inspect"),
     "replies": ("table",),
     "study": ("ratings",),
 }
@@ -253,11 +252,6 @@ def hand_on(
     if kind == "replies":
         exported = export_replies(Path(source), target, with_replies=with_texts)
         return Handed(target, exported.notes)
-    if to == "paraphrases":
-        n = write_paraphrases(source, target, benchmark=benchmark)
-        return Handed(
-            target, (f"{n:,} paraphrases; whoever finds that one says the same writes their name as its reviewer",)
-        )
     if to == "inspect":
         from casewise.share.inspect_log import export_inspect_log  # needs an extra
 

@@ -354,9 +354,8 @@ def export(
         A benchmark, a run folder, a folder of replies, or study.toml.
     to
         Format. For a benchmark: folder, published, parquet, hf (a dataset for the hub), croissant, or csv (for a
-        spreadsheet; casewise cannot read it back). For a run: eee (Every Eval Ever), inspect, or paraphrases (the texts
-        that a model made, for people to check). For replies: table (with grades; .jsonl or .parquet). For a study:
-        ratings (a benchmark folder). Default: the first format.
+        spreadsheet; casewise cannot read it back). For a run: eee (Every Eval Ever) or inspect. For replies: table
+        (with grades; .jsonl or .parquet). For a study: ratings (a benchmark folder). Default: the first format.
     out
         A new file or folder.
     join

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
-from cyclopts.types import PositiveInt
 
 from casewise import api
 from casewise.cli.options import BaseUrlOption, BenchmarkOption, HtmlOption, MarkdownOption
@@ -156,12 +154,9 @@ def monitor(
     /,
     *,
     half_width: float = 0.05,
-    material: Path | None = None,
-    at_most: PositiveInt | None = None,
-    seed: int = 0,
     documents: Documents = DocumentOptions(),
 ) -> None:
-    """Test whether traffic differs from the benchmark, and draw requests for people to rate.
+    """Test whether traffic differs from the benchmark.
 
     Parameters
     ----------
@@ -169,24 +164,8 @@ def monitor(
         A log of casewise serve --capture.
     half_width
         Half-width of the interval for the share of wrong decisions; sets the number of requests to rate.
-    material
-        Write requests for people to rate here, as a benchmark; needs CASEWISE_CAPTURE_KEY.
-    at_most
-        Maximum number of requests to write.
-    seed
-        Seed of the draw of requests.
     """
-    report = api.deciding.monitor_decider(decider, log, half_width=half_width)
-    if material is not None:
-        key = os.environ.get("CASEWISE_CAPTURE_KEY")
-        if not key:
-            raise ConfigurationError("set CASEWISE_CAPTURE_KEY to the key that the log's texts were encrypted with")
-        from casewise.deciding.monitor import Sealer, write_material  # and its encryption
-
-        written = write_material(report.numbers, Sealer(key), material, at_most=at_most, seed=seed)
-        left_out = f"; left out: {written.left_out} with earlier turns or a reply" if written.left_out else ""
-        note(f"written: {material}, {written.n_items} items for people to rate{left_out}")
-    documents.present(report)
+    documents.present(api.deciding.monitor_decider(decider, log, half_width=half_width))
 
 
 def context_in(written: str | None, parameters: Sequence[str]) -> dict[str, Any] | str | None:

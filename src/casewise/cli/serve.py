@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import webbrowser
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -303,7 +303,7 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
         shadow=options.shadow,
     )
     uvicorn.run(
-        deciding.create_service(loaded, replace(options, capture_key=os.environ.get("CASEWISE_CAPTURE_KEY") or None)),
+        deciding.create_service(loaded, options),
         host=host,
         port=port,
         log_level="warning",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,16 +19,11 @@ from pydantic_core import from_json
 from casewise.deciding.decider import Decided, DecisionNumbers, DecisionRequest
 from casewise.deciding.decider_file import FittedDecider
 from casewise.errors import ConfigurationError, DataError
-from casewise.options import Hidden
-from casewise.plugins import install_command
-from casewise.records import Context, Item, Query, ShortRepr, paper_parameters
+from casewise.records import ShortRepr
 from casewise.records.context import stated
 from casewise.stats.intervals import adjust
 from casewise.stats.thresholds import DECISIONS
-from casewise.storage.benchmark import About, Benchmark
-from casewise.storage.benchmark_folder import write_benchmark
 from casewise.storage.files import cannot_read, record
-from casewise.storage.imports import parameters_of, taxonomy_of
 
 
 @dataclass(frozen=True)
@@ -47,12 +41,10 @@ class ServiceOptions:
     shadow: bool = False
     """Decide and count, and let every request pass."""
     capture: Path | None = None
-    """Append one line for each decision to this file. CASEWISE_CAPTURE_KEY adds the texts, encrypted."""
-    capture_key: Hidden[str | None] = field(default=None, repr=False)
-    """Encrypts the texts in it; without it they are left out."""
+    """Append one line for each decision to this file, without texts."""
 
 
-# What a service writes down of its traffic, where it is told to: a line a decision, without texts or with them sealed.
+# What a service writes down of its traffic, where it is told to: a line a decision, without texts.
 
 
 class TrafficLine(DecisionNumbers):
@@ -68,59 +60,10 @@ class TrafficLine(DecisionNumbers):
     stated: tuple[str, ...] = ()
     """The parameters of a context that were stated, by dotted name, without their statements."""
     sealed: str | None = None
-    """The texts, encrypted; absent where they are not kept."""
+    """The texts, encrypted, in logs of before."""
 
 
-class Sealer:
-    """Encrypts texts with one key (Fernet: AES-128-CBC with HMAC-SHA256), and opens them again.
-
-    Raises ConfigurationError: the key is none, or the extra is not installed.
-    """
-
-    def __init__(self, key: str) -> None:
-        try:
-            from cryptography.fernet import Fernet
-        except ImportError as error:
-            raise ConfigurationError(f"texts are encrypted with cryptography: {install_command('web')}") from error
-        try:
-            self._fernet = Fernet(key)
-        except ValueError as error:
-            raise ConfigurationError(
-                "CASEWISE_CAPTURE_KEY is not a valid key: make one with python -c 'from cryptography.fernet import Fernet; "
-                "print(Fernet.generate_key().decode())'"
-            ) from error
-
-    def seal(self, request: DecisionRequest) -> str:
-        """The texts of a request, encrypted."""
-        texts = {
-            "query": request.query,
-            "context": request.known,
-            "earlier": [[turn.role, turn.content] for turn in request.earlier],
-            "reply": request.reply,
-        }
-        return self._fernet.encrypt(json.dumps(texts, ensure_ascii=False).encode()).decode()
-
-    def opened(self, line: TrafficLine) -> dict[str, Any] | None:
-        """The texts of a line; None where none were kept.
-
-        Raises ConfigurationError: they were encrypted with another key.
-        """
-        from cryptography.fernet import InvalidToken
-
-        if line.sealed is None:
-            return None
-        try:
-            texts: dict[str, Any] = json.loads(self._fernet.decrypt(line.sealed.encode()))
-        except InvalidToken as error:
-            raise ConfigurationError(
-                "this log's texts were encrypted with another key than CASEWISE_CAPTURE_KEY"
-            ) from error
-        return texts
-
-
-def traffic_line(
-    request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool, sealer: Sealer | None
-) -> TrafficLine:
+def traffic_line(request: DecisionRequest, decided: Decided, *, decider: str, shadow: bool) -> TrafficLine:
     """Return the log line of a decision."""
     numbers = decided.model_dump(include=set(DecisionNumbers.model_fields))
     return TrafficLine(
@@ -130,7 +73,6 @@ def traffic_line(
         shadow=shadow,
         query_characters=len(request.query),
         stated=stated(request.known),
-        sealed=sealer.seal(request) if sealer else None,
     )
 
 
@@ -214,10 +156,7 @@ def read_traffic(path: Path) -> Traffic:
     return Traffic(tuple(lines), torn)
 
 
-# Whether a decider's traffic has moved from its benchmark, and which requests people should rate next.
-
-CATEGORY = "traffic"
-"""The category of all requests: nobody has put them in any."""
+# Whether a decider's traffic has moved from its benchmark.
 
 FEWEST = 30
 """Requests below which nothing is tested; requests with a value, where values are."""
@@ -254,12 +193,11 @@ class Monitoring(ShortRepr):
     unmeasured: dict[str, int]
     needed: int
     """Requests that people would have to rate for an interval of the width asked for."""
-    lines: tuple[TrafficLine, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
         tests = [{**vars(test), "moved": test.moved} for test in self.tests]
-        return {name: value for name, value in vars(self).items() if name != "lines"} | {"tests": tests}
+        return vars(self) | {"tests": tests}
 
 
 def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: float = 0.05) -> Monitoring:
@@ -280,7 +218,6 @@ def monitored(file: FittedDecider, file_hash: str, log: Path, *, half_width: flo
         failed=dict(Counter(line.failed for line in lines if line.failed)),
         unmeasured=dict(Counter(why for line in lines for why in line.unmeasured)),
         needed=ratings_needed(wrong or 0.5, half_width),
-        lines=lines,
     )
 
 
@@ -337,63 +274,3 @@ def chi_squared(now: dict[str, float], then: dict[str, float], n_now: int, n_the
     table = np.array([[now.get(name, 0.0) * n_now, share * n_then] for name, share in then.items()]).T
     table = table[:, table.sum(axis=0) > 0]
     return float(chi2_contingency(table, correction=False).pvalue) if table.shape[1] > 1 else 1.0
-
-
-class RatingMaterial(NamedTuple):
-    """The material that was written for people to rate."""
-
-    n_items: int
-    left_out: int
-    """Requests that were drawn too and have earlier turns or a reply."""
-
-
-def write_material(
-    monitoring: Monitoring, sealer: Sealer, folder: Path, *, at_most: int | None = None, seed: int = 0
-) -> RatingMaterial:
-    """Write requests for people to rate as a benchmark that a study can be made of.
-
-    They are drawn at random from the log, each request as likely as any other, so that what people say of them says what is true of
-    the traffic. The same request is rated once. One with earlier turns or a reply is left out: a benchmark's items have none.
-
-    Raises ConfigurationError: the log holds no texts, none but with earlier turns or a reply, or they were encrypted
-    with another key.
-    """
-    sealed = [line for line in monitoring.lines if line.sealed is not None]
-    if not sealed:
-        raise ConfigurationError(
-            "the log holds no texts: serve with --capture and CASEWISE_CAPTURE_KEY set to keep them, encrypted"
-        )
-    most, drawn, left_out = monitoring.needed if at_most is None else at_most, 0, 0
-    queries: dict[str, Query] = {}
-    contexts: dict[str, Context] = {}
-    items: dict[str, Item] = {}
-    for place in np.random.default_rng(seed).permutation(len(sealed)):
-        if drawn == most:
-            break
-        texts = sealer.opened(sealed[place]) or {}
-        if texts["earlier"] or texts["reply"] is not None:
-            left_out += 1
-            continue
-        drawn += 1
-        query = Query(text=texts["query"], category=CATEGORY)
-        queries[query.id], item = query, Item(query_id=query.id, condition="no_context")
-        if texts["context"]:
-            context = Context.stating(texts["context"], query_id=query.id, origin="imported")
-            contexts[context.id], item = context, Item.of(context)
-        items[item.id] = item
-    if not items:
-        raise ConfigurationError("all requests in the log have earlier turns or a reply, which a benchmark cannot hold")
-    about = About(
-        name=f"traffic of {monitoring.lines[0].decider[:8]}",
-        description="Requests drawn at random from a decider's log.",
-    )
-    benchmark = Benchmark(
-        about,
-        tuple(queries.values()),
-        tuple(contexts.values()),
-        tuple(items.values()),
-        taxonomy=taxonomy_of("traffic", [query.category for query in queries.values()]),
-        parameters=parameters_of("traffic", contexts.values()) if contexts else paper_parameters(),
-    )
-    write_benchmark(benchmark, folder)
-    return RatingMaterial(len(items), left_out)

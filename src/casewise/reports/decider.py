@@ -484,7 +484,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
     kinds = table_of("kinds", caption, ("What", "Requests"), reasons)
     rate_next = Prose(
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
-        f"{monitoring.needed:,} requests drawn at random. --material FOLDER writes them as a benchmark; casewise study makes a study of it."
+        f"{monitoring.needed:,} requests drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
     )
     differs: tuple[Block, ...] = (Notice(answer), *([drift] if rows else []))
     return Document(

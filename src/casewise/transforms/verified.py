@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
@@ -236,18 +236,6 @@ def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[Checke
 
 
 # Such an arm's name holds a digest of the facts and the day on which they are asked: other facts are another arm.
-
-
-def name_with_facts(kind: str, path: str, *, at: date | str | None) -> str:
-    """The whole name of the defence `kind:FILE`, asked on the day `at`, by default today.
-
-    Raises ConfigurationError: `at` is no day. DataError: the file cannot be read, or a line is no fact.
-    """
-    try:
-        day = date.fromisoformat(at) if isinstance(at, str) else at or datetime.now(tz=UTC).date()
-    except ValueError:
-        raise ConfigurationError(f"{at!r} is no day; write it as 2026-01-31") from None
-    return f"{kind}:{path}@{read_facts(Path(path)).fingerprint}@{day.isoformat()}"
 
 
 @cache

@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from casewise.deciding.decider import Decided, Decider, DecisionRequest, from_messages, text_of
-from casewise.deciding.monitor import Sealer, ServiceOptions, TrafficLog, traffic_line
+from casewise.deciding.monitor import ServiceOptions, TrafficLog, traffic_line
 from casewise.errors import CasewiseError, ConfigurationError, did_you_mean
 from casewise.records.context import Statement
 from casewise.stats.thresholds import Decision
@@ -234,7 +234,6 @@ class Service:
         self.decider, self.options, self.metrics = decider, options, ServiceMetrics()
         self.keys = keys_in(options.keys) if options.keys else frozenset[str]()
         """Digests of the keys of which one must come with a request; without any, whoever reaches the port is answered."""
-        self.sealer = Sealer(options.capture_key) if options.capture_key else None
         self.log = TrafficLog(options.capture) if options.capture else None
         if self.log is not None and self.log.torn:
             self.metrics.torn_lines.inc()
@@ -260,8 +259,7 @@ class Service:
         if decided.unmeasured:
             self.metrics.unmeasured.inc()
         if self.log is not None:
-            shadow, sealer = self.options.shadow, self.sealer
-            line = traffic_line(request, decided, decider=self.decider.hash, shadow=shadow, sealer=sealer)
+            line = traffic_line(request, decided, decider=self.decider.hash, shadow=self.options.shadow)
             try:
                 self.log.write(line)
                 self.unwritten = False

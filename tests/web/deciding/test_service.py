@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import pytest
 import schemathesis
-from cryptography.fernet import Fernet
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
@@ -21,7 +20,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from tests.support.deciders import decider_file, known_backgrounds, mostly_right
 
 from casewise.api.deciding import Decider, DecisionRequest, Wanted
-from casewise.deciding.monitor import Sealer, ServiceOptions, TrafficLog, read_traffic, traffic_line
+from casewise.deciding.monitor import ServiceOptions, TrafficLog, read_traffic, traffic_line
 from casewise.errors import ConfigurationError
 from casewise.web.deciding import create_service
 
@@ -186,28 +185,15 @@ def test_a_judge_that_is_too_slow_or_broken_is_decided_as_was_said_and_counted(d
 
 
 @pytest.mark.slow
-def test_no_text_is_written_down_unless_it_is_asked_for_and_then_only_sealed(decider, tmp_path, caplog, capfd):
-    key, ask = (
-        Fernet.generate_key().decode(),
-        {"query": "a secret word", "context": {"recipient": {"type": "secret too"}}},
-    )
-    plain, sealed = tmp_path / "plain.jsonl", tmp_path / "sealed.jsonl"
-    for options in ({}, {"capture": plain}, {"capture": sealed, "capture_key": key}):
+def test_no_text_is_written_down(decider, tmp_path, caplog, capfd):
+    plain, ask = tmp_path / "plain.jsonl", {"query": "a secret word", "context": {"recipient": {"type": "secret too"}}}
+    for options in ({}, {"capture": plain}):
         with client(decider, **options) as http:
             http.post("/v1/decide", json=ask)
 
-    written = plain.read_text() + sealed.read_text() + caplog.text + "".join(capfd.readouterr())
+    written = plain.read_text() + caplog.text + "".join(capfd.readouterr())
     assert "secret" not in written
     assert json.loads(plain.read_text())["stated"] == ["recipient.type"]
-    (line,) = read_traffic(sealed).lines
-    assert Sealer(key).opened(line) == {
-        "query": "a secret word",
-        "context": ask["context"],
-        "earlier": [],
-        "reply": None,
-    }
-    with pytest.raises(ConfigurationError, match="another key"):
-        Sealer(Fernet.generate_key().decode()).opened(line)
     assert plain.stat().st_mode & 0o077 == 0
 
 
@@ -287,7 +273,7 @@ def test_a_line_that_a_kill_broke_off_is_cut_off_and_counted(decider, tmp_path):
 def test_a_line_that_is_written_in_part_is_taken_back(decider, tmp_path, monkeypatch):
     log = TrafficLog(tmp_path / "log.jsonl")
     request = DecisionRequest("What now?")
-    line = traffic_line(request, decider.decide(request), decider="d", shadow=False, sealer=None)
+    line = traffic_line(request, decider.decide(request), decider="d", shadow=False)
     log.write(line)
     whole, real = log.path.read_bytes(), log.file
 
