@@ -24,7 +24,6 @@ from cyclopts.annotations import resolve_optional
 from casewise import __version__
 from casewise.cli.help import HELP
 from casewise.errors import CasewiseError, ConfigurationError, ExitCode, did_you_mean
-from casewise.plugins import extra_with, install_command
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Evaluate a judge": {
@@ -102,7 +101,9 @@ for place, (heading, commands) in enumerate(SECTIONS.items()):
     section = Group(heading, sort_key=place)
     for number, (name, (where, line)) in enumerate(commands.items()):
         app.command(f"casewise.cli.{where}", name=name, help=line, group=section, sort_key=number)
-app.register_install_completion_command()
+app.command(
+    "casewise.cli.completion:install", name="--install-completion", help="Install shell completion for this application."
+)
 
 app.meta.suppress_keyboard_interrupt = False
 
@@ -153,6 +154,8 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("CASEWISE_DEBUG"):
             raise
+        from casewise.plugins import extra_with, install_command  # and the metadata of packages
+
         if isinstance(error, ModuleNotFoundError) and (extra := extra_with(error.name or "")) is not None:
             fail(f"this needs {error.name}: {install_command(extra)}", code=ExitCode.USAGE)
         fail(
