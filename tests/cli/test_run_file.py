@@ -9,7 +9,7 @@ from tests.support.fault_server import FaultServer
 from tests.support.served import served
 
 from casewise.cli.app import app
-from casewise.cli.run_file import gate_keys, judge_keys, report_keys
+from casewise.cli.run_file import keys_of
 
 GATE = '[[gate]]\nbaseline = "constant:safe"\nmax_drop = "accuracy=0.05"\n'
 
@@ -36,7 +36,7 @@ def test_a_written_file_has_every_option_with_a_comment_and_can_be_run(command, 
     values = tomllib.loads(text)
     lines = [line for line in text.splitlines() if " = " in line]
 
-    for keys in (judge_keys(), report_keys(), gate_keys()):
+    for keys in map(keys_of, ("judge", "report", "gate")):
         assert all(any(line.removeprefix("# ").startswith(f"{key} = ") for line in lines) for key in keys)
     assert values["judge"] == ["linear", "constant:safe"]
     assert values["report"]["labels"] == "votes"
@@ -55,7 +55,7 @@ def test_the_keys_are_the_options_of_judge():
         for one in app["judge"].assemble_argument_collection()
         if one.show and one.name.startswith("--")
     }
-    assert options - set(judge_keys()) == {"dry_run", "test_connection", "yes"}
+    assert options - set(keys_of("judge")) == {"dry_run", "test_connection", "yes"}
 
 
 def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(command, file, tmp_path):

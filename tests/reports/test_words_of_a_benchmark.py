@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 from tests.audits.builders import benchmark_of, crowd
 
 import casewise
@@ -16,7 +17,7 @@ from casewise.api.replying import compare_says_does
 from casewise.models.protocol import FakeModel
 from casewise.stats.thresholds import Wanted
 from casewise.storage.benchmark import Benchmark
-from casewise.web.viewing import write_view
+from casewise.web.viewing import create_view
 
 PEOPLE = re.compile(
     r"\b(people|people's|persons?|raters?|annotators?|crowd|ratings?|one of them|second study)\b", re.IGNORECASE
@@ -99,8 +100,9 @@ def by_an_author(tmp_path_factory) -> dict[str, str]:
         pages[name] = report.to_markdown()
         pages[f"{name}, as a web page"] = report.to_html()
         pages[f"{name}, as JSON"] = "\n".join(texts(report.as_json()))
-    write_view(api.view(folder / "careless", benchmark=gold), folder / "view")
-    return pages | {f"view, {page.name}": page.read_text() for page in (folder / "view").glob("*.html")}
+    view = create_view(api.view(folder / "careless", benchmark=gold), port=80)
+    client = TestClient(view, base_url="http://127.0.0.1")
+    return pages | {f"view, {path}": client.get(path).text for path in ("/", "/item/1", "/item/2")}
 
 
 def test_no_page_of_a_benchmark_that_its_author_labelled_speaks_of_people(by_an_author):

@@ -52,14 +52,13 @@ STUDY = dict.fromkeys(
     [
         ("GET", "/studies"),
         ("GET", "/studies/{study_id}"),
-        ("GET", "/studies/{study_id}/status.json"),
         ("POST", "/studies/{study_id}/state"),
-        *(("GET", f"/studies/{{study_id}}/{page}") for page in ("design", "items", "items/{item_id}", "export.zip")),
+        *(("GET", f"/studies/{{study_id}}/{page}") for page in ("items", "items/{item_id}", "export.zip")),
         ("GET", "/studies/{study_id}/people/{annotator_id}"),
         ("GET", "/studies/{study_id}/people"),
         ("POST", "/studies/{study_id}/people"),
-        *((method, "/studies/{study_id}/people/find") for method in ("GET", "POST")),
-        *((method, "/studies/{study_id}/people/{annotator_id}/recruiter") for method in ("GET", "POST")),
+        ("POST", "/studies/{study_id}/people/find"),
+        ("POST", "/studies/{study_id}/people/{annotator_id}/recruiter"),
     ],
     frozenset({Role.OWNER}),
 )

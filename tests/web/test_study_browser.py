@@ -306,7 +306,7 @@ def test_two_tabs_and_going_back_count_once(browser, served):
     context.close()
 
 
-def test_the_owner_sees_progress_live_and_voids_with_a_reason(browser, served):
+def test_the_owner_sees_progress_and_voids_with_a_reason(browser, served):
     annotator = browser.new_context(viewport=DESKTOP).new_page()
     to_rating(annotator, served, "somebody")
     page = browser.new_context(viewport=DESKTOP).new_page()
@@ -318,10 +318,10 @@ def test_the_owner_sees_progress_live_and_voids_with_a_reason(browser, served):
     looked_at(page, "owner-list")
     page.get_by_role("link", name="tea").click()
     looked_at(page, "owner-round")
-    page.reload(wait_until="networkidle")
     another = browser.new_context(viewport=DESKTOP).new_page()
     to_rating(another, served, "another")
-    page.get_by_role("row", name="Consented 2").wait_for(timeout=15_000)  # though it was before the second look
+    page.reload()
+    page.get_by_role("row", name="Consented 2").wait_for()
     page.get_by_role("link", name="People and flags").click()
     looked_at(page, "owner-people")
     page.get_by_role("table").get_by_role("checkbox").first.check()

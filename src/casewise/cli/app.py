@@ -102,7 +102,9 @@ for place, (heading, commands) in enumerate(SECTIONS.items()):
     for number, (name, (where, line)) in enumerate(commands.items()):
         app.command(f"casewise.cli.{where}", name=name, help=line, group=section, sort_key=number)
 app.command(
-    "casewise.cli.completion:install", name="--install-completion", help="Install shell completion for this application."
+    "casewise.cli.completion:install",
+    name="--install-completion",
+    help="Install shell completion for this application.",
 )
 
 app.meta.suppress_keyboard_interrupt = False

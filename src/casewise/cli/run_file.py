@@ -13,7 +13,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -21,7 +20,6 @@ from cyclopts import CycloptsError, Parameter
 from cyclopts.annotations import resolve_optional
 
 from casewise import api
-from casewise.api.judging import PlannedRun
 from casewise.cli.judge import (
     HowOptions,
     Judging,
@@ -55,8 +53,11 @@ def heading_of(parameter: Parameter) -> str:
 NOT_IN_A_FILE = frozenset(map(heading_of, (HOW, WRITTEN)))
 """Options of `run` itself, and places of single documents: pages of a run file have places of their own."""
 
+SET_ELSEWHERE = {"report": ("runs", "benchmark", "full"), "gate": ("run", "benchmark")}
+"""Parameters of a command that follow from the rest of the file."""
 
-def options_of(command: str, *, without: Sequence[str] = ()) -> dict[str, Argument]:
+
+def keys_of(command: str) -> dict[str, Argument]:
     """Return the options of a command that a run file may set, by key."""
     from casewise.cli.app import app
 
@@ -65,22 +66,7 @@ def options_of(command: str, *, without: Sequence[str] = ()) -> dict[str, Argume
         for argument in app[command].assemble_argument_collection(parse_docstring=True)
         if argument.show and heading_of(argument.parameter) not in NOT_IN_A_FILE
     }
-    return {key: argument for key, argument in arguments.items() if key not in without}
-
-
-def judge_keys() -> dict[str, Argument]:
-    """Return the keys at the top of a run file."""
-    return options_of("judge")
-
-
-def report_keys() -> dict[str, Argument]:
-    """Return the keys of `[report]`."""
-    return options_of("report", without=("runs", "benchmark", "full"))
-
-
-def gate_keys() -> dict[str, Argument]:
-    """Return the keys of a `[[gate]]`, besides `judge` and `benchmark`."""
-    return options_of("gate", without=("run", "benchmark"))
+    return {key: argument for key, argument in arguments.items() if key not in SET_ELSEWHERE.get(command, ())}
 
 
 # `casewise init`: a run file with a comment on every line.
@@ -135,14 +121,14 @@ def init(
 def run_file(file: Path, values: Mapping[str, Any]) -> str:
     """Return the text of a run file in which these keys are set."""
     lines, heading = [TITLE.format(file=file)], ""
-    for key, argument in judge_keys().items():
+    for key, argument in keys_of("judge").items():
         group = heading_of(argument.parameter)
         if group != heading and group not in ("Arguments", "Parameters"):
             lines.append(f"\n# {group}")
         heading = group
         lines.append(key_line(key, argument, values.get(key)))
-    lines += ["", REPORT, *(key_line(key, argument) for key, argument in report_keys().items())]
-    gate = [key_line(key, argument, "") for key, argument in gate_keys().items()]
+    lines += ["", REPORT, *(key_line(key, argument) for key, argument in keys_of("report").items())]
+    gate = [key_line(key, argument, "") for key, argument in keys_of("gate").items()]
     return "\n".join([*lines, "", GATE, *gate, ""])
 
 
@@ -173,114 +159,40 @@ def as_keys(text: str) -> str:
 # Reading a run file.
 
 
-def tokens_of(values: Mapping[str, Any], keys: Mapping[str, Argument], where: str) -> list[str]:
+def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
+    """Return a command's function and its parameters."""
+    from casewise.cli.app import app
+
+    function, bound, *_ = app.parse_args([command, *tokens], exit_on_error=False, print_error=False)
+    return function, bound
+
+
+def tokens_of(table: Mapping[str, Any], command: str, where: str = "") -> list[str]:
     """Return the values of a table as the options of a command. Raises ConfigurationError: a key is not known."""
-    if wrong := unknown_key(values, keys, within=where):
+    keys = keys_of(command)
+    if wrong := unknown_key(table, keys, within=where):
         raise ConfigurationError(wrong)
     return [
         f"{keys[key].name}={item}" if keys[key].name.startswith("-") else str(item)
-        for key, value in values.items()
+        for key, value in table.items()
         for item in listed(value)
         if item != ""
     ]
 
 
-@dataclass(frozen=True)
-class RunFile:
-    """A run file, read and checked as far as no judge and no benchmark is needed for that."""
-
-    path: Path
-    tables: Mapping[str, Any]
-
-    @classmethod
-    def read(cls, path: Path) -> RunFile:
-        """Read a run file.
-
-        Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
-        """
-        run_file = cls(path, read_toml(path, "a run file"))
-        with run_file.naming_it():
-            _ = run_file.judging, run_file.report, run_file.gates
-        return run_file
-
-    @contextmanager
-    def naming_it(self) -> Iterator[None]:
-        """Have errors name the file, the key where the value in question stands, and options as keys."""
-        try:
-            yield
-        except (CasewiseError, CycloptsError) as error:
-            from casewise.cli.app import problem
-
-            raise ConfigurationError(f"{self.path}: {as_keys(problem(error))}") from error
-
-    @cached_property
-    def top(self) -> dict[str, Any]:
-        """The keys above the tables."""
-        return {key: value for key, value in self.tables.items() if key not in ("report", "gate")}
-
-    @cached_property
-    def judging(self) -> dict[str, Any]:
-        """The keys above the tables, as the parameters of `casewise judge`."""
-        keys = judge_keys()
-        if stray := [key for key in self.top if key not in keys and key in report_keys() | gate_keys()]:
-            table = "[report]" if stray[0] in report_keys() else "[[gate]]"
-            raise ConfigurationError(f"{stray[0]} is a key of {table}; put it there")
-        if wrong := unknown_key(self.top, [*keys, "report", "gate"]):
-            raise ConfigurationError(wrong)
-        for key in ("benchmark", "judge"):
-            if not self.top.get(key):
-                raise ConfigurationError(f"{key} is missing: name at least one {key}")
-        _, bound = parse("judge", tokens_of(self.top, keys, ""))
-        bound.apply_defaults()
-        return dict(bound.arguments)
-
-    @cached_property
-    def report(self) -> list[str]:
-        """The options of `casewise report`."""
-        table = self.tables.get("report", {})
-        if not isinstance(table, dict):
-            raise ConfigurationError("report is no table; write [report]")
-        tokens = tokens_of(table, report_keys(), "report.")
-        parse("report", ["RUN", *tokens])
-        return tokens
-
-    @cached_property
-    def gates(self) -> list[Gate]:
-        """The tables `[[gate]]`."""
-        tables = listed(self.tables.get("gate", []))
-        judges, benchmarks = self.judging["judge"], self.judging["benchmark"]
-        return [
-            Gate.read(table, judges, benchmarks, where=f"gate {place}: " if len(tables) > 1 else "gate.")
-            for place, table in enumerate(tables, 1)
-        ]
-
-    @property
-    def out(self) -> Path:
-        """The folder of everything that the file makes."""
-        return self.judging["out"] or Path("runs") / self.path.stem
-
-    def folders(self) -> dict[str, dict[str, Path]]:
-        """Return the folder of each run, by benchmark and judge."""
-        return folders_of(self.judging["benchmark"], self.judging["judge"], self.out)
-
-    def planned(self, *, needs_key: bool) -> list[PlannedRun]:
-        """Return every run of the file. Nobody is called."""
-        options = {name: self.judging[name] for name in ("plan", "items", "model", "calls", "local")}
-        with self.naming_it():
-            return Judging(**options, needs_key=needs_key).planned(self.folders())
-
-    def keep(self) -> None:
-        """Keep a copy of the file with the runs."""
-        copy, text = self.out / self.path.name, self.path.read_text(encoding="utf-8")
-        if copy.exists() and copy.read_text(encoding="utf-8") != text:
-            note(f"{self.path} has changed since the last session; {copy} is its newest version")
-        if not (copy.exists() and copy.samefile(self.path)):
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            write_text(copy, text)
-
-
 def listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have errors name the file, the key where the value in question stands, and options as keys."""
+    try:
+        yield
+    except (CasewiseError, CycloptsError) as error:
+        from casewise.cli.app import problem
+
+        raise ConfigurationError(f"{path}: {as_keys(problem(error))}") from error
 
 
 @dataclass(frozen=True)
@@ -292,42 +204,106 @@ class Gate:
     judges: list[str]
     benchmarks: list[str]
 
-    @classmethod
-    def read(cls, table: Any, judges: list[str], benchmarks: list[str], *, where: str) -> Gate:
-        """Read a table of a file with these judges and benchmarks. Raises ConfigurationError: it is no gate of the file."""
-        if not isinstance(table, dict):
-            raise ConfigurationError("gate is no table; write [[gate]]")
-        own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
-        tokens, baseline = tokens_of(own, gate_keys(), where), table.get("baseline") or None
-        parse("gate", ["RUN", *tokens])
-        if bool(table.get("max_drop")) == bool(table.get("max_turned")):
-            raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
-        if table.get("max_drop"):
-            comparison.parse_margins(table["max_drop"])
-        chosen = {}
-        for key, names in (("judge", judges), ("benchmark", benchmarks)):
-            chosen[key] = listed(table.get(key) or names)
-            for name in chosen[key]:
-                one_of(name, names, f"{where}{key}")
-        if baseline and baseline not in judges and not api.exporting.is_run(baseline):
-            near = did_you_mean(baseline, judges)
-            raise ConfigurationError(
-                f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder"
-            )
-        if chosen["judge"] == [baseline]:
-            raise ConfigurationError(
-                f"{where}baseline is {baseline!r}, and no other judge is compared with it; name another judge or baseline"
-            )
-        if not table.get("judge"):
-            chosen["judge"] = [judge for judge in judges if judge != baseline]
-        return cls(tokens, baseline, chosen["judge"], chosen["benchmark"])
 
-    def calls(self, run_file: RunFile) -> Iterator[tuple[str, str, list[str]]]:
+@dataclass(frozen=True)
+class RunFile:
+    """A run file, read and checked as far as no judge and no benchmark is needed for that."""
+
+    path: Path
+    judging: dict[str, Any]
+    """The keys above the tables, as the parameters of `casewise judge`."""
+    report: list[str]
+    """The options of `casewise report`."""
+    gates: list[Gate]
+
+    @classmethod
+    def read(cls, path: Path) -> RunFile:
+        """Read a run file.
+
+        Raises DataError: it is no TOML. ConfigurationError: a key is not known, is missing, or holds no such value.
+        """
+        tables = dict(read_toml(path, "a run file"))
+        with naming(path):
+            report, gates = tables.pop("report", {}), listed(tables.pop("gate", []))
+            judging = read_judging(tables)
+            if not isinstance(report, dict):
+                raise ConfigurationError("report is no table; write [report]")
+            report_tokens = tokens_of(report, "report", "report.")
+            parse("report", ["RUN", *report_tokens])
+            wheres = [f"gate {place}: " if len(gates) > 1 else "gate." for place in range(1, len(gates) + 1)]
+            read = [read_gate(table, judging, where=where) for table, where in zip(gates, wheres, strict=True)]
+        return cls(path, judging, report_tokens, read)
+
+    @property
+    def out(self) -> Path:
+        """The folder of everything that the file makes."""
+        return self.judging["out"] or Path("runs") / self.path.stem
+
+    def folders(self) -> dict[str, dict[str, Path]]:
+        """Return the folder of each run, by benchmark and judge."""
+        return folders_of(self.judging["benchmark"], self.judging["judge"], self.out)
+
+    def gate_calls(self) -> Iterator[tuple[str, str, list[str]]]:
         """Yield the benchmark, the judge and the arguments of each call of `casewise gate`."""
-        for source, of_judges in run_file.folders().items():
-            held = [f"--baseline={of_judges.get(self.baseline, self.baseline)}"] if self.baseline else []
-            for judge in self.judges if source in self.benchmarks else ():
-                yield source, judge, [str(of_judges[judge]), *held, *self.tokens]
+        for gate in self.gates:
+            for source in (source for source in self.folders() if source in gate.benchmarks):
+                folders = self.folders()[source]
+                baseline = [f"--baseline={folders.get(gate.baseline, gate.baseline)}"] if gate.baseline else []
+                for judge in gate.judges:
+                    yield source, judge, [str(folders[judge]), *baseline, *gate.tokens]
+
+    def keep(self) -> None:
+        """Keep a copy of the file with the runs."""
+        copy, text = self.out / self.path.name, self.path.read_text(encoding="utf-8")
+        if copy.exists() and copy.read_text(encoding="utf-8") != text:
+            note(f"{self.path} has changed since the last session; {copy} is its newest version")
+        if not (copy.exists() and copy.samefile(self.path)):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            write_text(copy, text)
+
+
+def read_judging(top: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys above the tables as the parameters of `casewise judge`."""
+    keys, of_report = keys_of("judge"), keys_of("report")
+    if stray := [key for key in top if key not in keys and key in of_report | keys_of("gate")]:
+        raise ConfigurationError(
+            f"{stray[0]} is a key of {'[report]' if stray[0] in of_report else '[[gate]]'}; put it there"
+        )
+    if wrong := unknown_key(top, [*keys, "report", "gate"]):
+        raise ConfigurationError(wrong)
+    for key in ("benchmark", "judge"):
+        if not top.get(key):
+            raise ConfigurationError(f"{key} is missing: name at least one {key}")
+    _, bound = parse("judge", tokens_of(top, "judge"))
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def read_gate(table: Any, judging: Mapping[str, Any], *, where: str) -> Gate:
+    """Return a table `[[gate]]` of a file. Raises ConfigurationError: it is no gate of the file's judges and benchmarks."""
+    if not isinstance(table, dict):
+        raise ConfigurationError("gate is no table; write [[gate]]")
+    own = {key: value for key, value in table.items() if key not in ("judge", "benchmark", "baseline")}
+    tokens, baseline = tokens_of(own, "gate", where), table.get("baseline") or None
+    parse("gate", ["RUN", *tokens])
+    if bool(table.get("max_drop")) == bool(table.get("max_turned")):
+        raise ConfigurationError(f"{where}max_drop or max_turned is missing, or both are there; give one of them")
+    if table.get("max_drop"):
+        comparison.parse_margins(table["max_drop"])
+    chosen = {key: listed(table.get(key) or judging[key]) for key in ("judge", "benchmark")}
+    for key, names in chosen.items():
+        for name in names:
+            one_of(name, judging[key], f"{where}{key}")
+    if baseline and baseline not in judging["judge"] and not api.exporting.is_run(baseline):
+        near = did_you_mean(baseline, judging["judge"])
+        raise ConfigurationError(f"{where}baseline is {baseline!r}{near}; it is a judge of this file or a run folder")
+    if chosen["judge"] == [baseline]:
+        raise ConfigurationError(
+            f"{where}baseline is {baseline!r}, and no other judge is compared with it; name another judge or baseline"
+        )
+    if not table.get("judge"):
+        chosen["judge"] = [judge for judge in chosen["judge"] if judge != baseline]
+    return Gate(tokens, baseline, chosen["judge"], chosen["benchmark"])
 
 
 # `casewise run`.
@@ -344,13 +320,15 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
         A TOML file, as casewise init writes it.
     """
     run_file = RunFile.read(file)
-    planned = run_file.planned(needs_key=not how.dry_run)
+    options = {name: run_file.judging[name] for name in ("plan", "items", "model", "calls", "local")}
+    with naming(file):
+        planned = Judging(**options, needs_key=not how.dry_run).planned(run_file.folders())
     if how.test_connection:
         test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
         return
     if how.dry_run:
         print_planned(planned)
-        n = sum(len(list(gate.calls(run_file))) for gate in run_file.gates)
+        n = len(list(run_file.gate_calls()))
         note(f"then: reports in {run_file.out}, {n} gate{'' if n == 1 else 's'}")
         return
     runs = performed(planned, agreed=how.yes)
@@ -393,7 +371,7 @@ def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     document["reports"] = reports
     every = [str(folder) for of_judges in run_file.folders().values() for folder in of_judges.values()]
     if len(every) > 1:
-        options = {argument.name for argument in options_of("leaderboard").values()}
+        options = {argument.name for argument in keys_of("leaderboard").values()}
         shared = [token for token in run_file.report if token.partition("=")[0] in options]
         page = run_file.out / "leaderboard.html"
         code, document["leaderboard"] = called("leaderboard", [*every, *shared, f"--html={page}"])
@@ -403,21 +381,12 @@ def reported(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
 def gated(run_file: RunFile, document: dict[str, Any]) -> Iterator[int]:
     """Check every gate; yield exit codes."""
     document["gates"] = []
-    for gate in run_file.gates:
-        for source, judge, tokens in gate.calls(run_file):
-            if not as_json():
-                print(f"\ngate: {judge} on {source}")
-            code, printed = called("gate", tokens)
-            document["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": printed})
-            yield code
-
-
-def parse(command: str, tokens: Sequence[str]) -> tuple[Any, Any]:
-    """Return a command's function and its parameters."""
-    from casewise.cli.app import app
-
-    function, bound, *_ = app.parse_args([command, *tokens], exit_on_error=False, print_error=False)
-    return function, bound
+    for source, judge, tokens in run_file.gate_calls():
+        if not as_json():
+            print(f"\ngate: {judge} on {source}")
+        code, printed = called("gate", tokens)
+        document["gates"].append({"benchmark": source, "judge": judge, "exit_code": code, "gate": printed})
+        yield code
 
 
 def called(command: str, tokens: Sequence[str]) -> tuple[int, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging.config
 import os
 import signal
 import socket
@@ -11,8 +10,7 @@ import webbrowser
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-from urllib.parse import parse_qsl
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.types import Port, PositiveInt
@@ -24,7 +22,6 @@ from casewise.cli.options import (
     LabelsOption,
     PhaseOption,
     SiteOption,
-    WithTextsOption,
     options_group,
 )
 from casewise.cli.printing import announce, as_json, note, print_json, say
@@ -34,9 +31,6 @@ from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.plugins import install_command
 from casewise.settings import database_named, from_environment
-
-if TYPE_CHECKING:
-    from casewise.evaluate.viewing import Viewed
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
 # reachable.
@@ -108,8 +102,6 @@ with uvicorn's five seconds a busy machine kills each before it is there, and th
 KEEP_ALIVE_S = 150
 """As long an idle connection stays open: longer than a proxy keeps its own (Caddy two minutes), or it may send an answer into one that closes."""
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class AppOptions:
@@ -119,8 +111,6 @@ class AppOptions:
     site_url: SiteOption = None
     workers: PositiveInt = 1
     """Processes; more than one needs PostgreSQL."""
-    log_format: Literal["text", "json"] = "text"
-    """Format of the server's log."""
 
 
 @dataclass(frozen=True)
@@ -143,11 +133,6 @@ class ViewOptions:
     labels: LabelsOption = "votes"
     open_: Annotated[bool, Parameter(name="--open")] = False
     """Open the page in a browser."""
-    out: Path | None = None
-    """Write static pages to this new folder instead. --with-texts includes what chatbots wrote."""
-    only: str = ""
-    """With --out: these items, in the form of an address behind its question mark."""
-    with_texts: WithTextsOption = False
 
 
 def serve(
@@ -238,25 +223,17 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
 
     from casewise import database as databases
     from casewise.database import staff
-    from casewise.web.pages import log_config
 
     address = options.site_url or os.environ.get("CASEWISE_SITE_URL") or f"http://{host}:{port}"
     settings = from_environment(database=options.database, site_url=address)
-    logs, begun = uvicorn.config.LOGGING_CONFIG, f"casewise is at {settings.site_url}"
-    if options.log_format == "json":
-        logging.config.dictConfig(logs := log_config())
     with databases.open(settings.database) as store:
         if options.workers > 1 and store.is_sqlite:
             raise ConfigurationError("several workers need a database server: --database postgresql://…")
         with store.read() as connection:
             nobody = staff.nobody_can_sign_in(connection)
-    if options.log_format == "json":
-        log.info(begun)
-    else:
-        announce(begun, address=settings.site_url)
+    announce(f"casewise is at {settings.site_url}", address=settings.site_url)
     if nobody:
-        tell = log.warning if options.log_format == "json" else note
-        tell("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
+        note("Nobody can sign in yet. Begin with: casewise invite YOU@EXAMPLE.ORG --role administrator")
     os.environ |= {
         "CASEWISE_DATABASE": settings.database,
         "CASEWISE_SITE_URL": settings.site_url,
@@ -270,7 +247,6 @@ def serve_app(options: AppOptions, host: str, port: int) -> None:
         workers=options.workers,
         access_log=False,
         server_header=False,
-        log_config=logs,
         timeout_worker_healthcheck=WORKER_PATIENCE_S,
         timeout_keep_alive=KEEP_ALIVE_S,
     )
@@ -314,17 +290,12 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
 
 
 def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
-    """Runs to look around in, in a browser or as pages on disk."""
-    if options.out is None and (options.only or options.with_texts):
-        raise ConfigurationError("--only and --with-texts are for --out")
-    viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
-    if options.out is not None:
-        copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
-        return
+    """Runs to look around in, in a browser."""
     import uvicorn  # an extra
 
     from casewise.web.viewing import create_view
 
+    viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     address = f"http://127.0.0.1:{port}"
     table = viewed.now()
     free("127.0.0.1", port)
@@ -344,29 +315,6 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
-    )
-
-
-def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
-    from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
-    from casewise.share.every_eval_ever import restricted
-    from casewise.web.viewing import write_view
-
-    table = viewed.now()
-    withheld = not with_texts and restricted(table.benchmark)
-    items = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
-    written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
-    if withheld:
-        note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
-    elif table.of_replies and not with_texts:
-        note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
-    note(f"{written.n_items:,} items and {written.n_lists:,} lists; begin at:")
-    say(
-        str(written.path),
-        path=str(written.path),
-        n_items=written.n_items,
-        n_lists=written.n_lists,
-        texts_withheld=withheld,
     )
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import logging
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -228,37 +226,6 @@ def problem(request: Request, status: int, message: str) -> Response:
             values["title"] = TITLES[400]
         values |= {"t": t, "lang": t.language}
     return render(request, "problem.html", status=status, **values)
-
-
-# What the server says of itself, as text or as one JSON object a line.
-
-
-class JsonLines(logging.Formatter):
-    """A record as one line of JSON: when, how grave, whose, what, and the traceback where there is one."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, Any] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            "process": record.process,
-        }
-        if record.exc_info:
-            entry["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False)
-
-
-def log_config() -> dict[str, Any]:
-    """All that is logged as JSON lines to the standard error, warnings included; requests are the proxy's to log."""
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"json": {"()": "casewise.web.pages.JsonLines"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
-        "root": {"handlers": ["stderr"], "level": "INFO"},
-        "loggers": {"uvicorn": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "alembic": {"level": "WARNING"}},
-    }
 
 
 # What every request goes through before anything is done for it.

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from casewise.database.staff import Role
 from casewise.errors import CasewiseError
@@ -24,13 +24,12 @@ from casewise.studies.monitor import (
     PeopleQuery,
     Sort,
     alerts,
-    arrivals,
     find_people,
     look_up,
     monitor,
     with_submission,
 )
-from casewise.studies.owner import item_states, overview, pages_in_order
+from casewise.studies.owner import item_states, pages_in_order
 from casewise.studies.people import Annotator, Vault, annotator, count_stages
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
@@ -49,7 +48,6 @@ from casewise.web.study import (
     TAKES_ANSWERS,
     ThisRound,
     arrival_router,
-    markdown,
     rating_router,
     show_item,
     vault_of,
@@ -89,17 +87,6 @@ def dashboard(request: Request, _owner: Owner, study: ThisRound, at: Now) -> Res
     )
 
 
-@router.get("/{study_id}/status.json")
-def status(request: Request, _owner: Owner, study: ThisRound) -> Response:
-    """The same numbers for a script: what keeps the dashboard live."""
-    with study.read(database_of(request)) as live:
-        state, counts = round_state(live), overview(live)
-        arrived = arrivals(live)
-    shown = {name: getattr(counts, name) for name in ("stages", "median_seconds", "exact")}
-    conditions = [{k: v for k, v in asdict(c).items() if k != "safe"} for c in counts.conditions]
-    return JSONResponse({"state": state, "conditions": conditions, "arrivals": arrived, **shown})
-
-
 @router.post("/{study_id}/state")
 def change_state(request: Request, owner: Owner, study: ThisRound, form: SentForm, at: Now) -> Response:
     """Pause, open again, or close."""
@@ -113,24 +100,12 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     return redirect(f"/studies/{study.id}")
 
 
-# What people see and what they did: the design, items, one person's answers; and the round's export.
+# What people see and what they did: items, one person's answers; and the round's export.
 
 
 ITEMS_A_PAGE = 100
-DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
 STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
 """For a page as annotators see it: no form on it can be sent, and no script runs."""
-
-
-@router.get("/{study_id}/design")
-def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
-    """The settings with which the round runs, and every text that people read."""
-    plain = study.design.model_dump(mode="json")
-    facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
-    sections = {name: plain[name] for name in DESIGN_SECTIONS}
-    names = ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
-    texts = {name: markdown(getattr(study.wording, name)) for name in names}
-    return render(request, "study/owner_design.html", study=study, facts=facts, sections=sections, texts=texts)
 
 
 @router.get("/{study_id}/items")
@@ -282,13 +257,6 @@ def find_submission(request: Request, _owner: Owner, study: ThisRound, form: Sen
     if annotator_id is None:
         return shown(request, study, listed, status=404, problem=UNKNOWN, submission=submission)
     return redirect(f"/studies/{study.id}/people?search={annotator_id}")
-
-
-@people_router.get("/find")
-@people_router.get("/{annotator_id}/recruiter")
-def back_to_people(_owner: Owner, study: ThisRound, listed: Listed) -> Response:
-    """The address of what was sent before, opened anew: the list it came from."""
-    return redirect(f"/studies/{study.id}/people?{listed.link}&page={listed.page}")
 
 
 @people_router.get("/{annotator_id}")

@@ -10,7 +10,7 @@ from tests.support.browser import DESKTOP, PHONE, serious_problems
 
 from casewise import api
 from casewise.web.app import free_port
-from casewise.web.viewing import create_view, write_view
+from casewise.web.viewing import create_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -83,17 +83,4 @@ def test_a_note_and_a_filter_work_without_scripts(browser, address):
     page.locator("select[name=tag]").select_option("kept")
     page.get_by_role("button", name="Show").last.click()
     expect(page.locator(".row-link")).to_have_count(1)
-    page.context.close()
-
-
-def test_a_copy_opens_from_disk(browser, viewed, tmp_path):
-    written = write_view(viewed, tmp_path / "copy", withheld=False)
-    page = browser.new_context(viewport=DESKTOP).new_page()
-    failed = []
-    page.on("requestfailed", lambda request: failed.append(request.url))
-    page.goto(written.path.as_uri())
-    page.locator(".row-link").first.click()
-    expect(page.get_by_role("heading", name="Item 1")).to_be_visible()
-    assert failed == []
-    assert serious_problems(page) == []  # last, for axe asks for style sheets in a way that files refuse
     page.context.close()

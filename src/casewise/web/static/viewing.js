@@ -40,7 +40,7 @@ const live = document.getElementById("live");
 
 async function look() {
   try {
-    const state = await (await fetch(live.dataset.state)).json();
+    const state = await (await fetch("/state")).json();
     const reading = document.querySelector("main details[open]:not(.more)") || typing(document.activeElement ?? document.body);
     if (state.version !== Number(live.dataset.version) && !reading) location.reload();
   } catch {
@@ -48,4 +48,4 @@ async function look() {
   }
 }
 
-if (live?.dataset.state) setInterval(look, 3000);
+setInterval(look, 3000);
