@@ -3,8 +3,6 @@ import json
 import pytest
 from tests.support.command import invoke as command
 
-from casewise.transforms.catalogue import TRANSFORMS
-
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
 
 
