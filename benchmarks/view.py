@@ -71,7 +71,7 @@ def main() -> None:
         runs = [Path(name) / run for run in ("a", "b")]
         began = time.perf_counter()
         viewed = view_runs(runs)
-        table = viewed.now()
+        table = viewed.table
         opened = time.perf_counter() - began
         first = timed(lambda: choose(table, ItemsWanted(q="a"), tagged={}))
         rng = np.random.default_rng(1)

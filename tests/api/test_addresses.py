@@ -14,7 +14,7 @@ def test_an_attack_and_its_numbers_are_names_of_casewise():
     run = casewise.attack("demo", "constant:intended", attacks=ATTACK, noise="none")
 
     assert casewise.robustness(run).flips["attack"].unique().to_list() == [ATTACK]
-    assert casewise.view(run).now().n_judgements == 180
+    assert casewise.view(run).table.n_judgements == 180
 
 
 @pytest.mark.parametrize("ask", [casewise.judge, casewise.attack])

@@ -82,13 +82,7 @@ def test_an_attack_and_contexts_are_handed_over_too(casewise):
 def test_waiting_goes_with_batches_and_a_local_judge_is_not_asked_over_one(casewise):
     assert "--wait goes with --batch" in casewise("judge", "demo", "--judge", "linear", "--wait").err
     assert "cannot be used over a batch interface" in casewise("judge", "demo", "--judge", "linear", "--batch").err
-
-
-def test_nothing_is_handed_over_without_leave(casewise):
-    said = casewise("judge", "demo", "--judge", "openai/gpt-4o-mini", "--batch", "--out", "runs/b")
-
-    assert said.code == 2
-    assert "add --yes" in said.err
+    assert "add --yes" in casewise("judge", "demo", "--judge", "openai/gpt-4o-mini", "--batch").err
 
 
 def test_judges_over_batches_share_what_they_may_cost(casewise):

@@ -33,16 +33,3 @@ def test_json_is_one_document_and_nothing_else(runs):
 
     assert found["n_items"] == 90
     assert {"p_exact", "p_mid", "p_holm"} <= set(found["pairs"][0]["exact_test"])
-
-
-def test_what_is_lost_is_said(tmp_path):
-    done = casewise_("export", "demo", "--to", "published", "--out", tmp_path / "demo.json")
-
-    assert "no room for who gave 1,890 ratings" in done.err
-
-
-def test_a_spreadsheet_says_what_it_is_not_for(tmp_path):
-    done = casewise_("export", "demo", "--to", "csv", "--out", tmp_path / "x.csv")
-
-    assert "not to read back" in done.err
-    assert (tmp_path / "x.csv").exists()

@@ -39,15 +39,8 @@ def test_the_answer_in_words_says_what_was_measured(folder):
     said = run("decider", "ask", "decider.json", "--messages", "chat.json").out
     assert "measured on demo: harm" in said
     assert "not measured: it has no context" in said
-
-
-def test_a_chat_and_a_reply_are_not_asked_about_together(folder):
-    run("decider", "fit", "run", "--ratio", "2")
-    (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
-    (folder / "reply.txt").write_text("Ten.")
-
-    said = run("decider", "ask", "decider.json", "--messages", "chat.json", "--reply", "reply.txt")
-    assert "leave --reply out" in said.err
+    assert "on its scale from 0 to 1" in said
+    assert "P(" not in said
 
 
 def test_a_threshold_for_nothing_is_refused(folder):
@@ -56,18 +49,11 @@ def test_a_threshold_for_nothing_is_refused(folder):
     assert not (folder / "decider.json").exists()
 
 
-def test_a_reply_that_is_no_text_is_named(folder):
-    run("decider", "fit", "run", "--ratio", "2")
-    (folder / "reply.txt").write_bytes(b"\xff\xfe")
-
-    said = run("decider", "ask", "decider.json", "--query", "What dose?", "--reply", "reply.txt")
-    assert said.code == 2
-    assert "reply.txt:1: byte 0xff is not UTF-8" in said.err
-
-
 def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
     run("decider", "fit", "run", "--ratio", "2")
     (folder / "nurse.json").write_text('{"recipient": {"type": "a nurse"}}')
+    (folder / "reply.txt").write_bytes(b"\xff\xfe")
+    (folder / "chat.json").write_text(json.dumps([{"role": "user", "content": "What dose?"}]))
     ask = ("decider", "ask", "decider.json", "--query", "What dose?", "--json")
     same = [
         ("--context", "nurse.json"),
@@ -85,16 +71,12 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
         (("--context", "{nurse"), "--context:1: not JSON"),
         (("--context", "a nurse", "--parameter", "a.b=c"), "not both"),
         (("--parameter", "a nurse"), "is not NAME=STATEMENT"),
+        (("--reply", "reply.txt"), "reply.txt:1: byte 0xff is not UTF-8"),
+        (("--messages", "chat.json"), "give either --query or --messages"),
     ]:
-        assert problem in run(*ask, *words).err
-
-
-def test_what_is_printed_is_on_one_scale(folder):
-    run("decider", "fit", "run", "--ratio", "2")
-    said = run("decider", "ask", "decider.json", "--query", "What dose?", "--parameter", "recipient.type=a nurse").out
-
-    assert "on its scale from 0 to 1" in said
-    assert "P(" not in said
+        said_no = run(*ask, *words)
+        assert said_no.code == 2
+        assert problem in said_no.err
 
 
 def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folder):
@@ -107,7 +89,6 @@ def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folde
 
     assert [one.code for one in (judged, fitted, asked)] == [0, 0, 0], judged.output + fitted.output + asked.output
     assert asked.out.split()[0] in ("answer", "refuse")
-    assert gone.code == 2
     assert gone.code == 2
     assert server.url in gone.err
     assert "refuse" not in gone.out

@@ -95,6 +95,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(graded, tmp_path, to):
             'Choose from: "user", "system"',
         ),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
+        (["replies", "grade", "--grader", "keywords"], "give a folder of replies"),
         (["compare", "--says", "a"], "--says and --does go together"),
     ],
 )
@@ -106,45 +107,32 @@ def test_bad_input_is_told_in_a_line(arguments, words):
     assert "Traceback" not in said.err
 
 
-def test_harmful_text_leaves_the_machine_only_with_consent(tmp_path, monkeypatch):
+def test_harmful_text_leaves_the_machine_only_with_consent(graded, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    said = command("replies", "collect", "demo", "--model", "openai/gpt-4o", "--out", tmp_path / "r")
-
-    assert said.code == 2
-    assert "This sends the benchmark's queries" in said.err
+    for words, what in (
+        (("collect", "demo", "--model", "openai/gpt-4o", "--out", tmp_path / "r"), "the benchmark's queries, which"),
+        (("grade", graded, "--grader", "rubric:openai/gpt-4o"), "the benchmark's queries and the replies"),
+    ):
+        said = command("replies", *words)
+        assert said.code == 2
+        assert f"This sends {what}" in said.err
     assert not (tmp_path / "r").exists()
 
 
-def test_replies_go_to_a_grader_only_with_consent(graded, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
-    said = command("replies", "grade", graded, "--grader", "rubric:openai/gpt-4o")
-
-    assert said.code == 2
-    assert "This sends the benchmark's queries and the replies" in said.err
-
-
-def test_a_grader_is_tried_on_a_labelled_file(tmp_path):
+def test_a_grader_is_tried_on_a_labelled_file_within_its_limits(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
-    said = command("replies", "grade", "--check", file, "--grader", "keywords")
-    told = command("replies", "grade", "--check", file, "--grader", "keywords", "--json")
+    check = ("replies", "grade", "--check", file, "--grader")
+    by_model = (*check, "rubric:fake/rehearsal")
 
-    assert "says what people say of 100.0% of 2 labelled replies" in said.out
-    assert json.loads(told.out)[0]["n"] == 2
-    assert command("replies", "grade", "--grader", "keywords").code == 2
-
-
-def test_a_check_can_be_reckoned_and_begins_only_what_its_limits_let_it_finish(tmp_path):
-    file = tmp_path / "pairs.csv"
-    file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
-    check = ("replies", "grade", "--check", file, "--grader", "rubric:fake/rehearsal")
-
-    assert "2 calls" in command(*check, "--dry-run").out
-    assert "of 2 labelled" in command(*check, "--max-tokens-total", "5000").out
-    refused = command(*check, "--max-tokens-total", "500")
+    assert "says what people say of 100.0% of 2 labelled replies" in command(*check, "keywords").out
+    assert json.loads(command(*check, "keywords", "--json").out)[0]["n"] == 2
+    assert "2 calls" in command(*by_model, "--dry-run").out
+    assert "of 2 labelled" in command(*by_model, "--max-tokens-total", "5000").out
+    refused = command(*by_model, "--max-tokens-total", "500")
     assert refused.code == 2
     assert "more than the limit of 500 tokens" in refused.err
-    assert "leave out --discard-replies" in command(*check, "--discard-replies").err
+    assert "leave out --discard-replies" in command(*by_model, "--discard-replies").err
 
 
 @pytest.mark.slow

@@ -276,6 +276,8 @@ def test_what_is_typed_is_kept_and_comes_back(app, here):
 
     assert "A half-typed thou" in ada.get(f"/review/contexts/{here.place().id}").text
     assert "A half-typed thou" not in enter(app, "ben").get(f"/review/contexts/{here.place().id}").text
+    decide(ada, here.place(), "discard")
+    assert "A half-typed thou" not in ada.get(f"/review/contexts/{here.place().id}").text
 
 
 def test_a_second_tab_is_warned_instead_of_overwriting(app, here):
@@ -287,16 +289,6 @@ def test_a_second_tab_is_warned_instead_of_overwriting(app, here):
     assert answer.status_code == 409
     assert answer.json()["newer"]["fields"] == {"recipient.type": "first tab"}
     assert "first tab" in ada.get(f"/review/contexts/{here.place().id}").text
-
-
-def test_without_scripts_a_button_saves_for_later(app, here):
-    ada = enter(app, "ada")
-
-    decide(ada, here.place(), "save", saved="0", **{"recipient.type": "typed at noon"})
-
-    assert "typed at noon" in ada.get(f"/review/contexts/{here.place().id}").text
-    decide(ada, here.place(), "discard")
-    assert "typed at noon" not in ada.get(f"/review/contexts/{here.place().id}").text
 
 
 def test_nothing_is_autosaved_without_the_form_token_or_for_who_has_submitted(app, here):

@@ -17,6 +17,7 @@ from casewise.studies.recruiters import Invitations, RecruiterIds
 from casewise.studies.rounds import set_state
 
 QUIZ = {f"question-{index}": right for index, right in enumerate(RIGHT)}
+WRONG = dict.fromkeys(QUIZ, 0)
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_the_whole_way_of_one_annotator(app, study):
     assert "A. Researcher" in walker.page
     assert walker.send("/consent", agree="yes", adult="yes") == "/tutorial"
     assert walker.send("/tutorial") == "/quiz"
-    assert walker.send("/quiz", **{f"question-{i}": right for i, right in enumerate(RIGHT)}) == "/rate"
+    assert walker.send("/quiz", **QUIZ) == "/rate"
     pages = 0
     where = "/rate"
     while where == "/rate":
@@ -69,13 +70,18 @@ def test_the_end_speaks_of_a_step_only_where_there_is_one(app, study, monkeypatc
     assert "Your answers are kept. You can close this page." in invited.page
 
 
-def test_nothing_is_stored_before_consent(app, study):
+@pytest.mark.parametrize(
+    ("form", "where", "status", "says"),
+    [({"agree": "no"}, "/consent", 200, "nothing about you was stored"), ({"agree": "yes"}, "/consent", 400, "")],
+)
+def test_nothing_is_stored_before_consent_by_an_adult(app, study, form, where, status, says):
     walker = Walker(app, study, "prolific-person-7")
     walker.arrive()
     walker.open("/consent")
-    walker.send("/consent", agree="no")
 
-    assert "nothing about you was stored" in walker.page
+    assert walker.send("/consent", **form) == where
+    assert walker.status == status
+    assert says in walker.page
     assert rows(app, tables.annotators) == rows(app, tables.fingerprints) == rows(app, tables.keys) == []
 
 
@@ -88,70 +94,37 @@ def test_recruiter_ids_are_sealed_in_the_database(app, study, tmp_path):
     assert b"testclient" not in stored
 
 
-def test_consent_needs_the_box_to_be_ticked(app, study):
-    walker = Walker(app, study)
-    walker.arrive()
-    walker.open("/consent")
-
-    assert walker.send("/consent", agree="yes") == "/consent"
-    assert walker.status == 400
-    assert rows(app, tables.annotators) == []
-
-
 def test_who_does_not_pass_the_quiz_is_thanked_and_paid_the_screen_out(app, study):
     walker = Walker(app, study)
     walker.to_quiz()
 
-    assert walker.send("/quiz", **{f"question-{i}": 0 for i in range(6)}) == "/end"
+    assert walker.send("/quiz", **WRONG) == "/end"
     assert "SORRY42" in walker.page
     assert "0.50 USD" in walker.page
     assert walker.open("/rate") == "/end"
 
 
-def test_with_two_attempts_the_first_miss_is_explained(app):
-    study = opened(app.state.database, design(quiz={"attempts": 2}))
-    walker = Walker(app, study)
-    walker.to_quiz()
-
-    assert walker.send("/quiz", **{f"question-{i}": 0 for i in range(6)}) == "/quiz"
-    assert "Skip is there for that" in walker.page
-    assert walker.send("/quiz", **{f"question-{i}": right for i, right in enumerate(RIGHT)}) == "/rate"
+def answered(app):
+    return [row.verdict for row in rows(app, tables.pages) if row.verdict]
 
 
-def test_sending_one_page_twice_counts_once(app, study):
-    walker = Walker(app, study)
-    walker.to_rating()
-    page, token = walker.page, walker.token
-
-    walker.send("/rate", page=token, decision="respond")
-    walker.page = page
-    walker.send("/rate", page=token, decision="refuse")
-
-    answered = [row for row in rows(app, tables.pages) if row.verdict]
-    assert [row.verdict for row in answered] == ["safe"]
-
-
-def test_a_page_of_somebody_else_cannot_be_answered(app, study):
+def test_a_page_is_answered_once_by_its_own_person_and_not_after_an_undo(app, study):
     alice, bob = Walker(app, study, "alice"), Walker(app, study, "bob")
     alice.to_rating()
     bob.to_rating()
+    page, token = alice.page, alice.token
 
-    bob.send("/rate", page=alice.token, decision="respond")
-
-    assert [row for row in rows(app, tables.pages) if row.verdict] == []
-
-
-def test_a_page_from_before_an_undo_is_worthless(app, study):
-    walker = Walker(app, study)
-    walker.to_rating()
-    token = walker.token
-    walker.decide("respond")
-    walker.send("/undo")
-
-    assert walker.token != token
-    walker.send("/rate", page=token, decision="refuse")
-    assert [row for row in rows(app, tables.pages) if row.verdict] == []
-    assert walker.decide("respond") == "/rate"
+    bob.send("/rate", page=token, decision="respond")
+    assert answered(app) == []
+    alice.send("/rate", page=token, decision="respond")
+    alice.page = page
+    alice.send("/rate", page=token, decision="refuse")
+    assert answered(app) == ["safe"]
+    alice.send("/undo")
+    assert alice.token != token
+    alice.send("/rate", page=token, decision="refuse")
+    assert answered(app) == []
+    assert alice.decide("respond") == "/rate"
 
 
 def test_a_skip_reopens_the_slot_and_is_recorded_by_condition(app, study):
@@ -388,7 +361,7 @@ def test_every_page_before_the_batch_has_a_way_out(app, study):
     assert {row.outcome for row in rows(app, tables.annotators)} == {"left_early"}
 
 
-def test_what_the_quiz_explains_is_still_there_after_a_refresh(app):
+def test_with_two_attempts_the_first_miss_is_explained_also_after_a_refresh(app):
     study = opened(app.state.database, design(quiz={"attempts": 2}))
     walker = Walker(app, study)
     walker.to_quiz()
@@ -485,20 +458,15 @@ def test_without_a_cookie_every_page_leads_to_the_door(app, study, path):
     assert stranger.open(path) == ""
 
 
-def test_anybody_may_walk_a_preview(app):
-    walker = Walker(app, opened(app.state.database, phase="preview"))
-    walker.open()
+def test_an_arrival_without_ids_is_told_to_start_again_except_in_a_preview(app, study):
+    stranger, owner = Walker(app, study), Walker(app, opened(app.state.database, phase="preview"))
+    stranger.open()
+    owner.open()
 
-    assert "Before you begin" in walker.page
-    assert "nothing here counts" in walker.page
-
-
-def test_an_arrival_without_ids_is_told_to_start_again(app, study):
-    walker = Walker(app, study)
-    walker.open()
-
-    assert walker.status == 400
-    assert "start again" in walker.page
+    assert (stranger.status, owner.status) == (400, 200)
+    assert "start again" in stranger.page
+    assert "Before you begin" in owner.page
+    assert "nothing here counts" in owner.page
 
 
 def test_who_comes_back_after_the_lease_continues_with_what_is_still_open(app, study):

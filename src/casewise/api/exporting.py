@@ -126,7 +126,7 @@ def view(*runs: RunAt | str | Path, benchmark: Source | None = None, labels: str
     Examples
     --------
     >>> from casewise.api import judge
-    >>> len(view(judge("demo", "constant:safe")).now().items)
+    >>> len(view(judge("demo", "constant:safe")).table.items)
     90
     """
     return view_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), policy=policy_of(labels))

@@ -261,14 +261,15 @@ def judge(
         Run folder, new or to resume; of several runs, the folder that holds BENCHMARK/JUDGE. Default: runs/BENCHMARK-JUDGE,
         or runs/BENCHMARK/JUDGE.
     """
-    judging = Judging(plan, items, model, calls, local, needs_key=not how.dry_run)
     if len(benchmark) > 1:
         folders = folders_of(benchmark, judge, out or Path("runs"))
     elif len(judge) > 1:
         folders = {benchmark[0]: judge_folders(judge, out or default_folder(Path(benchmark[0]).stem))}
     else:
         folders = {benchmark[0]: {judge[0]: out or default_folder(f"{Path(benchmark[0]).stem}-{judge[0]}")}}
-    planned = judging.planned(folders)
+    planned = plan_runs(
+        folders, plan=plan, items=items, model=model, calls=calls, local=local, needs_key=not how.dry_run
+    )
     if how.test_connection:
         test_connection([plan_of_run.judge for plan_of_run in planned], calls, agreed=how.yes)
         return
@@ -307,41 +308,38 @@ def judge_folders(judges: Sequence[str], holder: Path) -> dict[str, Path]:
     return {name: holder / default_folder(name).name for name in judges}
 
 
-@dataclass(frozen=True)
-class Judging:
-    """The options of `casewise judge`, for any benchmark and judge."""
+def plan_runs(
+    folders: Mapping[str, Mapping[str, Path]],
+    *,
+    plan: PlanOptions,
+    items: Items,
+    model: AskingOptions,
+    calls: Calls,
+    local: LocalOptions,
+    needs_key: bool,
+) -> list[PlannedRun]:
+    """Return a run for each benchmark and judge. Everything is loaded and checked; nobody is called.
 
-    plan: PlanOptions
-    items: Items
-    model: AskingOptions
-    calls: Calls
-    local: LocalOptions
-    needs_key: bool
-
-    def planned(self, folders: Mapping[str, Mapping[str, Path]]) -> list[PlannedRun]:
-        """Return a run for each benchmark and judge. Everything is loaded and checked; nobody is called.
-
-        `folders`: for each benchmark, by what the user called it, the folder of each judge.
-        """
-        live = self.model.options(self.calls, self.local, seed=self.items.seed, needs_key=self.needs_key)
-        planned, plan = [], self.plan
-        for source, of_judges in folders.items():
-            benchmark = api.load(source)
-            options = run_options(source, benchmark, live, items=self.items, calls=self.calls)
-            how: dict[str, Any] = {
-                "elicitations": plan.elicit or (),
-                "arms": api.arms_named(
-                    plan.arms,
-                    no_context=plan.no_context,
-                    omit=plan.omit,
-                    ablate=plan.ablate,
-                    parameters=benchmark.parameters,
-                ),
-                "repeats": plan.repeats,
-                "options": replace(options, retry_unscored=plan.retry_unscored),
-            }
-            planned += [api.plan_run(benchmark, name, out=folder, **how) for name, folder in of_judges.items()]
-        return planned
+    `folders`: for each benchmark, by what the user called it, the folder of each judge.
+    """
+    live, planned = model.options(calls, local, seed=items.seed, needs_key=needs_key), []
+    for source, of_judges in folders.items():
+        benchmark = api.load(source)
+        options = run_options(source, benchmark, live, items=items, calls=calls)
+        how: dict[str, Any] = {
+            "elicitations": plan.elicit or (),
+            "arms": api.arms_named(
+                plan.arms,
+                no_context=plan.no_context,
+                omit=plan.omit,
+                ablate=plan.ablate,
+                parameters=benchmark.parameters,
+            ),
+            "repeats": plan.repeats,
+            "options": replace(options, retry_unscored=plan.retry_unscored),
+        }
+        planned += [api.plan_run(benchmark, name, out=folder, **how) for name, folder in of_judges.items()]
+    return planned
 
 
 def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:

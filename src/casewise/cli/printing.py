@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -339,15 +339,10 @@ def print_estimate(
     print_before(before)
 
 
-def person() -> Callable[[str], bool] | None:
-    """Asks whoever sits at the terminal whether something may be sent; None where nobody does."""
-    return asked if sys.stdin.isatty() else None
-
-
 def leave(what: str, *to: str | None, agreed: bool) -> None:
     """Have the person agree that `what` is sent to each of these; None is nobody, for it stays on this machine."""
     for whom in to:
-        allow_sending(what, whom, agreed=agreed, ask=person())
+        allow_sending(what, whom, agreed=agreed, ask=asked if sys.stdin.isatty() else None)
 
 
 def asked(question: str) -> bool:

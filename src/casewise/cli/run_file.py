@@ -22,10 +22,10 @@ from cyclopts.annotations import resolve_optional
 from casewise import api
 from casewise.cli.judge import (
     HowOptions,
-    Judging,
     all_done,
     folders_of,
     performed,
+    plan_runs,
     print_planned,
     print_summary,
     runs_json,
@@ -322,7 +322,7 @@ def run(file: Path, /, *, how: Annotated[HowOptions, HOW] = HowOptions()) -> Non
     run_file = RunFile.read(file)
     options = {name: run_file.judging[name] for name in ("plan", "items", "model", "calls", "local")}
     with naming(file):
-        planned = Judging(**options, needs_key=not how.dry_run).planned(run_file.folders())
+        planned = plan_runs(run_file.folders(), **options, needs_key=not how.dry_run)
     if how.test_connection:
         test_connection([plan.judge for plan in planned], run_file.judging["calls"], agreed=how.yes)
         return

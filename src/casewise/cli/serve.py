@@ -297,7 +297,7 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
 
     viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     address = f"http://127.0.0.1:{port}"
-    table = viewed.now()
+    table = viewed.table
     free("127.0.0.1", port)
     announce(
         f"{len(table.items):,} items are at {address} (Ctrl-C ends it)",

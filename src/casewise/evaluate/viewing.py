@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -24,7 +23,7 @@ from casewise.stats.labels import VOTES, LabelPolicy, labels
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import what_is_wrong
-from casewise.storage.run_folder import GrowingLog, ItemNote, add_item_note, last_attempts, read_item_notes
+from casewise.storage.run_folder import ItemNote, add_item_note, judgement_table, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
 
 Label = Literal["", "safe", "unsafe", "tie", "unrated"]
@@ -37,7 +36,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)[1:]
 
 @dataclass(frozen=True, repr=False)
 class Judged(ShortRepr):
-    """One run as it is now: every judgement with its reply, and those that count."""
+    """One run: every judgement with its reply, and those that count."""
 
     run: JudgedRun
     judge: str
@@ -51,7 +50,7 @@ class Judged(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ViewedTable(ShortRepr):
-    """The benchmark and series that are viewed, at one moment."""
+    """The benchmark and series that are viewed."""
 
     benchmark: Benchmark
     policy: LabelPolicy
@@ -61,8 +60,6 @@ class ViewedTable(ShortRepr):
     `outcome_n` and `reason_n`."""
     judged: tuple[Judged, ...]
     series: tuple[Series, ...]
-    version: int = 0
-    """Grows when judgements come in."""
 
     @cached_property
     def queries(self) -> pl.DataFrame:
@@ -119,10 +116,6 @@ class ViewedTable(ShortRepr):
     def attacks(self) -> tuple[str, ...]:
         """The attacks among the arms."""
         return tuple(dict.fromkeys(name for series in self.series for name in attacks_of(series.shown)))
-
-
-BENCHMARK_ALONE = ("queries", "contexts", "ids", "categories", "conditions", "notices")
-"""Properties of a table that only the benchmark decides: they are made once, however often judgements come in."""
 
 
 def attacks_of(arm: Arm) -> tuple[str, ...]:
@@ -363,45 +356,21 @@ def in_order(items: pl.DataFrame, query: ItemsWanted, shown: tuple[int, ...]) ->
     return items.sort(by, descending=down, nulls_last=True, maintain_order=True)
 
 
-# Runs that are looked at while they may still be under way: opened once, and brought up to date by what was
-# appended.
-
-
-UNDER_WAY_S = 30.0
-"""A log that was added to so recently belongs to a run that is under way."""
+# Runs and the notes on their items.
 
 
 class Viewed:
-    """Runs over one benchmark, as they are now. Nothing of them is changed; notes are kept in a file of their own.
+    """Runs over one benchmark. Nothing of them is changed; notes are kept in a file of their own."""
 
-    `logs`: for each run the log that grows, or None where a run is read once (a chatbot's graded replies).
-    """
-
-    def __init__(self, table: ViewedTable, logs: Sequence[GrowingLog | None]) -> None:
-        self._table, self._logs, self._lock = table, tuple(logs), Lock()
+    def __init__(self, table: ViewedTable) -> None:
+        self.table = table
         self.notes = read_item_notes(self.paths)
+        self._lock = Lock()
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The run folders, in the order given."""
-        return tuple(dict.fromkeys(judged.run.path for judged in self._table.judged))
-
-    @property
-    def under_way(self) -> bool:
-        """True if judgements came in a moment ago."""
-        files = [log.path for log in self._logs if log is not None and log.path.is_file()]
-        return any(time.time() - file.stat().st_mtime < UNDER_WAY_S for file in files)
-
-    def now(self) -> ViewedTable:
-        """The table with all that was appended to the logs until now.
-
-        Raises DataError: a line of a log is no judgement.
-        """
-        with self._lock:
-            grown = [log is not None and log.grown() for log in self._logs]
-            if any(grown):
-                self._table = brought_up(self._table, self._logs, grown)
-            return self._table
+        return tuple(dict.fromkeys(judged.run.path for judged in self.table.judged))
 
     def note(self, note: ItemNote) -> None:
         """Keep a note on an item, in the folder of the first run."""
@@ -420,35 +389,18 @@ def view_runs(
     """
     runs, judged_benchmark = opened(paths, benchmark)
     names = distinct([run.manifest.judge_name for run in runs])
-    logs = [GrowingLog(run.log) if run.behaviour is None else None for run in runs]
-    for log in logs:
-        if log is not None:
-            log.grown()
     judged = tuple(
-        Judged(run, name, graded(run) if log is None else log.table)
-        for run, name, log in zip(runs, names, logs, strict=True)
+        Judged(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
+        for run, name in zip(runs, names, strict=True)
     )
     items = of_people(judged_benchmark.item_columns, policy)
-    series = tuple(judged_series for of_run in judged for judged_series in series_in(of_run, items))
-    return Viewed(ViewedTable(judged_benchmark, policy, with_series(items, judged, series), judged, series), logs)
-
-
-def brought_up(table: ViewedTable, logs: Sequence[GrowingLog | None], grown: Sequence[bool]) -> ViewedTable:
-    """`table` with the series of the runs whose logs have grown made anew."""
-    judged, series = [], []
-    for run, log, more in zip(table.judged, logs, grown, strict=True):
-        now = replace(run, every=log.table) if more and log is not None else run
-        judged.append(now)
-        series += series_in(now, table.items) if more else [old for old in table.series if old.run is run.run]
-    people = table.items.select(pl.exclude(r"^(value|verdict|outcome|reason)_\d+$"))
-    items = with_series(people, judged, series)
-    newer = ViewedTable(table.benchmark, table.policy, items, tuple(judged), tuple(series), table.version + 1)
-    vars(newer).update({name: vars(table)[name] for name in BENCHMARK_ALONE if name in vars(table)})
-    return newer
-
-
-def series_in(judged: Judged, items: pl.DataFrame) -> list[Series]:
-    return read_series(judged.run, judged.judge, items, judgements=judged.every) if len(judged.every) else []
+    series = [
+        judged_series
+        for of_run in judged
+        if len(of_run.every)
+        for judged_series in read_series(of_run.run, of_run.judge, items, judgements=of_run.every)
+    ]
+    return Viewed(ViewedTable(judged_benchmark, policy, with_series(items, judged, series), judged, tuple(series)))
 
 
 def graded(run: JudgedRun) -> pl.DataFrame:

@@ -491,12 +491,6 @@ def judgement_table(
     Raises DataError: a line is no judgement; the message names it.
     """
     lines = blocks(path) if path.is_file() and path.stat().st_size else ()
-    return parsed(path, lines, replies, columns)
-
-
-def parsed(
-    path: Path, lines: Iterable[bytes], replies: Literal["leave", "keep"], columns: Sequence[str] | None = None
-) -> pl.DataFrame:
     parts = [spread(pl.DataFrame(schema=SCHEMA), replies).select(columns or pl.all())]
     return pl.concat([*parts, *(spread(read(path, block), replies).select(columns or pl.all()) for block in lines)])
 
@@ -517,41 +511,13 @@ def read(path: Path, lines: bytes, names: Sequence[str] = tuple(SCHEMA)) -> pl.D
     return table
 
 
-class GrowingLog:
-    """A log of judgements to which somebody may be adding: each reading takes in what was appended since, and no more.
-
-    What was read so far is its `table`, as `judgement_table` gives it, with replies.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.table, self._end = path, spread(pl.DataFrame(schema=SCHEMA), "keep"), 0
-
-    def grown(self) -> bool:
-        """Take in what was appended; whether there was anything.
-
-        Raises DataError: a line is no judgement; the message names it.
-        """
-        size = self.path.stat().st_size if self.path.is_file() else 0
-        if size < self._end:  # it was begun anew
-            self.table, self._end = self.table.clear(), 0
-        if size == self._end:
-            return False
-        lines = [block for block in blocks(self.path, self._end) if block.endswith(b"\n")]
-        if not lines:
-            return False
-        self.table = pl.concat([self.table, parsed(self.path, lines, "keep")])
-        self._end += sum(map(len, lines))
-        return True
-
-
-def blocks(path: Path, start: int = 0) -> Iterator[bytes]:
-    """The log from a place on in blocks of whole lines, so that a million replies never lie in memory at once.
+def blocks(path: Path) -> Iterator[bytes]:
+    """The log in blocks of whole lines, so that a million replies never lie in memory at once.
 
     A last line that a killed process left unfinished is left out.
     """
     left = b""
     with path.open("rb") as file:
-        file.seek(start)
         while block := file.read(BLOCK):
             lines, end, rest = (left + block).rpartition(b"\n")
             if end:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
@@ -304,10 +304,10 @@ class Service:
     def problem(self, request: Request, error: Exception) -> Response:
         """An error, in the one form that they have, counted; nothing of what was sent is repeated."""
         status, message, headers = 500, "Something is broken here.", None
+        if isinstance(error, RequestValidationError):
+            error = what_is_wrong(error)
         if isinstance(error, StarletteHTTPException):
             status, message, headers = error.status_code, str(error.detail), error.headers
-        elif isinstance(error, RequestValidationError):
-            status, message = what_is_wrong(error)
         elif isinstance(error, CasewiseError):
             status, message = 422, str(error)
         route = request.url.path if request.url.path in {"/v1/decide", "/v1/moderations"} else "other"
@@ -406,23 +406,16 @@ UNICODE = "string_unicode"
 """The pydantic error type of half of a character in a text: no JSON in UTF-8 has it."""
 
 
-class Wrong(NamedTuple):
-    """An error's status and message."""
-
-    status: int
-    message: str
-
-
-def what_is_wrong(invalid: RequestValidationError) -> Wrong:
+def what_is_wrong(invalid: RequestValidationError) -> HTTPException:
     """Return what is wrong with a body, without repeating any of it but the name of an unknown field, where it can be a name."""
     errors = invalid.errors()
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     if first["type"] in ("json_invalid", UNICODE):
-        return Wrong(400, "Invalid JSON")
+        return HTTPException(400, "Invalid JSON")
     problem = NO_STATEMENT if first["type"] == "value_error" else first["msg"]
     if first["type"] == "extra_forbidden":
         name = str(first["loc"][-1])
         named = f"{name!r} is an unknown field{did_you_mean(name, FIELDS)}"
         problem = named if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", name) else "the request has an unknown field"
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or str(part) in FIELDS)
-    return Wrong(422, f"{place}: {problem}" if place else problem)
+    return HTTPException(422, f"{place}: {problem}" if place else problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -324,8 +323,8 @@ context_router = APIRouter(prefix="/review/contexts/{place_id}")
 
 UNCHANGED = "submit unchanged"
 """A button that submits the words as they are, whatever was typed."""
-SAVE, DISCARD = "save", "discard"
-"""Buttons for browsers without scripts, and for typed words nobody wants."""
+DISCARD = "discard"
+"""A button for typed words that nobody wants."""
 STAY = frozenset({Act.COMMENT, Act.TAKE, Act.TAKE_BACK, Act.RESTART, Act.REWRITE})
 """After these the same context is shown again; after others, the next one."""
 
@@ -376,8 +375,10 @@ def words_typed(form: dict[str, str], place: ReviewPlace) -> dict[str, str]:
 def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, at: Now) -> Response:
     """Do what a button of the page says, and go on to the next context; the page again where it cannot be done."""
     button = form.get("act", "")
-    if button in {SAVE, DISCARD}:
-        return save_without_script(request, place_id, person, form, at)
+    if button == DISCARD:
+        with database_of(request).write() as connection:
+            discard(connection, place_with(connection, place_id).id, person_id=person.id)
+        return redirect(f"/review/contexts/{place_id}?did=discard")
     chosen = Act.SUBMIT if button == UNCHANGED else button
     if chosen not in ROLE_OF:
         raise HTTPException(400, f"Unknown step: {chosen!r}.")
@@ -390,7 +391,10 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
             if chosen in EDITING and words is None:
                 words = Wording.from_fields(form, place.parameters)
             action = Action(by=person.id, act=Act(chosen), wording=words, reason=form.get("reason", "").strip() or None)
-            place = act(connection, place_id, action, seen=number_in(form, "seen"), now=at)
+            seen = whole_number(form.get("seen"))
+            if seen is None:
+                raise HTTPException(400, "The form does not state which version it shows; reload the page.")
+            place = act(connection, place_id, action, seen=seen, now=at)
             draft = draft_of(connection, place)
     except Overtaken as error:
         return shown(request, place_id, person, status=409, problem=str(error), form=form)
@@ -400,29 +404,6 @@ def decide(request: Request, place_id: str, person: ReviewRoom, form: SentForm, 
     if button in STAY or not works(person):
         return redirect(f"/review/contexts/{place.id}?{did}")
     return redirect(f"/review/drafts/{draft.name}/next?after={place.position}&{did}&last={place.id}")
-
-
-def number_in(form: dict[str, str], name: str) -> int:
-    number = whole_number(form.get(name))
-    if number is None:
-        raise HTTPException(400, f"The form does not say a number for {name!r}; reload the page.")
-    return number
-
-
-def save_without_script(
-    request: Request, place_id: str, person: Person, form: dict[str, str], at: datetime
-) -> Response:
-    with database_of(request).write() as connection:
-        place = place_with(connection, place_id)
-        if form["act"] == DISCARD:
-            discard(connection, place.id, person_id=person.id)
-            return redirect(f"/review/contexts/{place.id}?did=discard")
-        typed = Typed(words_typed(form, place), saved=number_in(form, "saved"), version=place.state.version)
-        saved = save(connection, place.id, person_id=person.id, typed=typed, now=at)
-    if saved.newer is not None:
-        problem = "You saved another text in another tab or on another device. The text in this form is not saved yet."
-        return shown(request, place_id, person, status=409, problem=problem, form=form)
-    return redirect(f"/review/contexts/{place.id}?did=save")
 
 
 class TypedSoFar(BaseModel):

@@ -109,6 +109,9 @@ COLUMNS = 6
 
 MARKS = {"right": "✓", "wrong": "✗"}
 
+UNFILTERED = frozenset(("sort", "down", "page", "first", "second", "cell"))
+"""Words of an address that leave no item out, or stand beside a list that shows what they leave out."""
+
 BANDS = {"all": "everybody", "90": "90 % or more", "75": "75 % or more", "split": "less than 75 %"}
 
 CELL_WORDS = (
@@ -137,11 +140,10 @@ class Room:
 
     table: ViewedTable
     notes: dict[str, ItemNote]
-    under_way: bool
 
     def rendered(self, name: str, **values: Any) -> HTMLResponse:
         """A page, made of a template with what every page needs and `values`."""
-        usual = {"table": self.table, "under_way": self.under_way, "names": self.names, "labels": self.labels}
+        usual = {"table": self.table, "names": self.names, "labels": self.labels}
         return HTMLResponse(templates().get_template(f"viewing/{name}.html").render(usual | values))
 
     @cached_property
@@ -177,9 +179,10 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
         "page": page,
         "pages": pages,
         "choices": choices(room),
-        "chips": list(chips(room, query)),
+        "filtered": bool(query.words().keys() - UNFILTERED),
         "quick": list(common_lists(room, query)),
         "cells": cells,
+        "several_judges": several_judges(room.table),
     }
 
 
@@ -201,36 +204,6 @@ def choices(room: Room) -> dict[str, list[tuple[str, str]]]:
     }
     choices = {name: [(word, word.replace("_", " ")) for word in words] for name, words in plain.items()}
     return choices | {"people": [(band, BANDS[band]) for band in AGREEMENT], "series": series}
-
-
-FILTERS = {
-    "q": "mentions",
-    "outcome": "judge",
-    "people": "people agree",
-    "label": "label",
-    "category": "",
-    "condition": "",
-    "series": "of",
-    "verdict": "verdict",
-    "reason": "unscored",
-    "arm": "shown",
-    "attack": "under",
-    "tag": "tagged",
-    "differ": "judges differ",
-}
-"""The filters in the order of their words on a page."""
-
-
-def chips(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
-    """Return what is filtered by, in words, each with the list without it."""
-    for name, words in FILTERS.items():
-        value = getattr(query, name)
-        if value in ("", None, False):
-            continue
-        shown = room.names[value] if name == "series" else BANDS[value] if name == "people" else value
-        text = words if value is True else f"{words} {shown}"
-        without = {name: getattr(ItemsWanted(), name)}
-        yield text.strip().replace("_", " "), list_link(query, **without)
 
 
 def several_judges(table: ViewedTable) -> bool:
@@ -423,7 +396,7 @@ KEPT = 32
 
 
 def place_of(request: Request, number: int) -> int:
-    if not 1 <= number <= len(request.app.state.viewed.now().items):
+    if not 1 <= number <= len(request.app.state.viewed.table.items):
         raise HTTPException(404, "There is no such item.")
     return number - 1
 
@@ -448,18 +421,17 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     )
     app.state.viewed = viewed
     app.mount("/static", StaticFiles(directory=STATIC))
-    Thread(target=lambda table: table.contexts, args=(viewed.now(),), daemon=True).start()  # for the first search
+    Thread(target=lambda table: table.contexts, args=(viewed.table,), daemon=True).start()  # for the first search
 
     @lru_cache(KEPT)
-    def kept(query: ItemsWanted, version: int, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
-        del version  # of the table: a list is chosen anew once there are more judgements
-        return choose(viewed.now(), query, tagged=dict(tags))
+    def kept(query: ItemsWanted, tags: tuple[tuple[str, tuple[str, ...]], ...]) -> Chosen:
+        return choose(viewed.table, query, tagged=dict(tags))
 
     def looked_at(request: Request) -> tuple[Room, ItemsWanted, Chosen]:
-        room = Room(viewed.now(), viewed.notes, viewed.under_way)
+        room = Room(viewed.table, viewed.notes)
         query = ItemsWanted.of(dict(request.query_params))
         tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
-        return room, query, kept(replace(query, page=1), room.table.version, tags)
+        return room, query, kept(replace(query, page=1), tags)
 
     @app.get("/")
     def items(request: Request) -> HTMLResponse:
@@ -478,7 +450,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
         tags = filter(None, (tag.strip() for tag in form.get("tags", "").split(",")))
         try:
             note = ItemNote(
-                item_id=viewed.now().benchmark.items[place].id,
+                item_id=viewed.table.benchmark.items[place].id,
                 text=form.get("text", "").replace("\r\n", "\n"),
                 tags=tuple(dict.fromkeys(tags)),
                 at=datetime.now(UTC),
@@ -488,16 +460,6 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
         viewed.note(note)
         query = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(f"/item/{place + 1}{query}#notes", 303)
-
-    @app.get("/item_notes.jsonl")
-    def notes() -> PlainTextResponse:
-        lines = "".join(f"{note.line()}\n" for note in viewed.notes.values())
-        named = {"Content-Disposition": f'attachment; filename="{ITEM_NOTES}"'}
-        return PlainTextResponse(lines, media_type="application/x-ndjson", headers=named)
-
-    @app.get("/state")
-    def state() -> dict[str, Any]:
-        return {"version": viewed.now().version, "under_way": viewed.under_way}
 
     def problem(request: Request, error: Exception) -> HTMLResponse:
         status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))

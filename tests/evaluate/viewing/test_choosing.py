@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(runs):
-    return view_runs(runs).now()
+    return view_runs(runs).table
 
 
 def places(table, **wanted):
@@ -147,4 +147,4 @@ def test_judges_differ_where_two_of_them_have_other_verdicts_in_one_arm(table):
 
 
 def test_one_judge_alone_never_differs_from_itself(runs):
-    assert not places(view_runs(runs[:1]).now(), differ=True)
+    assert not places(view_runs(runs[:1]).table, differ=True)

@@ -38,7 +38,7 @@ def test_an_address_shows_the_same_items_as_the_filter_names(client, viewed):
     wanted = {"series": "1", "outcome": "wrong", "people": "90"}
     page = client.get("/", params=wanted)
 
-    table = viewed.now().items
+    table = viewed.table.items
     by_hand = [place + 1 for place, rate in enumerate(table["rate"]) if rate <= 0.1]
     assert by_hand
     assert rows(page) == by_hand
@@ -46,7 +46,7 @@ def test_an_address_shows_the_same_items_as_the_filter_names(client, viewed):
 
 
 def test_a_list_shows_what_the_contexts_of_a_query_say_otherwise_and_the_share_of_people(client, viewed):
-    page, benchmark = unescape(client.get("/").text), viewed.now().benchmark
+    page, benchmark = unescape(client.get("/").text), viewed.table.benchmark
     first = benchmark.items[0]
     own, other = (
         context.texts()["recipient.type"] for context in (benchmark.context_of(first), benchmark.twin_of(first))
@@ -67,7 +67,7 @@ def test_an_items_page_leads_to_the_next_of_the_same_list(client):
 
 
 def test_an_items_page_marks_what_its_twin_says_otherwise(client, viewed):
-    benchmark = viewed.now().benchmark
+    benchmark = viewed.table.benchmark
     place = next(place for place, one in enumerate(benchmark.items) if benchmark.twin_of(one))
     page = client.get(f"/item/{place + 1}").text
 
@@ -100,7 +100,7 @@ def test_an_items_page_has_what_a_model_made_of_its_context_in_an_arm(tmp_path):
         ({"origin": "null"}, 403),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/item/1", "/state", "/item_notes.jsonl", "/static/viewing.css"])
+@pytest.mark.parametrize("path", ["/", "/item/1", "/static/viewing.css"])
 def test_who_did_not_ask_for_this_machine_by_its_name_gets_nothing(client, path, headers, status):
     assert client.get(path, headers=headers).status_code == status
 
@@ -122,12 +122,11 @@ def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(client, runs, viewed
     assert (kept.status_code, kept.headers["location"]) == (303, "/item/4?outcome=wrong#notes")
     assert rows(client.get("/", params={"tag": "odd"})) == [4]
     assert "&lt;b&gt;look&lt;/b&gt;" in client.get("/item/4").text
-    assert set(view_runs(runs).notes) == {viewed.now().benchmark.items[3].id}
+    assert set(view_runs(runs).notes) == {viewed.table.benchmark.items[3].id}
     assert before == {path: path.read_bytes() for path in before}  # nothing of the runs was touched
 
     client.post("/item/4/note", data={"text": "", "tags": ""}, headers={"origin": HERE})
     assert rows(client.get("/", params={"tag": "odd"})) == []
-    assert client.get("/item_notes.jsonl").text == ""
 
 
 def test_a_note_that_is_too_long_is_refused(client, runs):
@@ -157,7 +156,7 @@ def test_no_script_is_needed_and_none_from_elsewhere_runs(client):
 def test_where_judges_differ_is_one_click_away(client, runs, viewed):
     link = re.search(r'href="([^"]*)"[^>]*>judges differ<', client.get("/").text)
     assert link is not None
-    differing = [place + 1 for place, verdict in enumerate(viewed.now().items["verdict_0"]) if verdict == 0]
+    differing = [place + 1 for place, verdict in enumerate(viewed.table.items["verdict_0"]) if verdict == 0]
     assert rows(client.get(unescape(link[1]))) == differing
     alone = TestClient(create_view(view_runs(runs[:1]), port=PORT), base_url=HERE)
     assert "judges differ" not in alone.get("/").text

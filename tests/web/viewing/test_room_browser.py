@@ -70,17 +70,3 @@ def test_keys_go_through_the_list_and_the_items_of_it(browser, address):
     page.keyboard.type("jjk")
     expect(page.locator("#search")).to_have_value("jjk")
     page.context.close()
-
-
-def test_a_note_and_a_filter_work_without_scripts(browser, address):
-    page = browser.new_context(viewport=DESKTOP, java_script_enabled=False).new_page()
-    page.goto(f"{address}/item/7")
-    page.get_by_label("Tags").fill("kept")
-    page.get_by_role("button", name="Keep").click()
-    expect(page.get_by_label("Tags")).to_have_value("kept")
-    page.goto(address)
-    page.get_by_text("Filters, and two series side by side").click()
-    page.locator("select[name=tag]").select_option("kept")
-    page.get_by_role("button", name="Show").last.click()
-    expect(page.locator(".row-link")).to_have_count(1)
-    page.context.close()

@@ -100,7 +100,6 @@ class Autosave {
     if (status === 200) {
       this.pause = 1000;
       this.saved = said.saved;
-      this.form.elements.saved.value = said.saved;
       this.sent = JSON.stringify(words);
       if (!this.dirty()) localStorage.removeItem(this.kept);
       this.say("Saved");
@@ -136,7 +135,6 @@ class Autosave {
 
   settled(text) {
     this.saved = this.newer.saved;
-    this.form.elements.saved.value = this.saved;
     this.stopped = false;
     document.getElementById("conflict").hidden = true;
     this.say(text);

@@ -1,4 +1,4 @@
-// Keys, and looking whether judgements came in. Every page works without it.
+// Keys. Every page works without it.
 "use strict";
 
 const rows = [...document.querySelectorAll(".row-link")];
@@ -35,17 +35,3 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   KEYS[event.key]();
 });
-
-const live = document.getElementById("live");
-
-async function look() {
-  try {
-    const state = await (await fetch("/state")).json();
-    const reading = document.querySelector("main details[open]:not(.more)") || typing(document.activeElement ?? document.body);
-    if (state.version !== Number(live.dataset.version) && !reading) location.reload();
-  } catch {
-    // The server is gone; what is here stays readable.
-  }
-}
-
-setInterval(look, 3000);
