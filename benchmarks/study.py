@@ -191,13 +191,10 @@ def rate_once(store: Database, address: str, *, name: str, full: bool) -> Rehear
         dropout=0.05 if full else 0.0,
         skip=0.01 if full else 0.0,
         at_once=CLIENTS,
+        until_full=full,
     )
     crowd = Crowd(shown, study.wording, plan=rehearsal, people=3 * people)
-    return asyncio.run(
-        rehearse_to_the_end(
-            store, study, rehearsal, crowd, arrival=arrivals(study, invitation_key=b""), until_full=full
-        )
-    )
+    return asyncio.run(rehearse_to_the_end(store, study, rehearsal, crowd, arrival=arrivals(study, invitation_key=b"")))
 
 
 def clocks(server: int, postgres: str | None) -> dict[str, float]:

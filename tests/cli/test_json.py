@@ -23,16 +23,24 @@ def silent(query, context):
 """
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    (folder / "odd_rules.py").write_text(ODD)
+    write(folder / "output_score.json", output_rows([1, "", 7]))
+    write(folder / "output_binary.json", output_rows(["safe"]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name in ("constant:safe", "linear", "python:odd_rules:scalar", "python:odd_rules:silent"):
+            nothing_scored = 5 if name.endswith("silent") else 0
+            assert casewise("judge", "demo", "--judge", name, "--out", name.split(":")[-1]).code == nothing_scored
+    return folder
+
+
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "odd_rules.py").write_text(ODD)
-    write(tmp_path / "output_score.json", output_rows([1, "", 7]))
-    write(tmp_path / "output_binary.json", output_rows(["safe"]))
-    for name in ("constant:safe", "linear", "python:odd_rules:scalar", "python:odd_rules:silent"):
-        nothing_scored = 5 if name.endswith("silent") else 0
-        assert casewise("judge", "demo", "--judge", name, "--out", name.split(":")[-1]).code == nothing_scored
-    return tmp_path
+def here(judged, monkeypatch):
+    monkeypatch.chdir(judged)
+    return judged
 
 
 def no_constants(name):
@@ -128,6 +136,7 @@ def test_an_item_is_shown_to_be_read():
     assert "SYNTHETIC" in flat
 
 
+@pytest.mark.slow
 def test_every_command_takes_json():
     for names in leaves(app):
         assert "--json" in casewise(*names, "--help").out

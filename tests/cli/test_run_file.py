@@ -42,7 +42,7 @@ def test_a_written_file_has_every_option_with_a_comment_and_can_be_run(command, 
     assert values["report"]["labels"] == "votes"
     assert "--" not in text.partition("# What is asked")[2]
     assert "dry_run" not in text
-    assert command("run", "eval.toml").code == 0
+    assert command("run", "eval.toml", "--dry-run").code == 0
 
     assert command("init").code == 2
     assert (tmp_path / "eval.toml").read_text() == text
@@ -85,6 +85,7 @@ def test_a_run_asks_reports_and_gates_and_a_second_one_asks_nothing_again(comman
     assert found["leaderboard"]["rows"][0]["name"] == "linear (probability)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("baseline", "code"), [("constant:intended", 1), ("constant:safe", 3)], ids=["worse", "cannot tell"]
 )

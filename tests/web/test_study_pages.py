@@ -272,19 +272,6 @@ def test_who_answers_faster_than_anybody_reads_is_left_out_and_the_slots_open_ag
     assert all(slot.holder_id is None for slot in rows(app, tables.slots))
 
 
-def test_who_left_after_answering_too_fast_is_left_out_when_the_lease_ends(app):
-    study = opened(app.state.database, design(exclusion={"least_seconds": 60.0}))
-    walker = Walker(app, study)
-    walker.to_rating()
-    walker.decide()
-    walker.decide()
-    with study.write(app.state.database, datetime.now(UTC) + timedelta(days=1)) as live:
-        lapse_and_void(live)
-
-    assert rows(app, tables.annotators)[0].outcome == "excluded"
-    assert walker.arrive() == "/end"
-
-
 def put(app, study, state):
     with study.write(app.state.database, START) as live:
         set_state(live, state, by="owner")
@@ -467,25 +454,6 @@ def test_an_arrival_without_ids_is_told_to_start_again_except_in_a_preview(app, 
     assert "start again" in stranger.page
     assert "Before you begin" in owner.page
     assert "nothing here counts" in owner.page
-
-
-def test_who_comes_back_after_the_lease_continues_with_what_is_still_open(app, study):
-    walker = Walker(app, study)
-    walker.to_rating()
-    walker.decide()
-    with app.state.database.write() as connection:
-        later = datetime.now(UTC) + timedelta(hours=1)
-        lapse_and_void(study.at(connection, later))
-        assert not [
-            page for page in connection.execute(select(tables.pages)) if page.state == "waiting" and page.slot_id
-        ]
-
-    assert walker.open("/rate") == "/rate"
-    walker.rate_all()
-    walker.send("/questions")
-    with study.read(app.state.database) as live:
-        assert overview(live).valid == 3
-    assert "resumed" in [event.kind for event in rows(app, tables.events)]
 
 
 def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answered(app):

@@ -141,7 +141,7 @@ def attack(
 def attack_judge(attack: AttackRun, how: HowOptions) -> None:
     """Have a judge decide under every attack and defence, and an attacker rewrite its claims where there is one."""
     if how.dry_run:
-        output.print_estimates([(attack.estimate(), attack.judge)])
+        output.print_planned([attack])
         return
     leave("the benchmark's queries", *attack.sends_to(), agreed=how.yes)
     (run,) = api.judge_several([attack], watch=lambda _: watching(f"attacking {attack.judge.name}"))

@@ -44,7 +44,7 @@ from casewise.cli.printing import (
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
-from casewise.judges.run import RunEstimate, RunSummary
+from casewise.judges.run import RunSummary
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
 from casewise.options import Flat
@@ -174,39 +174,29 @@ def all_done(runs: Sequence[Run], planned: Sequence[PlannedRun]) -> bool:
 
 
 def print_planned(planned: Sequence[PlannedRun]) -> None:
-    """Print what runs would take, and on which benchmark where there are several."""
+    """Print what runs would take: one as an object, several as a list with what they cost together."""
     several = len({run.benchmark.digest for run in planned}) > 1
-    estimates = [(run.estimate(), run.judge) for run in planned]
-    print_estimates(estimates, benchmarks=[run.benchmark.name for run in planned] if several else ())
-
-
-def print_estimates(estimates: Sequence[tuple[RunEstimate, Judge]], *, benchmarks: Sequence[str] = ()) -> None:
-    """Print what runs would take: one as an object, several as a list with what they cost together.
-
-    `benchmarks`: the benchmark of each, where there are several.
-    """
+    estimates = [run.estimate() for run in planned]
     if as_json():
         rows = [
             {
-                **({"benchmark": benchmarks[place]} if benchmarks else {}),
-                "judge": judge.name,
+                **({"benchmark": run.benchmark.name} if several else {}),
+                "judge": run.judge.name,
                 **estimate.as_json(),
-                **({"label_tokens": labels} if (labels := label_tokens(judge)) else {}),
+                **({"label_tokens": labels} if (labels := label_tokens(run.judge)) else {}),
             }
-            for place, (estimate, judge) in enumerate(estimates)
+            for run, estimate in zip(planned, estimates, strict=True)
         ]
         print_json(rows[0] if len(rows) == 1 else {"judges": rows})
         return
-    for place, (estimate, judge) in enumerate(estimates):
-        name = f"{judge.name} on {benchmarks[place]}" if benchmarks else judge.name
+    for run, estimate in zip(planned, estimates, strict=True):
+        name = f"{run.judge.name} on {run.benchmark.name}" if several else run.judge.name
         print(f"{name}: {estimate.n_asks:,} judgements of {estimate.n_items:,} items in {estimate.n_calls:,} calls")
         print_cost(estimate)
         print_before(estimate.before)
-        for word, tokens in label_tokens(judge).items():
+        for word, tokens in label_tokens(run.judge).items():
             print(f"tokens that count as {word!r}: {' '.join(repr(token) for token in tokens)}")
-    most = [
-        estimated.cost_at_most_usd for estimate, _ in estimates for estimated in (estimate, *estimate.before.values())
-    ]
+    most = [each.cost_at_most_usd for estimate in estimates for each in (estimate, *estimate.before.values())]
     if len(most) > 1 and None not in most:
         print(f"together: at most ${sum(cost for cost in most if cost is not None):.2f}")
 
@@ -344,7 +334,7 @@ def plan_runs(
 
 def test_connection(judges: Sequence[Judge], calls: Calls, *, agreed: bool) -> None:
     """Make one call to the one judge, and print what its endpoint can do."""
-    if calls.batches.batch:
+    if calls.batch:
         raise ConfigurationError("--batch does not go with --test-connection")
     if len(judges) > 1:
         raise ConfigurationError("--test-connection is for one --judge at a time")

@@ -101,49 +101,34 @@ DryRunOption = Annotated[bool, Parameter(help="Estimate calls, tokens and cost; 
 YesOption = Annotated[bool, Parameter(help="Agree to send harmful text to the provider.", group=HOW.group)]
 
 
-def command_line() -> str:
-    """Return the command line."""
-    return shlex.join(["casewise", *sys.argv[1:]])
-
-
-@dataclass(frozen=True)
-class Batches:
-    """The use of a provider's batch interface."""
-
-    batch: bool = False
-    """Use the provider's batch interface, at about half the price: submit, collect what is ready, and end. The same
-    command collects the rest; see casewise show jobs."""
-    wait: bool = False
-    """With --batch: wait until all replies have arrived."""
-
-    def options(self) -> BatchOptions | None:
-        """Return the options of the batch interface, or None without --batch.
-
-        Raises ConfigurationError: --wait is given without --batch.
-        """
-        if self.wait and not self.batch:
-            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
-        return BatchOptions(wait=self.wait) if self.batch else None
-
-
 @dataclass(frozen=True)
 class Calls:
     """Limits, prices and client of the calls of a run."""
 
     limits: Annotated[Limits, MONEY] = field(default_factory=Limits)
     prices: Annotated[Prices | None, MONEY] = None
-    batches: Annotated[Batches, MONEY] = field(default_factory=Batches)
+    batch: Annotated[bool, Parameter(group=MONEY.group)] = False
+    """Use the provider's batch interface, at about half the price: submit, collect what is ready, and end. The same
+    command collects the rest; see casewise show jobs."""
+    wait: Annotated[bool, Parameter(group=MONEY.group)] = False
+    """With --batch: wait until all replies have arrived."""
     client: Annotated[ClientOptions, SPEED] = field(default_factory=ClientOptions)
 
     def model(self, base_url: str | None, local: LocalOptions = LocalOptions(), *, needs_key: bool) -> ModelOptions:
         """Return the address, prices and client of a model."""
         client = replace(self.client, concurrency=self.limits.concurrency)
-        batch = self.batches.options() is not None
+        batch = self.common()["batch"] is not None
         return ModelOptions(base_url, self.prices, client, local, needs_key=needs_key, batch=batch)
 
     def common(self) -> dict[str, Any]:
-        """Return the options that every kind of run has."""
-        return {"limits": self.limits, "batch": self.batches.options(), "command": command_line()}
+        """Return the options that every kind of run has.
+
+        Raises ConfigurationError: --wait is given without --batch.
+        """
+        if self.wait and not self.batch:
+            raise ConfigurationError("--wait goes with --batch; without it a command waits anyway")
+        batch = BatchOptions(wait=self.wait) if self.batch else None
+        return {"limits": self.limits, "batch": batch, "command": shlex.join(["casewise", *sys.argv[1:]])}
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,11 @@ import os
 import signal
 import socket
 import threading
-import webbrowser
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
 from cyclopts.types import Port, PositiveInt
 
 from casewise import api
@@ -131,8 +129,6 @@ class ViewOptions:
 
     benchmark: BenchmarkOption = None
     labels: LabelsOption = "votes"
-    open_: Annotated[bool, Parameter(name="--open")] = False
-    """Open the page in a browser."""
 
 
 def serve(
@@ -306,8 +302,6 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
         n_items=len(table.items),
         series=[series.name for series in table.series],
     )
-    if options.open_:
-        webbrowser.open(address)
     uvicorn.run(
         create_view(viewed, port=port),
         host="127.0.0.1",

@@ -24,13 +24,11 @@ from casewise.database.engine import Limit, only_one, take
 from casewise.errors import ConfigurationError, RunConflict
 from casewise.settings import Settings, from_environment
 from casewise.studies.monitor import keep_up
+from casewise.studies.people import Vault
 from casewise.studies.rounds import READ_ANEW_S, all_rounds, load_round, open_plan, read_plan
-from casewise.web import review, staff
-from casewise.web.pages import check_request, install_errors, templates
+from casewise.web import review, staff, study, study_owner
+from casewise.web.pages import STATIC, check_request, install_errors, templates
 from casewise.web.security import BodyLimit, HeadAsGet, SecurityHeaders, Signing
-from casewise.web.study_owner import install as install_study
-
-STATIC = Path(__file__).parent / "static"
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -51,10 +49,20 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.database = databases.open(settings.database)
     app.state.clock = partial(datetime.now, UTC)
     app.state.signing = Signing(settings.secret_key)
-    app.state.templates = templates(STATIC)
-    for router in (staff.router, review.router, review.context_router):
+    app.state.templates = templates()
+    app.state.rounds, app.state.spoken = {}, {}
+    app.state.vault = Vault(settings.secret_key)
+    app.router.routes.append(study.TAKES_ANSWERS)
+    for router in (
+        staff.router,
+        review.router,
+        review.context_router,
+        study.arrival_router,
+        study.rating_router,
+        study_owner.router,
+        study_owner.people_router,
+    ):
         app.include_router(router)
-    install_study(app)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(BodyLimit)
     app.add_middleware(HeadAsGet)
@@ -107,9 +115,9 @@ def keep_all_up(database: Database, *, now: datetime) -> bool:
             listed = all_rounds(connection)
         for listed_round in listed:
             with database.write() as connection:
-                study = load_round(connection, listed_round.id)
-                assert study is not None
-                keep_up(study.at(connection, now))
+                loaded = load_round(connection, listed_round.id)
+                assert loaded is not None
+                keep_up(loaded.at(connection, now))
         return True
     return False
 

@@ -332,7 +332,6 @@ async def rehearse_to_the_end(
     crowd: Crowd,
     *,
     arrival: Callable[[int], Mapping[str, str]],
-    until_full: bool = True,
 ) -> Rehearsed:
     """The first wave is `plan.annotators`; then as many as the slots that re-opened need, until none is open.
 
@@ -340,7 +339,7 @@ async def rehearse_to_the_end(
     then it is taken as run out.
     """
     result = await rehearse(plan, crowd, arrival=arrival)
-    for _ in range(MOST_WAVES if until_full else 0):
+    for _ in range(MOST_WAVES if plan.until_full else 0):
         counts = await asyncio.to_thread(settled, database, study)
         missing = counts.promised - counts.valid
         needed = min(ceil(missing / study.design.ratings.per_annotator * 1.3) + 1, len(crowd.kinds) - result.people)
@@ -405,5 +404,4 @@ async def run(store: Database, settings: Settings, plan: StudyPlan, options: Reh
     needed = len(plan.material.items) * study.design.ratings.per_item // study.design.ratings.per_annotator + 1
     crowd = Crowd(plan.material, plan.wording, plan=people, people=SPARE * max(options.annotators, needed))
     key = derived_key(settings.secret_key, f"invitations {study_id}")
-    arrival = arrivals(study, invitation_key=key)
-    return await rehearse_to_the_end(store, study, people, crowd, arrival=arrival, until_full=options.until_full)
+    return await rehearse_to_the_end(store, study, people, crowd, arrival=arrivals(study, invitation_key=key))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -34,12 +35,15 @@ from casewise.web.security import (
 # Who is asking, and whether they may: `require(Role.REVIEWER)` is a dependency of each route behind the sign-in.
 
 
-class SignInFirst(Exception):
-    """Nobody is signed in; answered with a redirect to the sign-in page, or 401 where no page is asked for."""
+class Elsewhere(Exception):
+    """Raised where the person belongs on another page; answered with a redirect to it.
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.sign_in = f"/sign-in?next={quote(path, safe='/')}"
+    A script is answered with `status` instead, where there is one.
+    """
+
+    def __init__(self, address: str, status: int | None = None) -> None:
+        super().__init__(address)
+        self.address, self.status = address, status
 
 
 async def now(request: Request) -> datetime:
@@ -77,7 +81,8 @@ def require(*roles: Role) -> Callable[..., Person]:
 
     def person_with_role(request: Request, person: Visitor) -> Person:
         if person is None:
-            raise SignInFirst(request.url.path if request.method == "GET" else "/")
+            path = request.url.path if request.method == "GET" else "/"
+            raise Elsewhere(f"/sign-in?next={quote(path, safe='/')}", 401)
         if roles and not person.has(*roles):
             raise HTTPException(403, f"This page is for people with the role {' or '.join(roles)}.")
         return person
@@ -94,23 +99,26 @@ Owner = Annotated[Person, Depends(require(Role.OWNER))]
 # How a page is made: a Jinja template, escaped everywhere, with the form token and who is signed in.
 
 
-NAVIGATION: list[tuple[str, str, frozenset[Role]]] = [
+NAVIGATION: tuple[tuple[str, str, frozenset[Role]], ...] = (
     ("/review", "Review", frozenset({Role.REVIEWER, Role.EXPERT, Role.ADMINISTRATOR})),
     ("/people", "People", frozenset({Role.ADMINISTRATOR})),
-]
+    ("/studies", "Studies", frozenset({Role.OWNER})),
+)
 """Address, label, and the roles that see it."""
 
 
-class Elsewhere(Exception):
-    """Raised where the person belongs on another page; answered with a redirect to it."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(address)
-        self.address = address
+STATIC = Path(__file__).parent / "static"
 
 
-def templates(static: Path) -> jinja2.Environment:
-    """The template environment; `static` is the folder whose files pages link to by a hash of their content."""
+@cache
+def static_link(name: str) -> str:
+    """A link to a static file that changes with the file, so that browsers may keep it for ever."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+def templates() -> jinja2.Environment:
+    """The template environment: everything is escaped, and a name that is not given is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("casewise.web", "templates"),
         autoescape=True,
@@ -119,23 +127,8 @@ def templates(static: Path) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["static"] = StaticLinks(static)
-    environment.globals |= {"t": ENGLISH, "lang": ENGLISH.language}
+    environment.globals |= {"static": static_link, "t": ENGLISH, "lang": ENGLISH.language}
     return environment
-
-
-class StaticLinks:
-    """Links to static files that change with the file, so that browsers may keep them for ever."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._links: dict[str, str] = {}
-
-    def __call__(self, name: str) -> str:
-        if name not in self._links:
-            digest = hashlib.sha256((self._folder / name).read_bytes()).hexdigest()[:12]
-            self._links[name] = f"/static/{name}?v={digest}"
-        return self._links[name]
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -180,12 +173,10 @@ SAYINGS = {
 def install_errors(app: FastAPI) -> None:
     """Have `app` answer errors with pages, or with JSON where a script asks for it."""
 
-    @app.exception_handler(SignInFirst)
-    def sign_in(request: Request, error: SignInFirst) -> Response:
-        return problem(request, 401, "You are not signed in.") if wants_json(request) else redirect(error.sign_in)
-
     @app.exception_handler(Elsewhere)
-    def belongs_elsewhere(_request: Request, error: Elsewhere) -> Response:
+    def belongs_elsewhere(request: Request, error: Elsewhere) -> Response:
+        if error.status is not None and wants_json(request):
+            return problem(request, error.status, "You are not signed in.")
         return redirect(error.address)
 
     @app.exception_handler(StarletteHTTPException)

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import Response
 
-from casewise.database.staff import Role
 from casewise.errors import CasewiseError
 from casewise.storage.load import load
 from casewise.studies.answers import Progress, Shown, restore, void
@@ -30,7 +29,7 @@ from casewise.studies.monitor import (
     with_submission,
 )
 from casewise.studies.owner import item_states, pages_in_order
-from casewise.studies.people import Annotator, Vault, annotator, count_stages
+from casewise.studies.people import Annotator, annotator, count_stages
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
     LiveRound,
@@ -42,13 +41,10 @@ from casewise.studies.rounds import (
     set_state,
     shown_items,
 )
-from casewise.web.pages import NAVIGATION, Now, Owner, database_of, redirect, render
+from casewise.web.pages import Now, Owner, database_of, redirect, render
 from casewise.web.security import FIXED, SentForm, whole_number
 from casewise.web.study import (
-    TAKES_ANSWERS,
     ThisRound,
-    arrival_router,
-    rating_router,
     show_item,
     vault_of,
 )
@@ -291,21 +287,3 @@ def recruiter_ids(
     return render(
         request, "study/owner_person.html", study=study, who=person, ids=ids, submission=submission, link=link
     )
-
-
-# The study's part of the app: annotators' pages, the JSON route of their script, and the owner's pages.
-
-
-OWNERS = ("/studies", "Studies", frozenset({Role.OWNER}))
-
-
-def install(app: FastAPI) -> None:
-    """Add the study's routes and state to `app`."""
-    app.state.rounds = {}
-    app.state.spoken = {}
-    app.state.vault = Vault(app.state.settings.secret_key)
-    for room in (arrival_router, rating_router, router, people_router):
-        app.include_router(room)
-    app.router.routes.insert(0, TAKES_ANSWERS)
-    if OWNERS not in NAVIGATION:
-        NAVIGATION.append(OWNERS)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
-from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -124,12 +123,9 @@ CELL_WORDS = (
 )
 
 
-STATIC = Path(__file__).parent / "static"
-
-
 @cache
 def templates() -> Environment:
-    environment = pages.templates(STATIC)
+    environment = pages.templates()
     environment.globals |= {"list_link": list_link, "item_link": item_link, "person": None, "start": ItemsWanted()}
     return environment
 
@@ -420,7 +416,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
         ],
     )
     app.state.viewed = viewed
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/static", StaticFiles(directory=pages.STATIC))
     Thread(target=lambda table: table.contexts, args=(viewed.table,), daemon=True).start()  # for the first search
 
     @lru_cache(KEPT)
