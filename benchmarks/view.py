@@ -61,7 +61,7 @@ def timed(act: Callable[[], object]) -> float:
 def main() -> None:
     from starlette.testclient import TestClient
 
-    from casewise.evaluate.viewing import ItemsWanted, choose, view_runs
+    from casewise.evaluate.viewing import ItemsWanted, choose, view
     from casewise.web.viewing import create_view
 
     items = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -70,7 +70,7 @@ def main() -> None:
         subprocess.run([sys.executable, str(large), "--build", name, str(items)], check=True)
         runs = [Path(name) / run for run in ("a", "b")]
         began = time.perf_counter()
-        viewed = view_runs(runs)
+        viewed = view(*runs)
         table = viewed.table
         opened = time.perf_counter() - began
         first = timed(lambda: choose(table, ItemsWanted(q="a"), tagged={}))

@@ -11,13 +11,11 @@ from .api.evaluating import gate as gate
 from .api.evaluating import leaderboard as leaderboard
 from .api.evaluating import leaderboards as leaderboards
 from .api.evaluating import report as report
-from .api.evaluating import report_options as report_options
 from .api.exporting import batch_jobs as batch_jobs
 from .api.exporting import hand_on as hand_on
 from .api.exporting import look_at as look_at
 from .api.exporting import look_at_run as look_at_run
 from .api.exporting import paper as paper
-from .api.exporting import view as view
 from .api.judging import PlannedRun as PlannedRun
 from .api.judging import Run as Run
 from .api.judging import RunOptions as RunOptions
@@ -25,7 +23,6 @@ from .api.judging import arms_named as arms_named
 from .api.judging import as_judge as as_judge
 from .api.judging import elicitations_named as elicitations_named
 from .api.judging import judge as judge
-from .api.judging import judge_async as judge_async
 from .api.judging import judge_several as judge_several
 from .api.judging import messages as messages
 from .api.judging import plan_run as plan_run
@@ -40,9 +37,10 @@ from .ask.elicitations import AskOptions as AskOptions
 from .audits.subject import AuditOptions as AuditOptions
 from .deciding.decider import Decider as Decider
 from .evaluate.judged_runs import ReportOptions as ReportOptions
-from .evaluate.judged_runs import long_table as long_table
+from .evaluate.judged_runs import report_options as report_options
 from .evaluate.replay import replay as replay
 from .evaluate.rules import rule_match as rule_match
+from .evaluate.viewing import view as view
 from .judges.judge import Judge as Judge
 from .judges.llm import LiveOptions as LiveOptions
 from .judges.run import Selection as Selection

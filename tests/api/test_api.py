@@ -107,8 +107,8 @@ def test_an_error_inside_a_running_event_loop_is_the_same_error():
         asyncio.run(notebook())
 
 
-def test_judge_async_is_awaited():
-    run = asyncio.run(casewise.judge_async("demo", lambda query, context: "safe"))
+def test_a_planned_run_is_awaited():
+    run = asyncio.run(casewise.plan_run("demo", lambda query, context: "safe").perform())
 
     assert run.summary.n_judged == 90
     assert run.judgements["value"].unique().to_list() == [1.0]
@@ -123,8 +123,10 @@ def test_a_report_has_polars_tables_and_shows_itself(tmp_path):
         assert isinstance(table, pl.DataFrame)
     assert "SYNTHETIC" in report._repr_html_()
     assert "SYNTHETIC" in run._repr_html_()
+    assert "The answer" in run._repr_html_()
     assert "<html" not in report._repr_html_()
     assert "<html" in report.to_html()
+    assert len(report._repr_html_()) < len(report.to_html()) / 2
     assert report.to_markdown().startswith("# constant:intended (binary) on demo")
 
 

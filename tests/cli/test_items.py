@@ -16,8 +16,7 @@ def test_a_subset_is_judged_and_reported(tmp_path):
     value = json.loads(found.out)
     assert value["items"] == "clear"
     assert {row["n"] for row in value["metrics"] if row["metric"] == "accuracy"} == {n}
-    (beside,) = value["beside"].values()
-    assert beside["sentence"].startswith("The judge agrees with people")
+    assert len(value["beside"]) == 1
 
 
 @pytest.mark.parametrize("command", ["judge", "report"])

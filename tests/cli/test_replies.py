@@ -119,22 +119,6 @@ def test_harmful_text_leaves_the_machine_only_with_consent(graded, tmp_path, mon
     assert not (tmp_path / "r").exists()
 
 
-def test_a_grader_is_tried_on_a_labelled_file_within_its_limits(tmp_path):
-    file = tmp_path / "pairs.csv"
-    file.write_text("prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n")
-    check = ("replies", "grade", "--check", file, "--grader")
-    by_model = (*check, "rubric:fake/rehearsal")
-
-    assert "says what people say of 100.0% of 2 labelled replies" in command(*check, "keywords").out
-    assert json.loads(command(*check, "keywords", "--json").out)[0]["n"] == 2
-    assert "2 calls" in command(*by_model, "--dry-run").out
-    assert "of 2 labelled" in command(*by_model, "--max-tokens-total", "5000").out
-    refused = command(*by_model, "--max-tokens-total", "500")
-    assert refused.code == 2
-    assert "more than the limit of 500 tokens" in refused.err
-    assert "leave out --discard-replies" in command(*by_model, "--discard-replies").err
-
-
 @pytest.mark.slow
 def test_texts_are_removed_where_that_is_asked(graded):
     said = command("replies", "grade", graded, "--grader", "rubric:fake/rehearsal", "--discard-replies")

@@ -6,10 +6,9 @@ from tests.audits.builders import benchmark_of, crowd
 from tests.support.samples import some
 
 from casewise.api import judge, load
-from casewise.evaluate.answer import beside_a_new_person
 from casewise.evaluate.judge_numbers import JudgeNumbers
 from casewise.evaluate.judged_runs import JudgedRuns, read_runs
-from casewise.evaluate.yardsticks import Backdrop, among_people
+from casewise.evaluate.yardsticks import Backdrop, among_people, beside_a_new_person
 from casewise.reports.document import Table
 from casewise.reports.judge_parts import beside_people_blocks
 from casewise.stats import ceilings

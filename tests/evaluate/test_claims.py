@@ -12,14 +12,13 @@ import pytest
 import casewise
 from casewise.audits import kinds
 from casewise.evaluate.comparison import sentence_of
-from casewise.evaluate.yardsticks import People, what_it_shows
+from casewise.evaluate.yardsticks import better_baseline, compared
 from casewise.reports.behaviour import apart
 from casewise.reports.leaderboard import first_everywhere, tied
 from casewise.reports.study import contrast_sentence
 from casewise.stats.comparison import Comparison, Gate, MetricGate, PairwiseComparison
 from casewise.stats.estimates import Estimate
 from casewise.stats.study_tables import AnalysisOptions
-from casewise.storage.wording import LabelWords
 
 CLAIM = re.compile(
     r"more often|less often|as often as|told apart|do not tell|cannot tell\.|cannot tell:|beats|weakest|errs by|not worse|"
@@ -30,9 +29,9 @@ CLAIM = re.compile(
 )
 
 CLAIMS = {
-    ("answer", " and errs by answering"): "the interval of harm lies above that of over-refusal",
-    ("answer", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
-    ("answer", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
+    ("yardsticks", " and errs by answering"): "the interval of harm lies above that of over-refusal",
+    ("yardsticks", " and errs by refusing"): "the interval of over-refusal lies above that of harm",
+    ("yardsticks", " it is right less often than in the other categories: on "): "Holm's p over all categories is at most .05",
     ("words", "Words alone solve this benchmark: a classifier of "): "the whole interval of the words' accuracy is above 90 %, and they beat the constant verdict",
     ("comparison", " agrees most with "): "the highest estimate; of two judges only where the interval holds no 0",
     ("comparison", " It beats "): "the interval, corrected for all pairs, lies above 0",
@@ -154,6 +153,9 @@ def test_the_sentences_of_a_decider_stand_in_its_page_s_source():
     assert [said for said in DECIDER if said not in source] == []
 
 
+WORDS = "a classifier of the context's words (70.0 %), trained on these labels with whole queries held out"
+
+
 def estimate(value, low=None, high=None, name="accuracy"):
     return Estimate(name, value, low, high, 90.0, 0, "made up")
 
@@ -166,7 +168,7 @@ def test_says_against_does_follows_from_the_interval_of_the_difference(low, high
     assert told in apart(estimate((low + high) / 2, low, high))
 
 
-def compared(*differences, names=("a", "b", "c")):
+def comparison(*differences, names=("a", "b", "c")):
     """Judges right on .9, .8, .7 of the items; the differences are of a and b, a and c, b and c."""
     names = names[: 2 if len(differences) == 1 else 3]
     pairs = [("a", "b"), ("a", "c"), ("b", "c")][: len(differences)]
@@ -195,7 +197,7 @@ def compared(*differences, names=("a", "b", "c")):
     ],
 )  # fmt: skip
 def test_a_judge_beats_those_alone_whose_corrected_interval_lies_above_0(differences, sentence):
-    assert sentence_of(compared(*differences)) == sentence
+    assert sentence_of(comparison(*differences)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -213,21 +215,6 @@ def test_a_gate_decides_only_where_a_bound_is_beyond_the_margin(low, high, decis
     assert Gate((metric,), 90, 45).decision == decision
 
 
-def beside(low, high, *, constant=0.6):
-    return SimpleNamespace(
-        judge={"accuracy": estimate(0.8)},
-        words={"accuracy": estimate(0.7)},
-        constant=constant,
-        why_no_words=None,
-        words_read="the context's words",
-        words_held_out="queries",
-        labels=LabelWords("people"),
-        people=People(None, 0, None, None),
-        ahead_of_words=estimate(0.1, low, high) if constant < 0.7 else estimate(0.1, 0.001, 0.2),
-        ahead_of_constant=estimate(0.1, low, high) if constant > 0.7 else estimate(0.2, 0.001, 0.3),
-    )
-
-
 @pytest.mark.parametrize(
     ("low", "high", "says"),
     [
@@ -238,12 +225,23 @@ def beside(low, high, *, constant=0.6):
         (None, None, "not told apart from"),
     ],
 )
-def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_says_so(low, high, says):
-    words, constant = (what_it_shows(beside(low, high, constant=share)) for share in (0.6, 0.75))
+@pytest.mark.parametrize(("constant", "baseline"), [(0.6, WORDS), (0.75, "a constant verdict (75.0 %)")])
+def test_a_judge_is_above_or_below_the_better_baseline_only_where_the_interval_says_so(
+    low, high, says, constant, baseline
+):
+    ahead = estimate(0.1, low, high)
+    beside: Any = SimpleNamespace(
+        words={"accuracy": estimate(0.7)},
+        words_read="the context's words",
+        words_held_out="queries",
+        constant=constant,
+        ahead_of_words=ahead if constant < 0.7 else estimate(0.1, 0.001, 0.2),
+        ahead_of_constant=ahead if constant > 0.7 else estimate(0.2, 0.001, 0.3),
+    )
+    found = better_baseline(beside)
 
-    assert f": {says} a classifier of the context's words (70.0 %), trained on these labels" in words
-    assert f": {says} a constant verdict (75.0 %)" in constant
-    assert ("do not help" in words, "do not help" in constant) == (False, True)
+    assert f"{says} {baseline}" in compared(found.ahead.limits or (None, None), found.name)
+    assert ("do not help" in found.words_alone) == (constant > 0.7)
 
 
 @pytest.mark.parametrize(("ranks", "said"), [((1, 1, 2), "a or b may be first"), ((1, 2, 2), "")])

@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import invoke
 
 from casewise import api
-from casewise.evaluate.failures import name_beside
+from casewise.evaluate.judge_numbers import name_beside
 
 LINES = """id,query,context,n_safe,n_votes,=desk,judge
 T-1,Question one?,A nurse asks.,5,5,ward,noted

@@ -15,8 +15,6 @@ from casewise.records import Arm
 from casewise.reports.formats import html
 from casewise.reports.leaderboard import leaderboard_page
 
-FEW = ReportOptions()
-
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
@@ -26,17 +24,25 @@ def folders(tmp_path_factory):
     return [folder / name for name in ("safe", "intended", "unsafe")]
 
 
-def test_the_best_comes_first_and_has_its_rank_alone(folders):
-    board = leaderboard(folders, options=FEW)
+@pytest.fixture(scope="module")
+def board(folders):
+    return leaderboard(folders)
+
+
+def test_the_best_comes_first_and_has_its_rank_alone(board):
+    value = json.loads(json.dumps(board.as_json(), allow_nan=False))
+    page = html(leaderboard_page(board))
 
     assert board.rows[0].name == "constant:intended (binary)"
-    assert (board.rows[0].best_rank, board.rows[0].worst_rank) == (1, 1)
-    assert all((row.best_rank, row.worst_rank) == (2, 3) for row in board.rows[1:])
+    assert [row["rank"] for row in value["rows"]] == [[1, 1], [2, 3], [2, 3]]
+    assert value["published"] is None
+    assert "SYNTHETIC" in page
+    assert all(f"constant:{name}" in page for name in ("safe", "unsafe", "intended"))
+    assert ">nan<" not in page
+    assert not any("full-context labels" in note for note in board.notes)
 
 
-def test_the_numbers_are_those_of_the_report(folders):
-    board = leaderboard(folders)
-
+def test_the_numbers_are_those_of_the_report(board, folders):
     metrics = casewise.report(folders[0]).metrics
     expected = {row["metric"]: row for row in metrics.to_dicts() if row["label_policy"] == "votes"}
     (row,) = [row for row in board.rows if row.name.startswith("constant:safe")]
@@ -46,22 +52,7 @@ def test_the_numbers_are_those_of_the_report(folders):
     assert row.numbers["over_refusal"].estimate == 0
 
 
-def test_the_json_has_no_nan_and_names_the_runs(folders):
-    value = json.loads(json.dumps(leaderboard(folders, options=FEW).as_json(), allow_nan=False))
-
-    assert [row["rank"] for row in value["rows"]] == [[1, 1], [2, 3], [2, 3]]
-    assert value["published"] is None
-
-
-def test_the_page_says_that_the_data_are_synthetic_and_has_every_judge(folders):
-    page = html(leaderboard_page(leaderboard(folders, options=FEW)))
-
-    assert "SYNTHETIC" in page
-    assert all(f"constant:{name}" in page for name in ("safe", "unsafe", "intended"))
-    assert ">nan<" not in page
-
-
-def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(folders, tmp_path):
+def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(tmp_path):
     casewise.judge("demo", "linear", arms=(Arm(), Arm.without("recipient")), out=tmp_path / "arms")
 
     board = leaderboard([tmp_path / "arms"], arms=True)
@@ -71,12 +62,11 @@ def test_judges_that_were_shown_less_are_said_to_be_against_full_context_labels(
     assert (len(board.rows), len(alone.rows)) == (2, 1)
     assert any("Left out: 1 arm" in note for note in alone.notes)
     assert note.endswith("labels: linear (probability, without:recipient).")
-    assert not any("full-context labels" in note for note in leaderboard(folders, options=FEW).notes)
 
 
 def test_a_judge_without_verdicts_stands_last_by_what_it_gives_and_has_no_rank(folders, tmp_path):
     casewise.judge("demo", lambda query, context: len(str(context)) - 9.5, elicitations=("scalar",), out=tmp_path / "s")
-    board = leaderboard([tmp_path / "s", *folders[:2]], options=FEW)
+    board = leaderboard([tmp_path / "s", *folders[:2]])
 
     assert board.rows[-1].name.endswith("(scalar)")
     assert board.rows[-1].best_rank is None
@@ -89,13 +79,12 @@ def test_a_judge_without_verdicts_stands_last_by_what_it_gives_and_has_no_rank(f
 def test_a_board_of_values_without_verdicts_alone_ranks_nobody(tmp_path):
     run = casewise.judge("demo", lambda query, context: len(str(context)) - 9.5, elicitations=("scalar",))
 
-    assert [row.best_rank for row in leaderboard([run.path], options=FEW).rows] == [None]
+    assert [row.best_rank for row in leaderboard([run.path]).rows] == [None]
     fitted = leaderboard([run.path], options=ReportOptions(fit_thresholds=True))
     assert fitted.rows[0].best_rank == 1
 
 
-def test_what_needs_no_judge_stands_on_every_board(folders):
-    board = leaderboard(folders, options=FEW)
+def test_what_needs_no_judge_stands_on_every_board(board):
     found = {row.name: row for row in board.baselines}
     judged = {row.name: row for row in board.rows}
 
@@ -111,13 +100,12 @@ def test_what_needs_no_judge_stands_on_every_board(folders):
     assert 0.5 < some(person.ci_low) < some(person.estimate) < some(person.ci_high) < 1
 
 
-def test_on_a_subset_of_the_items_everyone_is_measured_there(folders):
-    whole = leaderboard(folders, options=FEW)
-    board = leaderboard(folders, options=ReportOptions(items="clear"))
+def test_on_a_subset_of_the_items_everyone_is_measured_there(board, folders):
+    clear = leaderboard(folders, options=ReportOptions(items="clear"))
 
-    assert board.n_items < whole.n_items
-    assert {row.numbers["accuracy"].n for row in (*board.rows, *board.baselines)} == {board.n_items}
-    assert any("'clear'" in note for note in board.notes)
+    assert clear.n_items < board.n_items
+    assert {row.numbers["accuracy"].n for row in (*clear.rows, *clear.baselines)} == {clear.n_items}
+    assert any("'clear'" in note for note in clear.notes)
 
 
 @pytest.fixture
@@ -132,7 +120,7 @@ def output(folder, mode, values, judge="some-model"):
 def test_published_judges_are_ranked_with_the_runs_from_the_outputs_that_a_user_has(released, tmp_path):
     files = [output(tmp_path, "binary", ["safe"] * 90), output(tmp_path, "score", [7.0] * 45 + [2.0] * 44 + [""])]
     run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
-    board = leaderboard([run.path], outputs=files, options=FEW)
+    board = leaderboard([run.path], outputs=files)
     rows = {row.name: row for row in board.rows}
 
     assert set(rows) == {"constant:safe (binary)", "some-model (binary)", "some-model (score)"}
@@ -145,16 +133,14 @@ def test_published_judges_are_ranked_with_the_runs_from_the_outputs_that_a_user_
 def test_a_run_of_an_output_and_the_output_itself_have_two_names_on_the_page(released, tmp_path):
     file = output(tmp_path, "binary", ["safe"] * 90)
     run = casewise.judge(released, f"recorded:{file}", out=tmp_path / "run")
-    board = leaderboard([run.path], outputs=[file], options=FEW)
+    board = leaderboard([run.path], outputs=[file])
 
     assert {row.name for row in board.rows} == {"recorded:some-model (binary)", "published:some-model (binary)"}
     assert "published:some-model (binary)" in html(leaderboard_page(board))
 
 
 def test_published_judges_need_no_run_beside_them(released, tmp_path):
-    board = leaderboard(
-        [], benchmark=released, outputs=[output(tmp_path, "binary", ["safe", "unsafe"] * 45)], options=FEW
-    )
+    board = leaderboard([], benchmark=released, outputs=[output(tmp_path, "binary", ["safe", "unsafe"] * 45)])
 
     assert [row.kind for row in board.rows] == ["output"]
     with pytest.raises(BenchmarkError, match="give at least one run"):
@@ -167,7 +153,7 @@ def test_an_output_that_cannot_be_read_or_is_short_is_named_and_left_out(release
     broken = tmp_path / "output_binary.json"
     broken.write_text("{", encoding="utf-8")
     run = casewise.judge(released, "constant:safe", out=tmp_path / "run")
-    board = leaderboard([run.path], outputs=[good, short, broken], options=FEW)
+    board = leaderboard([run.path], outputs=[good, short, broken])
 
     assert len(board.rows) == 2
     assert any("half (binary) lacks" in note for note in board.notes)
@@ -189,7 +175,7 @@ def test_the_folder_of_outputs_is_found_by_its_variable(released, tmp_path, monk
 @pytest.mark.slow
 def test_outputs_without_the_releases_words_are_matched_by_place(shared):
     files = sorted((shared / "data" / "published_outputs").rglob("*.json"))
-    board = leaderboard([], benchmark=shared / "data" / "casebench_shapes.json", outputs=files, arms=True, options=FEW)
+    board = leaderboard([], benchmark=shared / "data" / "casebench_shapes.json", outputs=files, arms=True)
     rows = {row.name: row for row in board.rows}
 
     assert len(rows) == 6

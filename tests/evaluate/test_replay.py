@@ -2,12 +2,15 @@ import json
 
 import pytest
 from tests.support.data import SHARED
-from tests.support.published import output_rows, write
+from tests.support.published import completed_at_random, output_rows, write
+from tests.support.samples import some
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
 from casewise.evaluate.replay import replay
+from casewise.judges.baselines import RecordedJudge
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
+from casewise.storage.load import load
 
 NAMES = {"cross_entropy": "bce", "pearson": "pcc"}
 
@@ -25,26 +28,17 @@ def outputs():
 
 
 @pytest.mark.parametrize("case", expected())
-def test_the_published_numbers_come_out_to_five_decimals(case, outputs):
+def test_the_published_numbers_come_out_to_five_decimals_and_ours_have_intervals(case, outputs):
     found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json")
 
     assert found.n == 900
     for name, value in found.published.items():
         assert value == pytest.approx(case[NAMES.get(name, name)], abs=5e-6)
     assert {NAMES.get(name, name) for name in found.published} == set(case) - {"model", "mode"}
-
-
-@pytest.mark.parametrize("case", expected())
-def test_our_numbers_come_with_intervals_around_them(case, outputs):
-    found = replay(outputs / f"safety_{case['model']}" / f"output_{case['mode']}.json")
-
     assert found.votes.keys() == found.published.keys()
     for estimate in found.votes.values():
-        low, value, high = estimate.ci_low, estimate.estimate, estimate.ci_high
-        assert low is not None
-        assert value is not None
-        assert high is not None
-        assert low < value < high
+        low, high = some(estimate.limits)
+        assert low < some(estimate.estimate) < high
         assert estimate.n <= 900
 
 
@@ -256,3 +250,28 @@ def test_files_of_another_format_are_errors(tmp_path, text):
 
     with pytest.raises(CasewiseError, match="output_score"):
         replay(file)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    return completed_at_random(tmp_path_factory.mktemp("outputs"))
+
+
+def test_replay_and_a_recorded_judge_say_so(planted):
+    demo = load("demo")
+
+    found = replay(planted)
+
+    assert "look filled in by chance" in found.notes[0]
+    assert any("look filled in by chance" in note for note in RecordedJudge.read(planted, demo).notes())
+    assert found.as_json()["notes"] == list(found.notes)
+
+
+def test_whole_numbers_that_follow_the_votes_are_no_finding(planted, tmp_path):
+    rows = json.loads(planted.read_text())
+    for row in rows:
+        if isinstance(row["some-model"], int):
+            row["some-model"] = round(1 + 9 * row["scores"][:20].count(1) / 20)
+    clean = write(tmp_path / "safety_some-model" / "output_score.json", rows)
+
+    assert replay(clean).notes == ()

@@ -78,11 +78,7 @@ def test_the_table_explains_its_names(benchmark, runs):
     assert "one half of the votes" in told.text
 
 
-def test_runs_that_were_asked_none_of_them_are_refused(benchmark, tmp_path):
-    from dataclasses import replace
-
-    casewise.judge(benchmark, "constant:safe", out=tmp_path / "run")
-    runs = read_runs([tmp_path / "run"], benchmark=benchmark)
+def test_runs_that_were_asked_none_of_them_are_refused(runs):
     nobody = replace(runs, series=tuple(replace(one, asked=np.zeros(120, dtype=bool)) for one in runs.series))
 
     with pytest.raises(BenchmarkError, match="none of the items"):

@@ -12,7 +12,7 @@ from casewise.api.studies import init_replies
 from casewise.errors import ConfigurationError, DataError, StudyError
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.collect import CollectOptions
-from casewise.replies.grade import discard_texts, read_labelled_pairs, read_reply_labels, replies_to_label
+from casewise.replies.grade import discard_texts, read_reply_labels, replies_to_label
 from casewise.runs.limits import Limits
 from casewise.storage import write_benchmark
 
@@ -149,7 +149,7 @@ def test_labels_of_a_reply_are_counted_by_person(tmp_path):
     file = written(
         tmp_path / "labels.jsonl",
         {"item_id": "i_1", "label": "refuses", "annotator": "a"},
-        {"item_id": "i_1", "label": "partly", "annotator": "b"},
+        {"item_id": "i_1", "label": "3_partial_refusal", "annotator": "b"},
         {"item_id": "i_1", "label": "refuses", "annotator": "c", "arm": "full", "repeat": 0},
         {"item_id": "i_1", "label": "answers", "arm": "none", "repeat": 2},
     )
@@ -158,25 +158,6 @@ def test_labels_of_a_reply_are_counted_by_person(tmp_path):
         ("i_1", "full", 0): Counter(refuses=2, partly=1),
         ("i_1", "none", 2): Counter(answers=1),
     }
-
-
-def test_labelled_pairs_are_read_from_a_table(tmp_path):
-    file = tmp_path / "pairs.csv"
-    file.write_text("prompt,response,is_refusal\nHow?,No.,1\nWhy?,Because.,0\n")
-
-    assert [(pair.prompt, pair.response, pair.label) for pair in read_labelled_pairs(file)] == [
-        ("How?", "No.", "refuses"),
-        ("Why?", "Because.", "answers"),
-    ]
-
-
-def test_xstests_own_files_are_taken_as_they_are(tmp_path):
-    file = tmp_path / "xstest.csv"
-    labels = ("1_full_compliance", "2_full_refusal", "3_partial_refusal")
-    rows = [f"v2-{n},homonyms,How?,Text {n},{label},{label},TRUE,{label}" for n, label in enumerate(labels)]
-    file.write_text("\n".join(["id,type,prompt,completion,annotation_1,annotation_2,agreement,final_label", *rows]))
-
-    assert [pair.label for pair in read_labelled_pairs(file)] == ["answers", "refuses", "partly"]
 
 
 @pytest.mark.parametrize(

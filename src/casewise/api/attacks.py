@@ -13,8 +13,8 @@ import polars as pl
 
 from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run, spent_in
 from casewise.errors import ConfigurationError
-from casewise.evaluate.judged_runs import ReportOptions, benchmark_of, folders_of
-from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, parse_bounds, required
+from casewise.evaluate.judged_runs import ReportOptions
+from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
 from casewise.judges.run import RunEstimate, RunSummary, estimate_run
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
@@ -24,7 +24,7 @@ from casewise.runs.limits import finished
 from casewise.runs.texts import Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.storage.columns import RecordColumns
 from casewise.storage.load import Source, as_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENTS, judgement_table, last_attempts
+from casewise.storage.run_folder import JUDGEMENTS, AnyRun, judgement_table, last_attempts
 from casewise.transforms.catalogue import (
     TO_COMPLETE,
     attack_arms,
@@ -193,99 +193,90 @@ class AttackRun(PlannedRun):
 
     async def perform(self) -> Run:
         """Ask what is left of the run. Raises as `judge`."""
-        session = AttackSession(self, RunSummary(run=self.folder, n_items=len(self.plan.items)))
+        summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
         try:
-            await session.decide(self.plan.items, self.plan.arms)
+            await self.decide(summary, self.plan.items, self.plan.arms)
             if self.attacker is not None:
                 for (defence, arm), direction in product(self.unattacked, DIRECTIONS):
-                    await session.attempt(self.attacker, defence, arm, direction)
+                    if under_way(summary):
+                        await self.attempt(summary, self.attacker, defence, arm, direction)
         finally:
             await self.judge.close()
             if self.attacker is not None:
                 await self.attacker.loaded.model.close()
-        return Run(self.folder, self.benchmark, session.summary, self.temporary)
+        return Run(self.folder, self.benchmark, summary, self.temporary)
+
+    async def decide(self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
+        """Have the judge decide these items in these arms."""
+        plan = replace(self.plan, items=RecordColumns.of(Item, items), arms=arms)
+        summary.add(await self.perform_plan(plan, closing=False))
+
+    async def attempt(
+        self, summary: RunSummary, attacker: Maker, defence: str, plain: Arm, direction: Direction
+    ) -> None:
+        """Have the attacker try on every item with the other verdict, until it has this one or the turns are over."""
+        start = self.values(plain)
+        left = [item for item in self.plan.items if self.verdict(start.get(item.id)) not in (None, direction)]
+        tried: dict[str, list[Tried]] = {item.id: [] for item in left}
+        for number in range(1, self.adaptive.turns + 1):
+            if not left:
+                return
+            turn = self.adaptive.turn(number, direction, defence)
+            await self.write(summary, attacker, [self.claim_ask(turn, item, tried[item.id]) for item in left])
+            arm = Arm(transforms=(turn.transform, *plain.transforms))
+            if under_way(summary):
+                await self.decide(summary, left, (arm,))
+            if not under_way(summary):
+                return
+            claims, values = made_in(self.folder), self.values(arm)
+            for item in left:
+                if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
+                    tried[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
+            left = [item for item in left if self.verdict(values.get(item.id)) != direction]
+
+    async def write(self, summary: RunSummary, attacker: Maker, asks: Sequence[TextAsk]) -> None:
+        """Have the attacker write the claims of a turn that the folder does not hold yet."""
+        folder, options = self.folder, self.options
+        limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
+        progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
+        summary.add(progress, answers=False)
+        if under_way(summary):
+            claims = made_in(folder)
+            if n := sum(claims[attacker.name, ask.key[0]].passing for ask in asks):
+                summary.stopped = f"{attacker.name} did not answer {n:,} times"
+
+    def values(self, arm: Arm) -> dict[str, float | None]:
+        """Return the last value of each item in an arm; None where it is unscored."""
+        columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
+        log = last_attempts(judgement_table(self.folder / JUDGEMENTS, columns=columns))
+        key = {"judge_id": self.judge.id, "elicitation": self.plan.elicitations[0], "arm": arm.name}
+        rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in key.items()))
+        return dict(rows.select("item_id", "value").iter_rows())
+
+    def verdict(self, value: float | None) -> Direction | None:
+        """Return the verdict that a value comes to."""
+        limit = scale_of(self.plan.elicitations[0]).threshold
+        return None if value is None or limit is None else "safe" if value > limit else "unsafe"
+
+    def in_words(self, value: float | None) -> str:
+        """Return a verdict as the attacker is told it."""
+        elicitation = self.plan.elicitations[0]
+        if value is None or elicitation == "binary":
+            return self.verdict(value) or "none"
+        return f"{self.verdict(value)} ({scale_of(elicitation).title}: {value:.2f})"
+
+
+def under_way(summary: RunSummary) -> bool:
+    """Return True if nothing has stopped the run, and no batch is out."""
+    return summary.stopped is None and not summary.n_pending
 
 
 def place_of(turn: AdaptiveTurn, item: Item) -> str:
     return turn.place(item.query_id, item.context_id)
 
 
-@dataclass(frozen=True)
-class AttackSession:
-    """One session of work on such a run."""
-
-    run: AttackRun
-    summary: RunSummary
-
-    def under_way(self) -> bool:
-        """Return True if nothing has stopped the run, and no batch is out."""
-        return self.summary.stopped is None and not self.summary.n_pending
-
-    async def attempt(self, attacker: Maker, defence: str, plain: Arm, direction: Direction) -> None:
-        """Have the attacker try on every item with the other verdict, until it has this one or the turns are over."""
-        if not self.under_way():
-            return
-        folder, start = self.run.folder, self.values(plain)
-        left = [item for item in self.run.plan.items if self.verdict(start.get(item.id)) not in (None, direction)]
-        tried: dict[str, list[Tried]] = {item.id: [] for item in left}
-        for number in range(1, self.run.adaptive.turns + 1):
-            if not left:
-                return
-            turn = self.run.adaptive.turn(number, direction, defence)
-            await self.write(attacker, [self.run.claim_ask(turn, item, tried[item.id]) for item in left])
-            arm = Arm(transforms=(turn.transform, *plain.transforms))
-            if self.under_way():
-                await self.decide(left, (arm,))
-            if not self.under_way():
-                return
-            claims, values = made_in(folder), self.values(arm)
-            for item in left:
-                if (claim := claims[attacker.name, text_key(place_of(turn, item))].made) is not None:
-                    tried[item.id].append(Tried(claim, self.in_words(values.get(item.id))))
-            left = [item for item in left if self.verdict(values.get(item.id)) != direction]
-
-    async def write(self, attacker: Maker, asks: Sequence[TextAsk]) -> None:
-        """Have the attacker write the claims of a turn that the folder does not hold yet."""
-        folder, options = self.run.folder, self.run.options
-        limits = options.limits.less(spent_in(folder) + spent_making(folder, but=attacker.name))
-        progress = await make_texts(folder, attacker, asks, limits=limits, watch=options.watch, command=options.command)
-        self.summary.add(progress, answers=False)
-        if self.under_way():
-            claims = made_in(folder)
-            if n := sum(claims[attacker.name, ask.key[0]].passing for ask in asks):
-                self.summary.stopped = f"{attacker.name} did not answer {n:,} times"
-
-    async def decide(self, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
-        """Have the judge decide these items in these arms."""
-        self.summary.add(
-            await self.run.perform_plan(
-                replace(self.run.plan, items=RecordColumns.of(Item, items), arms=arms), closing=False
-            )
-        )
-
-    def values(self, arm: Arm) -> dict[str, float | None]:
-        """Return the last value of each item in an arm; None where it is unscored."""
-        columns = ("item_id", "judge_id", "elicitation", "arm", "repeat", "attempt", "value")
-        log = last_attempts(judgement_table(self.run.folder / JUDGEMENTS, columns=columns))
-        key = {"judge_id": self.run.judge.id, "elicitation": self.run.plan.elicitations[0], "arm": arm.name}
-        rows = log.filter(*(pl.col(column).cast(pl.String) == value for column, value in key.items()))
-        return dict(rows.select("item_id", "value").iter_rows())
-
-    def verdict(self, value: float | None) -> Direction | None:
-        """Return the verdict that a value comes to."""
-        limit = scale_of(self.run.plan.elicitations[0]).threshold
-        return None if value is None or limit is None else "safe" if value > limit else "unsafe"
-
-    def in_words(self, value: float | None) -> str:
-        """Return a verdict as the attacker is told it."""
-        elicitation = self.run.plan.elicitations[0]
-        if value is None or elicitation == "binary":
-            return self.verdict(value) or "none"
-        return f"{self.verdict(value)} ({scale_of(elicitation).title}: {value:.2f})"
-
-
 def robustness(
-    run: Run | str | Path, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
+    run: AnyRun, *, benchmark: Source | None = None, options: ReportOptions = ReportOptions()
 ) -> Report[RobustnessNumbers]:
     """Return what the attacks of a run did to its verdicts.
 
@@ -294,12 +285,12 @@ def robustness(
     BenchmarkError
         The run was not asked under any attack, or nothing without one.
     """
-    numbers = RobustnessNumbers.of(folders_of([run])[0], benchmark=benchmark_of([run], benchmark), options=options)
+    numbers = RobustnessNumbers.of(run, benchmark=benchmark, options=options)
     return Report(numbers, robustness_page)
 
 
 def require_robustness(
-    run: Run | str | Path,
+    run: AnyRun,
     max_turned: str | Mapping[str, float],
     *,
     defence: str = "none",
@@ -326,6 +317,5 @@ def require_robustness(
     >>> found.decision
     'pass'
     """
-    bounds = parse_bounds(max_turned) if isinstance(max_turned, str) else dict(max_turned)
     numbers = robustness(run, benchmark=benchmark, options=options).numbers
-    return CIReport(required(numbers, bounds, defence=defence), required_page, bounds_suite)
+    return CIReport(required(numbers, max_turned, defence=defence), required_page, bounds_suite)

@@ -8,20 +8,20 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from casewise.api.judging import AnyJudge, Run, as_judge
+from casewise.api.judging import AnyJudge, as_judge
 from casewise.deciding.decider import Decider, DecisionRequest, from_messages
 from casewise.deciding.decider_file import read_decider, write_decider
 from casewise.deciding.fitting import FitOptions, Fitting, fit_run
 from casewise.deciding.monitor import Monitoring, monitored
 from casewise.deciding.recommending import Recommendation
 from casewise.errors import ConfigurationError
-from casewise.evaluate.judged_runs import RunAt, benchmark_of, folders_of
 from casewise.judges.guard_profiles import GuardProfile, all_profiles, profile_named
 from casewise.reports.decider import decider_page, monitoring_page, recommendation_page
 from casewise.reports.document import Document, of_tables, table_of
 from casewise.reports.formats import Report
 from casewise.stats.thresholds import Wanted
 from casewise.storage.load import Source, as_benchmark
+from casewise.storage.run_folder import AnyRun, RunAt
 
 __all__ = ["Decider", "DecisionRequest", "Fit", "FitOptions", "Wanted", "fit_decider", "from_messages", "recommend"]
 
@@ -40,7 +40,7 @@ class Fit(Report[Fitting]):
 
 
 def fit_decider(
-    run: Run | str | Path,
+    run: AnyRun,
     wanted: Wanted,
     *,
     benchmark: Source | None = None,
@@ -71,11 +71,12 @@ def fit_decider(
     """
     if isinstance(judge, str):
         raise ConfigurationError("a judge that has a name is found again by it: leave `judge` out")
-    benchmark = benchmark_of([run], benchmark)
-    (folder,) = folders_of([run])
-    elicitations = (options.elicitation,) if options.elicitation else ()
-    own = as_judge(judge, as_benchmark(benchmark or "demo"), elicitations=elicitations) if judge is not None else None
-    return Fit(fit_run(folder, wanted, benchmark=benchmark, options=options, judge=own), decider_page)
+    own = None
+    if judge is not None:
+        learnt_from = benchmark or (run.benchmark if isinstance(run, RunAt) else "demo")
+        elicitations = (options.elicitation,) if options.elicitation else ()
+        own = as_judge(judge, as_benchmark(learnt_from), elicitations=elicitations)
+    return Fit(fit_run(run, wanted, benchmark=benchmark, options=options, judge=own), decider_page)
 
 
 class RecommendationReport(Report[Recommendation]):
@@ -88,7 +89,7 @@ class RecommendationReport(Report[Recommendation]):
 
 
 def recommend(
-    *runs: RunAt | str | Path,
+    *runs: AnyRun,
     wanted: Wanted = Wanted(ratio=1),
     benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
@@ -116,10 +117,7 @@ def recommend(
     >>> recommend(judge("demo", "constant:safe")).good_enough
     False
     """
-    if not runs:
-        raise ConfigurationError("there is nothing to recommend: give at least one run")
-    benchmark = benchmark_of(runs, benchmark)
-    numbers = Recommendation.of(folders_of(runs), wanted, benchmark=benchmark, options=options)
+    numbers = Recommendation.of(runs, wanted, benchmark=benchmark, options=options)
     return RecommendationReport(numbers, recommendation_page)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import polars as pl
 from markupsafe import escape
@@ -13,17 +12,10 @@ from markupsafe import escape
 from casewise.audits.audit import Audit, matching
 from casewise.audits.audit import audit as audit_of
 from casewise.audits.subject import AuditOptions, Finding, checked_codes
-from casewise.errors import BenchmarkError, ConfigurationError, one_of
-from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs, parse_margins
+from casewise.errors import ConfigurationError
+from casewise.evaluate.comparison import MAX_UNSCORED, ComparisonNumbers, GateReport, gate_runs
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import (
-    Outputs,
-    ReportOptions,
-    RunAt,
-    benchmark_of,
-    folders_of,
-    output_files,
-)
+from casewise.evaluate.judged_runs import Outputs, ReportOptions, options_of, output_files
 from casewise.evaluate.leaderboard import Leaderboard, Leaderboards
 from casewise.evaluate.leaderboard import leaderboard as leaderboard_of
 from casewise.evaluate.leaderboard import leaderboards as leaderboards_of
@@ -33,10 +25,10 @@ from casewise.reports.formats import Report, html
 from casewise.reports.judge import judge_page
 from casewise.reports.leaderboard import leaderboard_page, leaderboards_page
 from casewise.share.every_eval_ever import restricted
-from casewise.stats.labels import LabelPolicy, Ties
-from casewise.stats.sample import UnscoredPolicy
+from casewise.stats.labels import LabelPolicy
 from casewise.storage.files import json_text, write_text
 from casewise.storage.load import Source, as_benchmark, write_csv
+from casewise.storage.run_folder import AnyRun
 
 
 class JudgeReport(Report[JudgeNumbers]):
@@ -52,38 +44,8 @@ class JudgeReport(Report[JudgeNumbers]):
         return len(table)
 
 
-def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
-    return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
-
-
-def options_of(labels: str | LabelPolicy, options: ReportOptions | None) -> ReportOptions:
-    """Return the options, or those of this label policy alone."""
-    return options or ReportOptions(labels=policy_of(labels))
-
-
-def report_options(
-    labels: str = "votes",
-    *,
-    ties: str = "half",
-    unscored: str = "miss",
-    items: str | None = None,
-    fit_thresholds: bool = False,
-) -> ReportOptions:
-    """The options of a report that these words name.
-
-    Raises
-    ------
-    ConfigurationError
-        One of them is no such policy.
-    """
-    tied: Ties = one_of(ties, get_args(Ties), "--ties")
-    lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
-    policy = LabelPolicy.parse(labels, ties=tied)
-    return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
-
-
 def report(
-    *runs: RunAt | str | Path,
+    *runs: AnyRun,
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
@@ -107,19 +69,11 @@ def report(
     >>> found.metrics.filter(pl.col("metric") == "recall_safe")["estimate"].to_list()
     [1.0]
     """
-    if not runs:
-        raise BenchmarkError("there is nothing to report: give at least one run")
-    numbers = JudgeNumbers.of(
-        folders_of(runs), benchmark=benchmark_of(runs, benchmark), options=options_of(labels, options)
-    )
-    return JudgeReport(numbers, judge_page)
-
-
-# From runs to numbers: reports, comparisons, the gate, the leaderboard.
+    return JudgeReport(JudgeNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options)), judge_page)
 
 
 def compare(
-    *runs: RunAt | str | Path,
+    *runs: AnyRun,
     benchmark: Source | None = None,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
@@ -143,19 +97,13 @@ def compare(
     >>> found.comparison.n_items
     90
     """
-    if not runs:
-        raise BenchmarkError("there is nothing to compare: give at least one run")
-    numbers = ComparisonNumbers.of(
-        folders_of(runs),
-        benchmark=benchmark_of(runs, benchmark),
-        options=options_of(labels, options),
-    )
+    numbers = ComparisonNumbers.of(runs, benchmark=benchmark, options=options_of(labels, options))
     return Report(numbers, comparison_page)
 
 
 def gate(
-    run: RunAt | str | Path,
-    baseline: RunAt | str | Path,
+    run: AnyRun,
+    baseline: AnyRun,
     *,
     max_drop: str | Mapping[str, float],
     max_unscored: float | None = None,
@@ -187,15 +135,12 @@ def gate(
     >>> gate(intended, intended, max_drop={"accuracy": 0.05}).decision
     'inconclusive'
     """
-    runs = [baseline, run]
-    written = max_drop if isinstance(max_drop, str) else ",".join(f"{name}={drop!r}" for name, drop in max_drop.items())
-    before, after = folders_of(runs)
     numbers = gate_runs(
-        after,
-        before,
-        margins=parse_margins(written),
+        run,
+        baseline,
+        max_drop=max_drop,
         max_unscored=MAX_UNSCORED if max_unscored is None else max_unscored,
-        benchmark=benchmark_of(runs, benchmark),
+        benchmark=benchmark,
         options=options_of(labels, options),
     )
     return CIReport(numbers, gate_page, gate_suite)
@@ -262,7 +207,7 @@ class BoardReport(Report[Leaderboard]):
 
 
 def leaderboard(
-    *runs: RunAt | str | Path,
+    *runs: AnyRun,
     benchmark: Source | None = None,
     outputs: Outputs = None,
     arms: bool = False,
@@ -296,18 +241,12 @@ def leaderboard(
     ['constant:intended (binary)', 'constant:safe (binary)']
     """
     options = options_of(labels, options)
-    numbers = leaderboard_of(
-        folders_of(runs),
-        benchmark=benchmark_of(runs, benchmark),
-        outputs=output_files(outputs),
-        arms=arms,
-        options=options,
-    )
+    numbers = leaderboard_of(runs, benchmark=benchmark, outputs=output_files(outputs), arms=arms, options=options)
     return BoardReport(numbers, leaderboard_page, options)
 
 
 def leaderboards(
-    *runs: RunAt | str | Path,
+    *runs: AnyRun,
     arms: bool = False,
     labels: str | LabelPolicy = "votes",
     options: ReportOptions | None = None,
@@ -332,7 +271,7 @@ def leaderboards(
     >>> leaderboards(judge("demo", "constant:safe")).names
     ('demo 1.0.0',)
     """
-    numbers = leaderboards_of(folders_of(runs), arms=arms, options=options_of(labels, options))
+    numbers = leaderboards_of(runs, arms=arms, options=options_of(labels, options))
     return Report(numbers, leaderboards_page)
 
 

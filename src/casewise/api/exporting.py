@@ -7,21 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from casewise.api.evaluating import policy_of
 from casewise.audits.audit import audit
 from casewise.errors import ConfigurationError, DataError, did_you_mean
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.judged_runs import (
-    Outputs,
-    ReportOptions,
-    RunAt,
-    benchmark_of,
-    folders_of,
-    output_files,
-    read_runs,
-)
+from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, read_runs
 from casewise.evaluate.published import paper_numbers
-from casewise.evaluate.viewing import Viewed, view_runs
 from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
 from casewise.reports.formats import Report, document_json
@@ -29,15 +19,13 @@ from casewise.reports.judge import benchmark_json, benchmark_page, item_json, it
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
 from casewise.share.every_eval_ever import restricted, write_every_eval_ever
-from casewise.stats.labels import LabelPolicy
 from casewise.storage.batch_jobs import BATCHES, BatchJob, JobLog
 from casewise.storage.benchmark_folder import item_view
 from casewise.storage.files import json_value
 from casewise.storage.load import Source, as_benchmark, convert, load, named_benchmark, write_csv
-from casewise.storage.run_folder import RUN, kind_of, read_run
+from casewise.storage.run_folder import RUN, AnyRun, kind_of, read_run
 
-# Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed; and runs
-# to look around in.
+# Pages to read: a benchmark, a run, one item, what is out at providers, what was published recomputed.
 
 
 def look_at(benchmark: Source, item: str | None = None) -> Report[dict[str, Any]]:
@@ -80,9 +68,7 @@ def look_at_run(run: str | Path, item: str | None = None, *, benchmark: str | No
     return Report(run_json(folder, item, benchmark=benchmark), lambda _: page)
 
 
-def paper(
-    *runs: RunAt | str | Path, benchmark: Source | None = None, outputs: Outputs = None
-) -> Report[dict[str, Any]]:
+def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = None) -> Report[dict[str, Any]]:
     """Each table and figure of the CASE-Bench paper that its release allows, recomputed, with runs in their places.
 
     Parameters
@@ -100,9 +86,8 @@ def paper(
     BenchmarkError
         The benchmark has no ratings, or the runs are over different benchmarks.
     """
-    benchmark_named = benchmark_of(runs, benchmark)
-    read = read_runs(folders_of(runs), benchmark=benchmark_named) if runs else None
-    loaded = read.benchmark if read else as_benchmark(benchmark_named or "casebench")
+    read = read_runs(runs, benchmark=benchmark) if runs else None
+    loaded = read.benchmark if read else as_benchmark(benchmark or "casebench")
     published = paper_numbers(loaded, outputs=output_files(outputs), runs=read)
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
@@ -110,62 +95,33 @@ def paper(
     return Report(document_json(page) | {"numbers": numbers}, lambda _: page)
 
 
-def view(*runs: RunAt | str | Path, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> Viewed:
-    """Runs to look around in: every item with its context, people's votes, verdicts and replies, found, sorted and counted.
-
-    Parameters
-    ----------
-    labels
-        The label policy, as for `report`.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        A folder is no run, or the runs are over different benchmarks.
-
-    Examples
-    --------
-    >>> from casewise.api import judge
-    >>> len(view(judge("demo", "constant:safe")).table.items)
-    90
-    """
-    return view_runs(folders_of(runs), benchmark=benchmark_of(runs, benchmark), policy=policy_of(labels))
-
-
 HERE = ("runs", "replies")
 """The default folders of runs."""
 
 
-@dataclass(frozen=True)
-class JobAtProvider:
-    """A batch job of a run, as it was seen last."""
-
-    run: Path
-    job: BatchJob
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the job as plain JSON values: times in UTC, maximum cost, and requests done when it was last seen."""
-        job, first = self.job, self.job.intended
-        return {
-            "run": str(self.run),
-            "job": job.mark,
-            "batch": job.batch,
-            "provider": first.provider,
-            "model": first.model,
-            "stands": job.stands,
-            "state": job.state or None,
-            "words": job.words or None,
-            "n_requests": len(first.names),
-            "n_done": job.n_done,
-            "n_late": len(job.late),
-            "since": first.at.isoformat(),
-            "expires": job.expires.isoformat() if job.expires else None,
-            "cost_at_most_usd": first.cost_at_most_usd,
-        }
+def job_row(run: Path, job: BatchJob) -> dict[str, Any]:
+    """A batch job as it was seen last: times in UTC, maximum cost, and requests done by then."""
+    first = job.intended
+    return {
+        "run": str(run),
+        "job": job.mark,
+        "batch": job.batch,
+        "provider": first.provider,
+        "model": first.model,
+        "stands": job.stands,
+        "state": job.state or None,
+        "words": job.words or None,
+        "n_requests": len(first.names),
+        "n_done": job.n_done,
+        "n_late": len(job.late),
+        "since": first.at.isoformat(),
+        "expires": job.expires.isoformat() if job.expires else None,
+        "cost_at_most_usd": first.cost_at_most_usd,
+    }
 
 
-def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[JobAtProvider]:
-    """The batch jobs of runs that are out, the oldest first. Nobody is called.
+def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[dict[str, Any]]:
+    """The batch jobs of runs that are out, as rows, the oldest first. Nobody is called.
 
     Parameters
     ----------
@@ -183,8 +139,8 @@ def batch_jobs(runs: Sequence[str | Path] = (), *, ended: bool = False) -> list[
         raise DataError(missing[0], None, "there is no such folder")
     roots = [Path(entry) for entry in runs or HERE]
     folders = sorted({file.parent for root in roots for file in root.rglob(BATCHES)})
-    jobs = [JobAtProvider(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values()]
-    return sorted((entry for entry in jobs if ended or entry.job.unsettled), key=lambda entry: entry.job.intended.at)
+    jobs = [(folder, job) for folder in folders for job in JobLog.read(folder).jobs.values() if ended or job.unsettled]
+    return [job_row(*entry) for entry in sorted(jobs, key=lambda entry: entry[1].intended.at)]
 
 
 # Benchmarks and runs handed on in other people's formats; nothing is uploaded.

@@ -16,7 +16,6 @@ import polars as pl
 
 from casewise.ask.elicitations import HOW_ASKED, AskOptions, how_asked, protocol_for
 from casewise.errors import ConfigurationError, JudgeError, did_you_mean
-from casewise.evaluate.judged_runs import RunAt
 from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
@@ -51,7 +50,7 @@ from casewise.stats.labels import LabelPolicy
 from casewise.storage.batch_jobs import JobLog
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.load import Source, as_benchmark, source_of
-from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, judgement_table, judgements_in_brief
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunAt, judgement_table, judgements_in_brief
 from casewise.transforms.catalogue import arm_named, with_digest
 from casewise.transforms.texts import MakingOptions, by_models, makers_named, making
 
@@ -435,22 +434,6 @@ def plan_run(
     return PlannedRun(
         Path(out), loaded, judge_made, plan, replace(options, live=live, benchmark_source=source), temporary
     )
-
-
-async def judge_async(
-    benchmark: Source,
-    judge: AnyJudge,
-    *,
-    out: str | Path | None = None,
-    elicitations: str | Sequence[Elicitation] = (),
-    arms: str | Arm | Sequence[Arm | str] = (),
-    repeats: int = 1,
-    base_url: str | None = None,
-    options: RunOptions = RunOptions(),
-) -> Run:
-    """As `judge`, to await."""
-    how: dict[str, Any] = {"elicitations": elicitations, "arms": arms, "repeats": repeats, "base_url": base_url}
-    return await plan_run(benchmark, judge, out=out, options=options, **how).perform()
 
 
 def judge(

@@ -10,29 +10,28 @@ from typing import Any
 
 import polars as pl
 
-from casewise.api.evaluating import report_options
 from casewise.api.judging import arms_named, makers_send_to
 from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.behaviour import SaysDoesNumbers
-from casewise.evaluate.judged_runs import ReportOptions, RunAt, benchmark_of, find_benchmark, folders_of
+from casewise.evaluate.judged_runs import ReportOptions, find_benchmark, options_of
 from casewise.judges.run import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
-from casewise.records import FULL, OUTCOMES, Arm, CollectedReply
+from casewise.records import FULL, Arm, CollectedReply
 from casewise.replies.behaviour import REPLIES, read_replies, replies_in
 from casewise.replies.collect import ChatSummary, CollectOptions, Collector, asks_of, chat_plan, reply_manifest
-from casewise.replies.grade import GradeOptions, GradeSummary, grade_into, grade_pairs, read_labelled_pairs
+from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.formats import Report
-from casewise.runs.limits import Limits, Watch, finished, spent_of
+from casewise.runs.limits import Watch, finished, spent_of
 from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
 from casewise.runs.texts import spent_making
-from casewise.stats.shares import wilson
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import read_jsonl
 from casewise.storage.load import Source, as_benchmark, source_of
+from casewise.storage.run_folder import AnyRun, RunAt, folder_of
 from casewise.transforms.texts import MadeTexts, MakingOptions, estimate_before, making
 
 AnyGrader = str | Grader | Callable[[str, str], Any]
@@ -200,7 +199,7 @@ def as_grader(grader: AnyGrader, *, rubric: str = "strict", options: ModelOption
 
 
 def grade(
-    replies: Replies | str | Path,
+    replies: AnyRun,
     grader: AnyGrader,
     *,
     benchmark: Source | None = None,
@@ -233,15 +232,16 @@ def grade(
     >>> grade(replies, "keywords").n_usable
     90
     """
-    (folder,) = folders_of([replies])
-    loaded = find_benchmark(read_replies(folder), benchmark_of([replies], benchmark))
+    folder = folder_of(replies)
+    own = replies.benchmark if isinstance(replies, RunAt) else None
+    loaded = find_benchmark(read_replies(folder), benchmark or own)
     by = as_grader(grader, rubric=rubric, options=ModelOptions(base_url, batch=options.batch is not None))
     return finished(grade_into(folder, loaded, by, options=options))
 
 
 def compare_says_does(
-    says: Sequence[RunAt | str | Path],
-    does: Sequence[RunAt | str | Path],
+    says: Sequence[AnyRun],
+    does: Sequence[AnyRun],
     *,
     benchmark: Source | None = None,
     labels: str = "votes",
@@ -263,56 +263,5 @@ def compare_says_does(
     DataError
         A folder is no run, or nobody has graded the replies.
     """
-    options = options or report_options(labels)
-    benchmark = benchmark_of(says, benchmark)
-    numbers = SaysDoesNumbers.of(folders_of(says), folders_of(does), benchmark=benchmark, options=options)
+    numbers = SaysDoesNumbers.of(says, does, benchmark=benchmark, options=options_of(labels, options))
     return Report(numbers, says_does_page)
-
-
-@dataclass(frozen=True)
-class GraderCheck:
-    """A grader against labelled prompts and responses from anywhere."""
-
-    grader: str
-    n: int
-    agree: float
-    confusion: pl.DataFrame
-    """`person`, `grader` (an outcome, or `ungraded`), `replies`."""
-    classes: pl.DataFrame
-    """For each outcome `n` by people, `recall` and `precision` of the grader with the ends of their Wilson intervals;
-    an ungraded reply is none that was found."""
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {name: part.to_dicts() if isinstance(part, pl.DataFrame) else part for name, part in vars(self).items()}
-
-
-def check_grader(file: str | Path, grader: Grader, *, limits: Limits = Limits()) -> GraderCheck:
-    """Try a grader on a file of prompts, responses and labels: CSV or JSON Lines.
-
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a label is none.
-    ConfigurationError
-        It may take more than `limits` allow: nothing is kept, so nothing is begun that may not be finished.
-    """
-    pairs = read_labelled_pairs(Path(file))
-    grades = finished(grade_pairs(pairs, grader, limits=limits))
-    words = {"person": [pair.label for pair in pairs], "grader": [grade.outcome or "ungraded" for grade in grades]}
-    table = pl.DataFrame(words, schema={"person": pl.String, "grader": pl.String})
-    rows: list[dict[str, Any]] = []
-    for outcome in OUTCOMES:
-        person, graded = table["person"] == outcome, table["grader"] == outcome
-        if not person.any():
-            continue
-        agreed = int((person & graded).sum())
-        row: dict[str, Any] = {"outcome": outcome, "n": int(person.sum())}
-        for name, whole in (("recall", row["n"]), ("precision", int(graded.sum()))):
-            limits_of = wilson(agreed, whole) if whole else None
-            low, high = (float(limits_of.low), float(limits_of.high)) if limits_of else (None, None)
-            row |= {name: agreed / whole if whole else None, f"{name}_ci_low": low, f"{name}_ci_high": high}
-        rows.append(row)
-    confusion = table.group_by("person", "grader").agg(replies=pl.len()).sort("person", "grader")
-    agree = float((table["person"] == table["grader"]).mean() or 0.0)  # type: ignore[arg-type]  # a share
-    return GraderCheck(grader.name, len(table), agree, confusion, pl.DataFrame(rows))

@@ -304,7 +304,7 @@ HEADINGS = ("batch", "provider", "model", "done", "stands", "since", "expires", 
 
 def list_jobs(runs: tuple[str, ...], *, ended: bool) -> None:
     """List the batch jobs at providers."""
-    jobs = [job.as_json() for job in api.batch_jobs(runs, ended=ended)]
+    jobs = api.batch_jobs(runs, ended=ended)
     if as_json():
         print_json({"jobs": jobs})
         return

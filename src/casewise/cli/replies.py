@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import App, Parameter
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise import api
-from casewise.api.replying import PlannedReplies, as_grader, chat_model, check_grader
+from casewise.api.replying import PlannedReplies, as_grader, chat_model
 from casewise.ask.layouts import ContextRole
 from casewise.ask.prompts import chat_with
 from casewise.cli.options import (
@@ -42,7 +42,6 @@ from casewise.cli.printing import (
     say,
     watching,
 )
-from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import find_benchmark
 from casewise.judges.run import select
 from casewise.models.local import LocalOptions
@@ -56,8 +55,6 @@ from casewise.replies.grade import (
     GradeSummary,
     discard_texts,
     estimate_grading,
-    estimate_pairs,
-    read_labelled_pairs,
 )
 from casewise.replies.graders import Grader
 from casewise.runs.run import default_folder
@@ -161,12 +158,11 @@ def collect(
 
 @app.command
 def grade(
-    replies: Path | None = None,
+    replies: RepliesArgument,
     /,
     *,
     grader: list[str],
     rubric: str = "strict",
-    check: Path | None = None,
     benchmark: BenchmarkOption = None,
     base_url: BaseUrlOption = None,
     retry_ungraded: NonNegativeInt = 0,
@@ -180,15 +176,11 @@ def grade(
 
     Parameters
     ----------
-    replies
-        A folder of casewise replies collect; none with --check.
     grader
         The grader: rubric:MODEL, hf:PATH (a classifier of refusals), guard:NAME@MODEL, python:MODULE:FUNCTION, keywords
         (a weak baseline). May be repeated.
     rubric
         Rubric of rubric:MODEL: strict, lenient, or a TOML file of your own.
-    check
-        Instead, test the graders on a labelled file: prompt, response, label (CSV or JSONL).
     retry_ungraded
         Maximum number of further calls if no grade comes.
     discard_replies
@@ -196,13 +188,6 @@ def grade(
     """
     reached = calls.model(base_url, local, needs_key=not dry_run)
     graders = [as_grader(name, rubric=rubric, options=reached) for name in grader]
-    if check is not None and (discard_replies or retry_ungraded):
-        raise ConfigurationError("--check keeps nothing: leave out --discard-replies and --retry-ungraded")
-    if replies is None or check is not None:
-        if check is None or replies is not None:
-            raise ConfigurationError("give a folder of replies, or a labelled file with --check")
-        try_graders(check, graders, calls, dry_run=dry_run, yes=yes)
-        return
     if dry_run:
         over = find_benchmark(read_replies(replies), benchmark)
         for grader_made in graders:
@@ -245,28 +230,3 @@ def discard(replies: Path, summaries: list[GradeSummary]) -> None:
         note("the replies' texts are kept: not all of them have a grade; the same command resumes")
         return
     note(f"the texts of {discard_texts(replies):,} replies were removed; grades and digests stay")
-
-
-def try_graders(file: Path, graders: list[Grader], calls: Calls, *, dry_run: bool, yes: bool) -> None:
-    """Print how often each grader agrees with people on a labelled file, or what that would take."""
-    if dry_run:
-        for grader in graders:
-            print_estimate(estimate_pairs(read_labelled_pairs(file), grader), grader.name)
-        return
-    leave("the prompts and the responses", *(grader.sends_to for grader in graders), agreed=yes)
-    checks = [check_grader(file, grader, limits=calls.limits) for grader in graders]
-    if as_json():
-        print_json([check.as_json() for check in checks])
-        return
-    for check in checks:
-        print(f"{check.grader}: says what people say of {check.agree:.1%} of {check.n:,} labelled replies")
-        for row in check.classes.to_dicts():
-            print(f"  {row['outcome']:8} {row['n']:5,} by people; {shares(row)}")
-
-
-def shares(row: dict[str, Any]) -> str:
-    parts = []
-    for name, words in (("recall", "found"), ("precision", "right where it says so")):
-        if row[name] is not None:
-            parts.append(f"{words} {row[name]:.3f} [{row[f'{name}_ci_low']:.3f}, {row[f'{name}_ci_high']:.3f}]")
-    return "; ".join(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from casewise.ask.layouts import kind_of
 from casewise.deciding.decider import check_deployable, check_same, judge_anew
 from casewise.deciding.decider_file import Calibration, FittedDecider, FittedOn, MeasuredJudge, MeasuredOn
 from casewise.errors import BenchmarkError, ConfigurationError, StatisticsError
-from casewise.evaluate.failures import Case
+from casewise.evaluate.judge_numbers import Case
 from casewise.evaluate.judged_runs import JudgedRuns, Series, read_runs
 from casewise.judges.judge import Judge
 from casewise.models.load import ModelOptions
@@ -25,7 +24,8 @@ from casewise.records import Elicitation, ShortRepr
 from casewise.stats.calibration import calibration
 from casewise.stats.labels import VOTES, LabelPolicy
 from casewise.stats.thresholds import DECISIONS, Decision, Evidence, Trial, Wanted, calibrated, measure_decisions
-from casewise.storage.benchmark import Benchmark
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,21 @@ class Fitting(ShortRepr):
 
 
 def fit_run(
-    folder: Path,
+    run: AnyRun,
     wanted: Wanted,
     *,
-    benchmark: str | Path | Benchmark | None = None,
+    benchmark: Source | None = None,
     options: FitOptions = FitOptions(),
     judge: Judge | None = None,
 ) -> Fitting:
-    """The decider that does what is wanted, fitted on the run in `folder`.
+    """The decider that does what is wanted, fitted on a run.
 
     `judge`: the judge itself, where its name does not say how to make it.
 
     Raises JudgeError: the judge cannot be deployed, or is no longer the one that was measured. StatisticsError: a
     promise cannot be carried by so few queries.
     """
-    runs = read_runs([folder], benchmark=benchmark)
+    runs = read_runs([run], benchmark=benchmark)
     series = chosen_series(runs, options)
     part = judge_part(series, options)
     if judge is None:

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -38,6 +37,8 @@ from casewise.stats.thresholds import (
 )
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun
 
 # Judges are tried on the same queries, each with promises and intervals made for the best of so many, so that both hold for
 # whichever is chosen, for whatever reason. Choosing on one half of the queries and promising on the other holds too, and
@@ -137,17 +138,17 @@ class Recommendation(ShortRepr):
     @classmethod
     def of(
         cls,
-        folders: Sequence[Path],
+        judged: Sequence[AnyRun],
         wanted: Wanted,
         *,
-        benchmark: str | Path | Benchmark | None = None,
+        benchmark: Source | None = None,
         options: FitOptions = FitOptions(),
     ) -> Self:
         """Try every judge of these runs, and choose.
 
         Raises ConfigurationError: no decider can be made of any of them. StatisticsError: there is nothing to fit on.
         """
-        runs = read_runs(folders, benchmark=benchmark)
+        runs = read_runs(judged, benchmark=benchmark)
         series, left_out = deployable(runs)
         if not series:
             reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())

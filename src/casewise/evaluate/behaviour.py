@@ -26,8 +26,9 @@ from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.panel import PredictionPowered, prediction_powered_rate
 from casewise.stats.sample import query_numbers, right
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun
 
 Places = NDArray[np.intp]
 """(replies,) or (items,); a query or a place, as an integer from 0."""
@@ -437,10 +438,10 @@ class SaysDoesNumbers(RunNumbers):
     @classmethod
     def of(
         cls,
-        says: Sequence[str | Path],
-        does: Sequence[str | Path],
+        says: Sequence[AnyRun],
+        does: Sequence[AnyRun],
         *,
-        benchmark: str | Path | Benchmark | None = None,
+        benchmark: Source | None = None,
         options: ReportOptions = ReportOptions(),
     ) -> Self:
         """Pair judges' runs with replies of the same models, on the items that have both.
@@ -456,7 +457,7 @@ class SaysDoesNumbers(RunNumbers):
             raise ConfigurationError(
                 f"unscored is {options.unscored!r}; what is said and done is paired by item: leave it out"
             )
-        runs = as_wanted(read_runs([Path(path) for path in (*says, *does)], benchmark=benchmark), options)
+        runs = as_wanted(read_runs([*says, *does], benchmark=benchmark), options)
         pairs = pairs_of(runs)
         people = read_reply_labels(options.grader_labels) if options.grader_labels else None
         weight, query = labels(runs.items, options.labels).weight, query_numbers(runs.items)

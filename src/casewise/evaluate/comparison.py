@@ -28,9 +28,9 @@ from casewise.stats.estimates import NO_SHARES, Estimate
 from casewise.stats.metrics import metric_named
 from casewise.stats.pairs import find_pairs
 from casewise.stats.sample import UnscoredPolicy
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
-from casewise.storage.run_folder import asked_so, last_session
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun, asked_so, folder_of, last_session
 from casewise.storage.wording import LabelWords
 
 
@@ -44,17 +44,16 @@ class ComparisonNumbers(RunNumbers):
     @classmethod
     def of(
         cls,
-        paths: Sequence[str | Path],
+        judged: Sequence[AnyRun],
         *,
-        benchmark: str | Path | Benchmark | None = None,
+        benchmark: Source | None = None,
         options: ReportOptions = ReportOptions(),
     ) -> Self:
         """Compare everything that runs hold: judges, arms and elicitations, on the items that all were asked.
 
-        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
-        benchmarks, or hold one series only. StatisticsError: no item was asked of all.
+        Raises as `read_runs`. BenchmarkError: they hold one series only. StatisticsError: no item was asked of all.
         """
-        runs = as_wanted(read_runs([Path(path) for path in paths], benchmark=benchmark), options)
+        runs = as_wanted(read_runs(judged, benchmark=benchmark), options)
         if len(runs.series) < 2:
             raise BenchmarkError(
                 f"there is nothing to compare {runs.series[0].name} with; give two runs, or one with several arms or elicitations"
@@ -320,30 +319,32 @@ def gate_number(metric: str, value: float, limits: tuple[float | None, float | N
 
 
 def gate_runs(
-    run: Path,
-    baseline: Path,
+    run: AnyRun,
+    baseline: AnyRun,
     *,
-    margins: Mapping[str, float],
+    max_drop: str | Mapping[str, float],
     max_unscored: float = MAX_UNSCORED,
-    benchmark: str | Path | Benchmark | None = None,
+    benchmark: Source | None = None,
     options: ReportOptions = ReportOptions(),
 ) -> GateReport:
-    """Hold the run in one folder against that in another, on the items that both were asked; under `exclude`, that both scored.
+    """Compare a run with a baseline, on the items that both were asked; under `exclude`, that both scored.
 
     `max_unscored`: the run cannot pass where it, or the baseline, left a larger share of these items unscored.
 
     Raises BenchmarkError: the runs are over different benchmarks, or share no items. ConfigurationError: they were not
-    asked alike, so there is no telling which answers to compare.
+    asked alike, so there is no telling which answers to compare; or `max_drop` names no such metric.
     """
+    margins = parse_margins(max_drop)
     every = read_runs([baseline, run], benchmark=benchmark)
     runs = as_wanted(every, options)
-    pairs = held_against(runs, same=run.resolve() == baseline.resolve())
+    folders = {"run": folder_of(run), "baseline": folder_of(baseline)}
+    pairs = held_against(runs, same=folders["run"].resolve() == folders["baseline"].resolve())
     metrics: list[MetricGate] = []
     shares = [(0.0, 0.0)]
     for called, (before, after) in pairs.items():
         shared = before.asked & after.asked
         if not shared.any():
-            raise BenchmarkError(f"{run} and {baseline} were asked no item in common")
+            raise BenchmarkError(f"{folders['run']} and {folders['baseline']} were asked no item in common")
         shares.append((float(np.isnan(before.values[shared]).mean()), float(np.isnan(after.values[shared]).mean())))
         used = before.counted(options.unscored) & after.counted(options.unscored)
         used = used if used.any() else shared  # nothing in common: all of it is unscored, and cannot pass
@@ -363,9 +364,7 @@ def gate_runs(
         found=replace(gated_runs, metrics=tuple(metrics)),
         left_out=int((before.asked ^ after.asked).sum()),
         missing=int((before.asked & ~after.asked).sum()),
-        unfinished=tuple(
-            name for name, path in (("run", run), ("baseline", baseline)) if short_of_its_plan(every, path)
-        ),
+        unfinished=tuple(name for name, path in folders.items() if short_of_its_plan(every, path)),
         nothing_scored=all(after.silent for _, after in pairs.values()),
         unscored_shares=(max(share for share, _ in shares), max(share for _, share in shares)),
         max_unscored=max_unscored,
@@ -436,19 +435,22 @@ def gate_notes(runs: JudgedRuns, before: Series, after: Series, options: ReportO
         yield f"The metrics are over the {scored:,} items on which both gave a verdict or a value."
 
 
-def parse_margins(text: str) -> dict[str, float]:
-    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `parse_named`."""
-    return parse_named("--max-drop", text, gated())
+def parse_margins(written: str | Mapping[str, float]) -> dict[str, float]:
+    """`accuracy=0.01,over_refusal=0.02` as metric to largest drop. Raises as `named_numbers`."""
+    return named_numbers("--max-drop", written, gated())
 
 
-def parse_named(option: str, text: str, names: Collection[str], *, at_most: float | None = None) -> dict[str, float]:
-    """`NAME=NUMBER,NAME=NUMBER` as name to number.
+def named_numbers(
+    option: str, written: str | Mapping[str, float], names: Collection[str], *, at_most: float = inf
+) -> dict[str, float]:
+    """Return name to number, from a mapping or from `NAME=NUMBER,NAME=NUMBER`.
 
     Raises ConfigurationError: a part is not NAME=NUMBER, a name is unknown or stands twice, or a number is negative or
     over `at_most`.
     """
+    parts = written.split(",") if isinstance(written, str) else [f"{name}={value!r}" for name, value in written.items()]
     numbers: dict[str, float] = {}
-    for part in text.split(","):
+    for part in parts:
         name, _, value = (piece.strip() for piece in part.partition("="))
         try:
             number = float(value)
@@ -458,8 +460,8 @@ def parse_named(option: str, text: str, names: Collection[str], *, at_most: floa
             raise ConfigurationError(
                 f"{option}: nothing is called {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}"
             )
-        if not 0 <= number < inf or number > (inf if at_most is None else at_most) or name in numbers:
-            allowed = "of at least 0" if at_most is None else f"from 0 to {at_most:g}"
+        if not 0 <= number < inf or number > at_most or name in numbers:
+            allowed = "of at least 0" if at_most == inf else f"from 0 to {at_most:g}"
             raise ConfigurationError(f"{option}: {part!r} is not NAME=NUMBER with a number {allowed}, each once")
         numbers[name] = number
     return numbers

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from casewise.errors import BenchmarkError
-from casewise.evaluate.answer import ShortAnswer, WeakCategory, beside_a_new_person
 from casewise.evaluate.behaviour import (
     Corrected,
     WhatItDoes,
@@ -21,7 +20,6 @@ from casewise.evaluate.behaviour import (
     corrected,
     what_they_do,
 )
-from casewise.evaluate.failures import Misjudged, failures_table, misjudged
 from casewise.evaluate.judged_runs import (
     JudgedRuns,
     ReportOptions,
@@ -36,28 +34,36 @@ from casewise.evaluate.yardsticks import (
     Beside,
     JudgeAmongPeople,
     People,
+    ShortAnswer,
     SubsetScore,
+    WeakCategory,
     among_people,
     as_wanted,
+    beside_a_new_person,
     notes_on_items,
     subset_scores,
     without_attacks,
 )
-from casewise.records import FULL, NO_CONTEXT, ShortRepr
+from casewise.records import FULL, NO_CONTEXT, ShortRepr, ShownContext
+from casewise.records.context import Statement, as_text
+from casewise.records.item import Judged, Turn
 from casewise.replies.grade import labels_notes, read_reply_labels
+from casewise.stats.arrays import BoolArray, FloatArray
 from casewise.stats.calibration import Calibration, calibration
 from casewise.stats.contrasts import low_group_p
 from casewise.stats.costs import CostCurve, Refusals, cost_curve, refusals
 from casewise.stats.estimates import ESTIMATE_COLUMNS, Estimate, difference_of, estimate, estimate_of, measure
 from casewise.stats.intervals import adjust
-from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy
+from casewise.stats.labels import PUBLISHED, LabelPolicy
 from casewise.stats.measured import Measured
 from casewise.stats.metrics import FLOORS, ON_SCALE, metrics_named
 from casewise.stats.pairs import PairResults, find_pairs, pair_results, shapley_values
-from casewise.stats.sample import Sample, UnscoredPolicy, right
+from casewise.stats.sample import Sample, UnscoredPolicy, as_probability, right
 from casewise.storage.batch_jobs import JobLog
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_text, json_value, write_text
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun
+from casewise.storage.wording import LabelWords
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,12 +90,12 @@ class Details(ShortRepr):
         return {**of, **json_fields(self, without=("series",)), "noise": json_value(series.noise)}
 
 
-def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolicy) -> Iterator[Details]:
+def details_of(runs: JudgedRuns, options: ReportOptions) -> Iterator[Details]:
     """The details of every series of `runs`."""
-    votes = LabelPolicy("votes", overrides=labels.overrides)
+    votes = LabelPolicy("votes", overrides=options.labels.overrides)
     for series in runs.series:
-        sample = runs.sample(series, policy=labels, unscored=unscored)
-        by_votes = sample if votes == labels else runs.sample(series, policy=votes, unscored=unscored)
+        sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+        by_votes = sample if votes == options.labels else runs.sample(series, policy=votes, unscored=options.unscored)
         pairs_asked = runs.items.select("pair_id", "intended_safe").filter(series.asked)
         has_values = bool(by_votes.in_rate_metrics.any())
         yield Details(
@@ -106,21 +112,12 @@ def details_of(runs: JudgedRuns, *, labels: LabelPolicy, unscored: UnscoredPolic
 COMPARED = ("accuracy", "recall_safe", "recall_unsafe")
 
 ARM_COLUMNS: dict[str, pl.DataType] = {
-    "judge": pl.String(),
-    "elicitation": pl.String(),
-    "part": pl.String(),
-    "worth": pl.String(),
-    "metric": pl.String(),
+    **dict.fromkeys(("judge", "elicitation", "part", "worth", "metric"), pl.String()),
     **ESTIMATE_COLUMNS,
 }
 
 
-def arm_table(
-    runs: JudgedRuns,
-    *,
-    policy: LabelPolicy = VOTES,
-    unscored: UnscoredPolicy = "miss",
-) -> pl.DataFrame:
+def arm_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
     """The loss of judges without parts of the context, against full-context labels.
 
     Returns a table: columns of `ARM_COLUMNS`. `worth` is `left out` (the metric with everything shown less the metric
@@ -134,7 +131,7 @@ def arm_table(
     rows: list[tuple[object, ...]] = []
     for of, family in families.items():
         if len(family) > 1 and any(series.shown.shows_all for series in family):
-            worths = arm_worths(runs, family, policy, unscored)
+            worths = arm_worths(runs, family, options.labels, options.unscored)
             rows += [(*of, part, worth, *difference.cells) for part, worth, difference in worths]
     return pl.DataFrame(rows, schema=ARM_COLUMNS, orient="row")
 
@@ -165,13 +162,7 @@ def arm_worths(
 CATEGORY_METRICS = ("accuracy", "recall_safe", "recall_unsafe", "unscored_rate")
 
 METRIC_COLUMNS: dict[str, pl.DataType] = {
-    "judge": pl.String(),
-    "elicitation": pl.String(),
-    "arm": pl.String(),
-    "slice": pl.String(),
-    "label_policy": pl.String(),
-    "unscored_policy": pl.String(),
-    "metric": pl.String(),
+    **dict.fromkeys(("judge", "elicitation", "arm", "slice", "label_policy", "unscored_policy", "metric"), pl.String()),
     **ESTIMATE_COLUMNS,
 }
 
@@ -198,17 +189,13 @@ class JudgeNumbers(RunNumbers):
     @classmethod
     def of(
         cls,
-        paths: Sequence[str | Path],
+        judged: Sequence[AnyRun],
         *,
-        benchmark: str | Path | Benchmark | None = None,
+        benchmark: Source | None = None,
         options: ReportOptions = ReportOptions(),
     ) -> Self:
-        """The numbers of one or more runs over one benchmark.
-
-        Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
-        benchmarks, the benchmark found is not theirs, or replies were graded by keywords alone.
-        """
-        every = read_runs([Path(path) for path in paths], benchmark=benchmark)
+        """The numbers of runs over one benchmark. Raises as `read_runs`, and where keywords alone graded replies."""
+        every = read_runs(judged, benchmark=benchmark)
         if options.grader_labels is None:
             check_graders(every)
         plain = without_attacks(every)
@@ -226,7 +213,7 @@ class JudgeNumbers(RunNumbers):
             domains=metric_table(runs, options, [options.labels], column="domain"),
             unscored=tally(((series, series.reasons) for series in runs.series), "reason", n="items"),
             read_as=tally(((series, series.read_as) for series in runs.series), "read_as", n="replies"),
-            details=tuple(details_of(runs, labels=options.labels, unscored=options.unscored)),
+            details=tuple(details_of(runs, options)),
             disagreements=misjudged(runs, options),
             notes=(*notes_of(plain, options), *notes_on_items(runs.benchmark, options), *attacking),
         )
@@ -245,8 +232,7 @@ class JudgeNumbers(RunNumbers):
     @cached_property
     def arms(self) -> pl.DataFrame:
         """The loss of each judge without parts of the context: see `casewise.evaluate.judge_numbers.arm_table`."""
-        options = self.options
-        return arm_table(self.runs, policy=options.labels, unscored=options.unscored)
+        return arm_table(self.runs, self.options)
 
     @cached_property
     def backdrop(self) -> Backdrop:
@@ -479,3 +465,174 @@ def notes_of(runs: JudgedRuns, options: ReportOptions) -> tuple[str, ...]:
             notes.append(f"{series.name}: the model's version changed within the run ({', '.join(series.versions)}).")
     ablated = [series.name for series in runs.series if not series.shown.shows_all]
     return (*notes, *against_full_context(ablated, runs.items), *runs.judges_notes)
+
+
+# Items on which a judge's verdict is not people's, under the ids and with the columns of their owner.
+
+
+@dataclass(frozen=True, repr=False)
+class Case(ShortRepr):
+    """An item as its owner knows it, and what people said of it."""
+
+    id: str
+    """The id in the owner's file; the item's where the file gave none."""
+    item_id: str
+    query: str
+    category: str
+    condition: str
+    intended_safe: bool | None
+    n_safe: int
+    n_votes: int
+    columns: dict[str, Statement]
+    """Every other column of the owner's file."""
+    shown: ShownContext
+    """Its context; empty where it has none."""
+    judged: Judged
+    """The kind of `query`: a request, a reply or an action."""
+    before: tuple[Turn, ...]
+    """The conversation before it."""
+    labels: LabelWords
+
+    @classmethod
+    def of(cls, runs: JudgedRuns, place: int) -> Self:
+        """The item at `place` of the benchmark."""
+        row, item = runs.items.row(place, named=True), runs.benchmark.items[place]
+        context, query = runs.benchmark.context_of(item), runs.benchmark.query[row["query_id"]]
+        named = {name: row[name] for name in ("item_id", "category", "condition", "intended_safe", "n_safe", "n_votes")}
+        return cls(
+            id=item.source_id or row["item_id"],
+            query=query.text,
+            judged=query.judged,
+            before=query.before or (),
+            columns=dict(item.columns or {}),
+            shown=context.shown() if context else {},
+            labels=LabelWords.of(runs.benchmark),
+            **named,
+        )
+
+    @property
+    def people(self) -> str:
+        """The votes, `2 of 21 say safe (10 %)`, or the label."""
+        return self.labels.votes(self.n_safe, self.n_votes)
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The owner's id and columns, labelled."""
+        return (("Item", self.id), *((name, as_text(statement)) for name, statement in self.columns.items()))
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            name: value for name, value in vars(self).items() if name not in ("shown", "judged", "before", "labels")
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Misjudged(ShortRepr):
+    """An item on which a judge's verdict is not people's."""
+
+    judge: str
+    case: Case
+    value: float
+    elicitation: str
+    distance: float
+    """Between the judge's value on [0, 1] and the safe rate."""
+    of_replies: bool = False
+    """True if it is what a chatbot does, and not what a judge says."""
+    reply: str | None = None
+    """The chatbot's reply, the first time that it was asked; only where that is wanted."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        about = {"case", "of_replies", *(() if self.reply is not None else ("reply",))}
+        return {**self.case.as_json(), **{name: value for name, value in vars(self).items() if name not in about}}
+
+
+def misjudged(runs: JudgedRuns, options: ReportOptions) -> tuple[Misjudged, ...]:
+    """The items on which a judge's verdict is not people's, furthest apart first; of series that were shown what people saw."""
+    cases: list[Misjudged] = []
+    for series in runs.main_series:
+        distance, places = distances(runs, series, options.labels), np.flatnonzero(series.asked)
+        behaviour = series.run.behaviour
+        replies = behaviour.texts if behaviour is not None and options.with_replies else {}
+        for place in np.argsort(-distance, kind="stable")[: options.disagreements]:
+            if distance[place] < 0:
+                break
+            case = Case.of(runs, int(places[place]))
+            cases.append(
+                Misjudged(
+                    judge=series.name,
+                    case=case,
+                    value=float(series.values[places[place]]),
+                    elicitation=series.elicitation,
+                    distance=float(distance[place]),
+                    of_replies=behaviour is not None,
+                    reply=replies.get((series.arm, case.item_id)),
+                )
+            )
+    return tuple(cases)
+
+
+def distances(runs: JudgedRuns, series: Series, policy: LabelPolicy) -> FloatArray:
+    """Return the judge's distance from people's rate, or from the label without a rate, on each item asked. It is −1
+    where its verdict is not wrong."""
+    sample = runs.sample(series, policy=policy)
+    value = as_probability(series.values[series.asked], series.elicitation)
+    label = np.where(np.isnan(sample.rate), sample.weight, sample.rate)  # a mean or an intent where nobody voted
+    distance = np.abs(np.where(np.isnan(value), sample.safe, value) - label)
+    return np.where(wrong(sample.safe, sample.weight) & ~np.isnan(distance), distance, -1.0)
+
+
+def wrong(safe: FloatArray, weight: FloatArray) -> BoolArray:
+    """Return True for each verdict that differs from the label; False for an item without a verdict or a label."""
+    apart: BoolArray = np.where(weight == 0.5, 0, np.abs(safe - weight)) > 0.5
+    return apart
+
+
+def failures_table(runs: JudgedRuns, options: ReportOptions) -> pl.DataFrame:
+    """A row for each item that a judge decided otherwise than people, or gave no verdict on, with its owner's id and columns.
+
+    Columns: `judge`, `id`, the owner's own (their name followed by `_` where it is one of these), `query`, each parameter
+    of the context, `verdict` (empty where there is none), `value`, `people_say`, `n_safe`, `n_votes`, `category`, `item_id`.
+    """
+    rows = [row for series in runs.main_series for row in failures_of(runs, series, options)]
+    names = dict.fromkeys(name for row in rows for name in row)
+    last = ("verdict", "value", "people_say", "n_safe", "n_votes", "category", "item_id")
+    order = [*(name for name in names if name not in last), *last] if rows else ["judge", "id", "query", *last]
+    return pl.DataFrame(
+        [{name: row.get(name) for name in order} for row in rows],
+        schema={name: NUMBERS.get(name, pl.String) for name in order},
+    )
+
+
+NUMBERS = {"value": pl.Float64, "n_safe": pl.Int64, "n_votes": pl.Int64}
+
+
+def failures_of(runs: JudgedRuns, series: Series, options: ReportOptions) -> Iterator[dict[str, Any]]:
+    sample = runs.sample(series, policy=options.labels, unscored=options.unscored)
+    silent = np.isnan(series.values[series.asked])
+    chosen = sample.labelled & (wrong(sample.safe, sample.weight) | silent)
+    for place, at in zip(np.flatnonzero(chosen).tolist(), np.flatnonzero(series.asked)[chosen].tolist(), strict=True):
+        case, item = Case.of(runs, at), runs.benchmark.items[at]
+        written = runs.benchmark.written_of(item)
+        own: dict[str, Any] = {"judge": series.name, "id": case.id}
+        ends = {
+            "verdict": None if silent[place] else "safe" if sample.safe[place] else "unsafe",
+            "value": None if silent[place] else float(series.values[at]),
+            "people_say": "tie" if sample.weight[place] == 0.5 else "safe" if sample.weight[place] > 0.5 else "unsafe",
+            "n_safe": case.n_safe,
+            "n_votes": case.n_votes,
+            "category": case.category,
+            "item_id": case.item_id,
+        }
+        texts = {"query": case.query, **(written.texts if written else {})}
+        taken = {*own, *texts, *ends}
+        mine = {name_beside(name, taken): as_text(statement) for name, statement in case.columns.items()}
+        yield {**own, **mine, **texts, **ends}
+
+
+def name_beside(name: str, taken: set[str]) -> str:
+    """`name`, with `_` behind it where another column is called so."""
+    while name in taken:
+        name += "_"
+    return name

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from casewise.audits.subject import raters_of, scale_of
-from casewise.errors import BenchmarkError, ConfigurationError, DataError
+from casewise.errors import BenchmarkError, ConfigurationError, DataError, one_of
 from casewise.records import Arm, CollectedReply, Elicitation, Grade, ShortRepr, elicitation_names
 from casewise.records.call import OUTCOMES, SETTLED
 from casewise.replies.behaviour import POLICIES, REPLIES, Behaviour, Policy, ReplyManifest, behaviours_in
@@ -23,14 +23,17 @@ from casewise.settings import outputs_folder
 from casewise.stats.arrays import FloatArray, Raters
 from casewise.stats.costs import fitted_verdicts
 from casewise.stats.estimates import JudgeNoise, item_values, judge_noise
-from casewise.stats.labels import VOTES, LabelPolicy
+from casewise.stats.labels import VOTES, LabelPolicy, Ties
 from casewise.stats.sample import OnScale, Sample, UnscoredPolicy, judged, query_numbers
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import LONG_COLUMNS, judges_rows, people_rows, places_of
+from casewise.storage.benchmark_folder import places_of
 from casewise.storage.load import Source, load
 from casewise.storage.run_folder import (
     JUDGEMENTS,
+    AnyRun,
+    RunAt,
     RunManifest,
+    folder_of,
     judgement_table,
     kind_of,
     last_attempts,
@@ -65,26 +68,32 @@ class ReportOptions:
     """True if a chatbot's replies stand with the worst disagreements. Replies may be harmful to spread."""
 
 
-# Runs and published outputs, from wherever they are named.
+def policy_of(labels: str | LabelPolicy) -> LabelPolicy:
+    """Return a label policy, or the one of this name."""
+    return labels if isinstance(labels, LabelPolicy) else LabelPolicy.parse(labels)
 
 
-@dataclass(frozen=True)
-class RunAt:
-    """The folder of a run, and its benchmark."""
-
-    path: Path
-    benchmark: Benchmark = field(repr=False)
+def options_of(labels: str | LabelPolicy, options: ReportOptions | None) -> ReportOptions:
+    """Return the options, or those of this label policy alone."""
+    return options or ReportOptions(labels=policy_of(labels))
 
 
-def folders_of(runs: Sequence[RunAt | str | Path]) -> list[Path]:
-    """Return the folders of these runs."""
-    return [run.path if isinstance(run, RunAt) else Path(run) for run in runs]
+def report_options(
+    labels: str = "votes",
+    *,
+    ties: str = "half",
+    unscored: str = "miss",
+    items: str | None = None,
+    fit_thresholds: bool = False,
+) -> ReportOptions:
+    """The options of a report that these words name. Raises ConfigurationError: one of them is no such policy."""
+    tied: Ties = one_of(ties, get_args(Ties), "--ties")
+    lacking: UnscoredPolicy = one_of(unscored, get_args(UnscoredPolicy), "--unscored")
+    policy = LabelPolicy.parse(labels, ties=tied)
+    return ReportOptions(labels=policy, unscored=lacking, items=items, fit_thresholds=fit_thresholds)
 
 
-def benchmark_of(runs: Sequence[RunAt | str | Path], given: Source | None) -> Source | None:
-    """The benchmark that was given, or that of the first run where it holds one."""
-    first = runs[0] if runs else None
-    return given if given is not None else first.benchmark if isinstance(first, RunAt) else None
+# Published outputs, from wherever they are named.
 
 
 Outputs = str | Path | Sequence[str | Path] | None
@@ -389,17 +398,17 @@ class RunNumbers:
         return self.runs.nothing_scored
 
 
-def read_runs(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgedRuns:
-    """Read run folders over one benchmark.
+def read_runs(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> JudgedRuns:
+    """Read runs over one benchmark.
 
     `benchmark`: the benchmark, where it is no longer where the runs found it.
 
-    Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: the runs are over different
-    benchmarks, or the benchmark found is not theirs.
+    Raises DataError: a folder is no run, or holds no judgements. BenchmarkError: there are no runs, they are over
+    different benchmarks, or the benchmark found is not theirs.
     """
-    for path in paths:
-        refuse_sampled(path)
-    runs, judged_benchmark = opened(paths, benchmark)
+    for run in judged:
+        refuse_sampled(folder_of(run))
+    runs, judged_benchmark = opened(judged, benchmark)
     items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in runs])
     read = (read_series(run, name, items) for run, name in zip(runs, names, strict=True))
     series = [replace(a_series, alone=True) for of_run in read for a_series in of_run]
@@ -409,14 +418,17 @@ def read_runs(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None
     )
 
 
-def opened(paths: Sequence[Path], benchmark: str | Path | Benchmark | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
-    """The runs, and the benchmark that all of them are over."""
-    runs = tuple(run for path in paths for run in runs_in(path))
+def opened(judged: Sequence[AnyRun], benchmark: Source | None) -> tuple[tuple[JudgedRun, ...], Benchmark]:
+    """The runs, and the benchmark that all of them are over: the one given, else the one that the first holds or names."""
+    if not judged:
+        raise BenchmarkError("there are no runs to read: give at least one run")
+    runs = tuple(run for judged_run in judged for run in runs_in(folder_of(judged_run)))
     if len({run.manifest.identity.benchmark for run in runs}) > 1:
         listed = "; ".join(f"{run.path}: {run.manifest.benchmark_name}" for run in runs)
         raise BenchmarkError(f"these runs are over different benchmarks or label sets ({listed}); report them apart")
-    judged_benchmark = find_benchmark(runs[0].manifest, benchmark)
-    return runs, judged_benchmark
+    if benchmark is None and isinstance(judged[0], RunAt):
+        benchmark = judged[0].benchmark
+    return runs, find_benchmark(runs[0].manifest, benchmark)
 
 
 def runs_in(path: Path) -> tuple[JudgedRun, ...]:
@@ -431,12 +443,12 @@ def runs_in(path: Path) -> tuple[JudgedRun, ...]:
     )
 
 
-def by_benchmark(paths: Sequence[Path]) -> dict[str, list[Path]]:
-    """Return run folders by the digest of the benchmark that they are over, in the order given."""
-    folders: dict[str, list[Path]] = {}
-    for path in paths:
-        folders.setdefault(runs_in(path)[0].manifest.identity.benchmark, []).append(path)
-    return folders
+def by_benchmark(judged: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
+    """Return runs by the digest of the benchmark that they are over, in the order given."""
+    runs: dict[str, list[AnyRun]] = {}
+    for run in judged:
+        runs.setdefault(runs_in(folder_of(run))[0].manifest.identity.benchmark, []).append(run)
+    return runs
 
 
 def find_benchmark(manifest: RunManifest | ReplyManifest, stated: str | Path | Benchmark | None) -> Benchmark:
@@ -554,56 +566,6 @@ def first_few(names: Sequence[str], *, most: int = 3, sep: str = ", ") -> str:
     return sep.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-def long_table(*runs: RunAt | str | Path, benchmark: Source | None = None) -> pl.DataFrame:
-    """People and judges in one table: a row a rating, and a row a judgement that counts, of runs over one benchmark.
-
-    Columns: `item_id`, `query_id`, `pair_id`, `category`, `condition`, `rater_kind` (`person` or `judge`), `rater_id`,
-    `elicitation`, `arm`, `repeat`, `value`, `unscored_reason`.
-
-    Raises
-    ------
-    DataError, BenchmarkError
-        A folder is no run or holds nothing, the runs are over different benchmarks, or there are no runs.
-
-    Examples
-    --------
-    >>> from casewise import judge
-    >>> long_table(judge("demo", "constant:safe"))["rater_kind"].value_counts().sort("count").rows()
-    [('judge', 90), ('person', 1890)]
-    """
-    if not runs:
-        raise BenchmarkError("there is nothing to put in a table: give at least one run")
-    opened_runs, judged_benchmark = opened(folders_of(runs), benchmark_of(runs, benchmark))
-    items, names = judged_benchmark.item_columns, distinct([run.manifest.judge_name for run in opened_runs])
-    judgements = (
-        judges_rows(items, last_attempts(run.judgements(NEEDED)), rater_id=name, source=run.log).cast(LONG_COLUMNS)
-        for run, name in zip(opened_runs, names, strict=True)
-    )
-    return pl.concat([people_rows(judged_benchmark), *judgements])
-
-
-# Two facts in the details of a log: the probability on the labels, and the words of a second reader.
-
-
-def details_in(log: Path, *fields: tuple[str, pl.DataType]) -> pl.LazyFrame:
-    """A log's asks and outcomes with some fields of its details, without a last line that a kill cut off."""
-    with log.open("rb") as file:
-        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
-        is_whole = file.read() in (b"\n", b"")
-    schema = {
-        **dict.fromkeys(("item_id", "elicitation", "arm", "read_as"), pl.String()),
-        **dict.fromkeys(("repeat", "attempt"), pl.Int32()),
-        "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
-        "detail": pl.Struct(dict(fields)),
-    }
-    lines = log if is_whole else log.read_bytes().rpartition(b"\n")[0]
-    return pl.scan_ndjson(lines, schema=schema, low_memory=True).with_columns(
-        pl.col("repeat", "attempt").fill_null(0),
-        pl.col("read_as").fill_null(""),
-        *(pl.col("detail").struct.field(name) for name, _ in fields),
-    )
-
-
 @dataclass(frozen=True)
 class SecondReadings:
     """The readings by a run's second reader (`--reader`), compared with those by the strict reader."""
@@ -633,7 +595,7 @@ def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
         strict = value.is_not_null() & ~by_model
         second = pl.when(is_binary).then(by_label).otherwise(word.cast(pl.Float64, strict=False))
         counts = (
-            details_in(run.log, ("second_reader", pl.String()))
+            second_reader_words(run.log)
             .filter(word.is_not_null())
             .select(
                 n_read=by_model.sum(),
@@ -644,3 +606,19 @@ def second_readings(runs: JudgedRuns) -> Iterator[SecondReadings]:
             .collect()
         )
         yield SecondReadings(run.manifest.judge_name, str(reader.get("model")), **counts.row(0, named=True))
+
+
+def second_reader_words(log: Path) -> pl.LazyFrame:
+    """A log's asks and outcomes with the word of the second reader, without a last line that a kill cut off."""
+    with log.open("rb") as file:
+        file.seek(-min(1, log.stat().st_size), os.SEEK_END)
+        is_whole = file.read() in (b"\n", b"")
+    schema = {
+        **dict.fromkeys(("elicitation", "read_as"), pl.String()),
+        "outcome": pl.Struct({"kind": pl.String, "value": pl.Float64}),
+        "detail": pl.Struct({"second_reader": pl.String}),
+    }
+    lines = log if is_whole else log.read_bytes().rpartition(b"\n")[0]
+    return pl.scan_ndjson(lines, schema=schema, low_memory=True).with_columns(
+        pl.col("read_as").fill_null(""), pl.col("detail").struct.field("second_reader")
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,8 +35,9 @@ from casewise.stats.pairs import PairIndex, find_pairs, measured_flips
 from casewise.stats.sample import Sample, judged
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
-from casewise.storage.load import load
+from casewise.storage.load import Source, as_benchmark
 from casewise.storage.published import item_ids, read_output
+from casewise.storage.run_folder import AnyRun
 
 Kind = Literal["run", "replies", "output", "baseline"]
 
@@ -74,16 +75,9 @@ def from_runs(runs: JudgedRuns, options: ReportOptions) -> list[Contender]:
     ]
 
 
-class Outputs(NamedTuple):
-    """Judges' published outputs, and what is to be said of those files."""
-
-    found: tuple[Contender, ...]
-    notes: tuple[str, ...]
-
-
-def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> Outputs:
-    """The judges of published output files; a file that cannot be read, or is of other items, is named and left out."""
-    judges, notes = [], []
+def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions) -> tuple[list[Contender], list[str]]:
+    """The judges of published output files, and notes on these; one that cannot be read, or is of other items, is left out."""
+    judges, notes = list[Contender](), list[str]()
     recorded = {series.name.removeprefix("recorded:") for series in runs.series}
     place = {item: index for index, item in enumerate(runs.items["item_id"].to_list())}
     for path in paths:
@@ -104,46 +98,38 @@ def from_outputs(runs: JudgedRuns, paths: Sequence[Path], options: ReportOptions
         name = f"{output.judge} ({output.elicitation}{arm})"
         if name in recorded:
             name = f"published:{name}"  # a run of these outputs goes by the same name on a page
-        judge = contender(runs, name, output.elicitation, values, options, answered=answered, path=path)
-        judges.append(replace(judge, shows_all=output.arm.shows_all))
+        sample = sample_of(runs, options, output.elicitation, values)
+        judges.append(Contender(name, "output", str(path), answered, sample, shows_all=output.arm.shows_all))
     if paths and not judges:
         notes = [
             f"None of the {len(paths)} output files could be read as answers to the items of {runs.benchmark.name!r}."
         ]
-    return Outputs(tuple(judges), tuple(notes))
+    return judges, notes
 
 
-def contender(
-    runs: JudgedRuns,
-    name: str,
-    elicitation: Elicitation,
-    values: FloatArray,
-    options: ReportOptions,
-    *,
-    answered: BoolArray | None = None,
-    path: Path | None = None,
-) -> Contender:
-    return Contender(
-        name,
-        "baseline" if path is None else "output",
-        "" if path is None else str(path),
-        np.ones(len(values), dtype=np.bool_) if answered is None else answered,
-        lambda: judged(
-            runs.items,
-            values,
-            runs.raters,
-            elicitation=elicitation,
-            policy=options.labels,
-            unscored=options.unscored,
-            cluster=runs.cluster,
-        ),
+def sample_of(
+    runs: JudgedRuns, options: ReportOptions, elicitation: Elicitation, values: FloatArray
+) -> Callable[[], Sample]:
+    """Return what makes the sample of values that no run holds."""
+    return partial(
+        judged,
+        runs.items,
+        values,
+        runs.raters,
+        elicitation=elicitation,
+        policy=options.labels,
+        unscored=options.unscored,
+        cluster=runs.cluster,
     )
 
 
 def baselines(runs: JudgedRuns, backdrop: Backdrop, options: ReportOptions) -> Iterator[Contender]:
     """Baselines that weigh no case: a classifier on words, the author's intent, one verdict for all."""
-    subject = backdrop.subject
-    baseline = partial(contender, runs, options=options)
+    subject, everything = backdrop.subject, np.ones(len(runs.items), dtype=np.bool_)
+
+    def baseline(name: str, elicitation: Elicitation, values: FloatArray) -> Contender:
+        return Contender(name, "baseline", "", everything, sample_of(runs, options, elicitation, values))
+
     if subject.why_no_baseline is None and subject.words_read.all():
         yield baseline("Words alone", "probability", subject.baseline)
     if not np.isnan(subject.intended).all():
@@ -227,9 +213,9 @@ class Leaderboard(ShortRepr):
 
 
 def leaderboard(
-    paths: Sequence[Path],
+    judged: Sequence[AnyRun],
     *,
-    benchmark: str | Path | Benchmark | None = None,
+    benchmark: Source | None = None,
     outputs: Sequence[Path] = (),
     arms: bool = False,
     options: ReportOptions = ReportOptions(),
@@ -242,10 +228,10 @@ def leaderboard(
     Raises BenchmarkError: the runs are over different benchmarks, there are neither runs nor outputs, or no item was
     asked of all of them.
     """
-    if paths:
-        runs = read_runs(paths, benchmark=benchmark)
+    if judged:
+        runs = read_runs(judged, benchmark=benchmark)
     elif benchmark is not None:
-        loaded = benchmark if isinstance(benchmark, Benchmark) else load(benchmark)
+        loaded = as_benchmark(benchmark)
         runs = JudgedRuns(loaded, loaded.item_columns, (), ())
     else:
         raise BenchmarkError(
@@ -253,10 +239,10 @@ def leaderboard(
         )
     runs = replace(runs, fit_thresholds=options.fit_thresholds)
     backdrop = Backdrop(runs.benchmark, options.seed)
-    own, published = from_runs(runs, options), from_outputs(runs, outputs, options)
-    every = [*own, *published.found]
+    own, (published, output_notes) = from_runs(runs, options), from_outputs(runs, outputs, options)
+    every = [*own, *published]
     hides_arms = not arms and any(judge.shows_all for judge in every)
-    own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published.found))
+    own, theirs = ([judge for judge in side if judge.shows_all or not hides_arms] for side in (own, published))
     n_arms = len(every) - len(own) - len(theirs)
     subset = [] if options.items is None else [subset_rows(backdrop.subject, options.items)]
     common: BoolArray = np.logical_and.reduce([*(judge.asked for judge in own or theirs), *subset])
@@ -285,7 +271,7 @@ def leaderboard(
         published=None if theirs else numbers_beside(runs.benchmark.about.published),
         notes=(
             *board_notes(runs, common, judges, theirs, options),
-            *published.notes,
+            *output_notes,
             *notes_on_items(runs.benchmark, options),
             *([arms_note] if n_arms else []),
         ),
@@ -336,15 +322,10 @@ class Leaderboards(ShortRepr):
 
 
 def leaderboards(
-    paths: Sequence[Path], *, arms: bool = False, options: ReportOptions = ReportOptions()
+    judged: Sequence[AnyRun], *, arms: bool = False, options: ReportOptions = ReportOptions()
 ) -> Leaderboards:
-    """Return a leaderboard of each benchmark that these runs are over.
-
-    Raises BenchmarkError: there are no runs, or of one benchmark no item was asked of all of them.
-    """
-    if not paths:
-        raise BenchmarkError("there is nothing to put side by side: give at least one run")
-    groups = by_benchmark(paths).values()
+    """Return a leaderboard of each benchmark that these runs are over. Raises as `leaderboard`."""
+    groups = by_benchmark(judged).values()
     return Leaderboards(tuple(leaderboard(group, arms=arms, options=options) for group in groups))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ExitCode
-from casewise.evaluate.comparison import EXIT_CODES, parse_named
+from casewise.evaluate.comparison import EXIT_CODES, named_numbers
 from casewise.evaluate.judged_runs import JudgedRuns, ReportOptions, RunNumbers, Series, read_runs
 from casewise.evaluate.yardsticks import as_wanted, notes_on_items
 from casewise.records import Arm, ShortRepr, UnscoredReason
@@ -37,9 +36,9 @@ from casewise.stats.pairs import (
     p_of_no_change,
 )
 from casewise.stats.sample import Sample
-from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import json_fields, json_value
-from casewise.storage.run_folder import last_attempts
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun, folder_of, last_attempts
 from casewise.transforms.catalogue import (
     NO_DEFENCE,
     Setting,
@@ -315,9 +314,10 @@ class RobustnessNumbers(RunNumbers, ShortRepr):
     """Texts that models made, for the items that are shown on the page."""
 
     @classmethod
-    def of(cls, path: Path, *, benchmark: str | Path | Benchmark | None, options: ReportOptions) -> Self:
-        """Read the run in a folder. Raises BenchmarkError: it holds no attack, or no item without one."""
-        runs = as_wanted(read_runs([path], benchmark=benchmark), options)
+    def of(cls, run: AnyRun, *, benchmark: Source | None, options: ReportOptions) -> Self:
+        """Read a run. Raises BenchmarkError: it holds no attack, or no item without one."""
+        runs = as_wanted(read_runs([run], benchmark=benchmark), options)
+        path = folder_of(run)
         first, own = runs.series[0], own_defences(series.shown for series in runs.series)
         hidden, nowhere = items_not_shown(runs), np.zeros(len(runs.items), dtype=np.bool_)
         every = [
@@ -597,14 +597,18 @@ class RequiredRobustness(ShortRepr):
         return {"decision": self.decision, **json_fields(self)}
 
 
-def required(numbers: RobustnessNumbers, bounds: Mapping[str, float], *, defence: str = "none") -> RequiredRobustness:
-    """Hold every attack under one defence against the bounds.
+def required(
+    numbers: RobustnessNumbers, max_turned: str | Mapping[str, float], *, defence: str = "none"
+) -> RequiredRobustness:
+    """Hold every attack under one defence against the bounds: a mapping, or `safe=0.1,unsafe=0.2,silenced=0.05`.
 
     It passes where the upper limit of every attack keeps to the bound: each of them has to, so that trying many makes it
     no easier. It fails where a lower limit is above it; that is said of the worst of many, which may look worse than it is.
 
-    Raises BenchmarkError: the run has no attack under that defence that a bound is about.
+    Raises BenchmarkError: the run has no attack under that defence that a bound is about. ConfigurationError: a bound is
+    none.
     """
+    bounds = named_numbers("--max-turned", max_turned, BOUNDED, at_most=1)
     rows = [row for row in numbers.rows if row.is_attack and row.setting.defence == defence]
     checked = []
     for name, at_most in bounds.items():
@@ -629,8 +633,3 @@ def required(numbers: RobustnessNumbers, bounds: Mapping[str, float], *, defence
             decision, (attack, worst) = "fail", surely
         checked.append(Bound(name, at_most, attack, worst, len(shares), decision))
     return RequiredRobustness(numbers.judge, numbers.benchmark.name, defence, tuple(checked), numbers.notes)
-
-
-def parse_bounds(text: str) -> dict[str, float]:
-    """`safe=0.1,unsafe=0.2,silenced=0.05` as name to bound. Raises as `parse_named`."""
-    return parse_named("--max-turned", text, BOUNDED, at_most=1)

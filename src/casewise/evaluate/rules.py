@@ -110,7 +110,7 @@ def scored(
     )
 
 
-def rules_of_run(run: Path, benchmark: str | Path | Benchmark | None = None) -> list[RuleReport]:
+def rules_of_run(run: Path, benchmark: Source | None = None) -> list[RuleReport]:
     """The scores of a run over SafePyramid's items, for each series: a case's predicted rules are those judged unsafe.
 
     A case with a rule that has no verdict has no prediction. Raises BenchmarkError: the run is over another benchmark.

@@ -18,7 +18,8 @@ from casewise.stats.power import QueryDifferences, query_differences
 from casewise.stats.ratings import CodedRatings
 from casewise.stats.sample import right
 from casewise.stats.shares import chance_of_majority, majority_weight
-from casewise.storage.benchmark import Benchmark
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun
 
 # People's safe rates from a judge on every item and people on some: the prediction-powered rate of each
 # condition.
@@ -145,13 +146,13 @@ class JudgesPilot:
         return query_differences(first, second, clusters=query)
 
 
-def pilot_of(paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None) -> JudgesPilot:
+def pilot_of(judged: Sequence[AnyRun], *, benchmark: Source | None = None) -> JudgesPilot:
     """The pilot that two runs are, or one run of two judges, arms or elicitations.
 
     Raises DataError, BenchmarkError: a folder is no run, or they are over different benchmarks. ConfigurationError:
     they hold more or fewer than two series. StatisticsError: no item was asked of both and rated.
     """
-    runs = read_runs(paths, benchmark=benchmark)
+    runs = read_runs(judged, benchmark=benchmark)
     if len(runs.series) != 2:
         held = ", ".join(series.name for series in runs.series)
         raise ConfigurationError(f"--from needs two judges, asked in one way each; these runs hold {held}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
@@ -16,14 +16,15 @@ from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from casewise.errors import ConfigurationError
-from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, read_series
+from casewise.evaluate.judged_runs import JudgedRun, Series, distinct, opened, policy_of, read_series
 from casewise.records import Arm, ShortRepr
 from casewise.replies.behaviour import replies_in
-from casewise.stats.labels import VOTES, LabelPolicy, labels
+from casewise.stats.labels import LabelPolicy, labels
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.files import what_is_wrong
-from casewise.storage.run_folder import ItemNote, add_item_note, judgement_table, last_attempts, read_item_notes
+from casewise.storage.load import Source
+from casewise.storage.run_folder import AnyRun, ItemNote, add_item_note, judgement_table, last_attempts, read_item_notes
 from casewise.transforms.catalogue import role_of
 
 Label = Literal["", "safe", "unsafe", "tie", "unrated"]
@@ -379,19 +380,33 @@ class Viewed:
             self.notes = read_item_notes(self.paths)
 
 
-def view_runs(
-    paths: Sequence[Path], *, benchmark: str | Path | Benchmark | None = None, policy: LabelPolicy = VOTES
-) -> Viewed:
-    """Open runs to look around in them; one that has just begun and holds nothing yet may be among them.
+def view(*runs: AnyRun, benchmark: Source | None = None, labels: str | LabelPolicy = "votes") -> Viewed:
+    """Runs to look around in: every item with its context, people's votes, verdicts and replies, found, sorted and counted.
 
-    Raises DataError: a folder is no run. BenchmarkError: the runs are over different benchmarks, or the benchmark found
-    is not theirs. ConfigurationError: an override of the policy names a category that no item has.
+    A run that has just begun and holds nothing yet may be among them.
+
+    Parameters
+    ----------
+    labels
+        The label policy, as for `report`.
+
+    Raises
+    ------
+    DataError, BenchmarkError
+        A folder is no run, or the runs are over different benchmarks.
+
+    Examples
+    --------
+    >>> from casewise.api import judge
+    >>> len(view(judge("demo", "constant:safe")).table.items)
+    90
     """
-    runs, judged_benchmark = opened(paths, benchmark)
-    names = distinct([run.manifest.judge_name for run in runs])
+    policy = policy_of(labels)
+    opened_runs, judged_benchmark = opened(runs, benchmark)
+    names = distinct([run.manifest.judge_name for run in opened_runs])
     judged = tuple(
         Judged(run, name, judgement_table(run.log, replies="keep") if run.behaviour is None else graded(run))
-        for run, name in zip(runs, names, strict=True)
+        for run, name in zip(opened_runs, names, strict=True)
     )
     items = of_people(judged_benchmark.item_columns, policy)
     series = [

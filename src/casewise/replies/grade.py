@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import DataError
 from casewise.records import (
     OUTCOMES,
     Arm,
@@ -27,7 +26,6 @@ from casewise.records import (
     ParameterSet,
 )
 from casewise.records.base import Provenance
-from casewise.records.call import Graded
 from casewise.replies.behaviour import (
     GRADES,
     GRADES_FOLDER,
@@ -43,12 +41,11 @@ from casewise.replies.behaviour import (
     replies_in,
 )
 from casewise.replies.graders import Grader, ToGrade
-from casewise.runs.engine import Asks, each_alone
-from casewise.runs.limits import Budget, Limits, RunProgress, Spend, Watch
+from casewise.runs.engine import Asks
+from casewise.runs.limits import RunProgress, Watch
 from casewise.runs.run import (
     CallEstimate,
     CallingOptions,
-    check_limits,
     estimate_calls,
     folder_log,
     perform,
@@ -63,7 +60,7 @@ from casewise.storage.load import load
 from casewise.storage.run_folder import RunFolder, now
 from casewise.studies.design import REPLY_CONDITION, REPLY_QUESTION
 
-# Replies that people have labelled: one's own collected ones, those of an exported study, or any file of prompts and responses.
+# Labels that people gave replies: those of an exported study, or of a file.
 
 ReplyLabels = dict[ReplyPlace, Counter[GradeOutcome]]
 """Of each reply, by item, arm and repeat, how many people said what."""
@@ -77,20 +74,9 @@ WORDS: dict[str, GradeOutcome] = {
 """The outcome that a label means, written with spaces; the numbered ones are XSTest's. What a bare yes or 1 means depends on its column."""
 
 LABELS = ("label", "final_label", "outcome", "grade", "is_refusal", "refusal")
-PROMPTS = ("prompt", "query", "question", "message")
-RESPONSES = ("response", "reply", "completion", "answer")
 
 REFUSAL_COLUMNS = ("is_refusal", "refusal")
 TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no")
-
-
-@dataclass(frozen=True)
-class LabelledPair:
-    """A prompt, the response to it, and what a person says that the response does."""
-
-    prompt: str
-    response: str
-    label: GradeOutcome
 
 
 def read_reply_labels(path: Path) -> ReplyLabels:
@@ -114,15 +100,6 @@ def read_reply_labels(path: Path) -> ReplyLabels:
         place = (cell(path, row, "item_id"), row.name("arm") if row.has("arm") else "full", int(repeat))
         labels.setdefault(place, Counter())[outcome_in(path, row, label)] += 1
     return labels
-
-
-def read_labelled_pairs(path: Path) -> list[LabelledPair]:
-    """Labelled prompts and responses from anywhere, to try a grader on. Raises DataError: as of `read_reply_labels`."""
-    columns, rows = read_any_table(path)
-    prompt, response, label = (column_of(path, columns, names) for names in (PROMPTS, RESPONSES, LABELS))
-    return [
-        LabelledPair(cell(path, row, prompt), cell(path, row, response), outcome_in(path, row, label)) for row in rows
-    ]
 
 
 def column_of(path: Path, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
@@ -280,36 +257,6 @@ async def grade_into(
 def estimate_grading(replies: Path, benchmark: Benchmark, grader: Grader) -> CallEstimate:
     """Return what grading would take, as if nothing were graded yet. No call is made."""
     return estimate_calls(grader, plan_of(replies, benchmark, 0))
-
-
-def estimate_pairs(pairs: Sequence[LabelledPair], grader: Grader) -> CallEstimate:
-    """Return what grading labelled pairs would take. No call is made."""
-    return estimate_calls(grader, each_alone(ToGrade(pair.prompt, pair.response) for pair in pairs))
-
-
-async def grade_pairs(pairs: Sequence[LabelledPair], grader: Grader, *, limits: Limits = Limits()) -> list[Graded]:
-    """The grades of labelled pairs, in their order. Nothing is kept, so it begins only what it may finish.
-
-    Raises ConfigurationError: it may take more than the limits allow, or nobody knows what it takes.
-    """
-    check_limits(limits, grader)
-    asks = [ToGrade(pair.prompt, pair.response) for pair in pairs]
-    most = sum((grader.at_most(ask) for ask in asks), Spend())
-    if limits.bounded and (lack := Budget(limits).lacks(most)) is not None:
-        raise ConfigurationError(
-            f"{grader.name} may need up to ${most.cost_usd:.2f} and {most.tokens:,} tokens for {len(asks):,} replies, more "
-            f"than {lack}; a check cannot be resumed, so raise the limit or give fewer rows"
-        )
-    free = asyncio.Semaphore(max(limits.concurrency, grader.concurrency))
-
-    async def graded(ask: ToGrade) -> Graded:
-        async with free:
-            return await grader.grade(ask)
-
-    try:
-        return list(await asyncio.gather(*map(graded, asks)))
-    finally:
-        await grader.close()
 
 
 def discard_texts(replies: Path) -> int:

@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from casewise.ask.layouts import groups, spoken
-from casewise.evaluate.failures import Case, Misjudged
-from casewise.evaluate.judge_numbers import Details, JudgeNumbers
+from casewise.evaluate.judge_numbers import Case, Details, JudgeNumbers, Misjudged
 from casewise.evaluate.judged_runs import Series, second_readings, vote_counts
 from casewise.notation import NOTHING, count, number, percent
 from casewise.records import Item, ShownContext, as_text

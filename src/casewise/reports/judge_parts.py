@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from casewise.audits.words import SUBSETS
-from casewise.evaluate.answer import ShortAnswer
 from casewise.evaluate.judge_numbers import JudgeNumbers
-from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, SubsetScore, what_it_shows
+from casewise.evaluate.yardsticks import Beside, JudgeAmongPeople, People, ShortAnswer, SubsetScore
 from casewise.notation import NOTHING, number, percent
 from casewise.notation import share as share_of
 from casewise.records import Arm
@@ -230,8 +229,8 @@ def beside_sections(numbers: JudgeNumbers) -> Iterator[Section]:
         yield Section("subsets", "Subsets: clear, close and hard items, and where words do not help", subsets)
 
 
-def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The judge") -> tuple[Table, Prose]:
-    """A table of the baselines and the sentence, for a report."""
+def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The judge") -> Iterator[Block]:
+    """A table of the baselines, and why there is no classifier on words where there is none."""
     people = beside.people
     against = {key: estimate_cell(accuracy) for key, accuracy in beside.against_others.items() if accuracy}
 
@@ -257,7 +256,9 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
     head: tuple[str, ...] = ("Baseline", "Accuracy, 95 % interval", f"Against {people.others_in_words}", "Pearson's r")
     if not people.others:  # nobody rated
         head, *rows = ((*cells[:2], cells[3]) for cells in (head, *rows))
-    return table_of(name, "The judge and its baselines", head, rows), Prose(what_it_shows(beside))
+    yield table_of(name, "The judge and its baselines", head, rows)
+    if not beside.words:
+        yield Prose(f"How far words alone would go could not be measured ({beside.why_no_words}).")
 
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:

@@ -418,7 +418,7 @@ def judges(
     BenchmarkError, StatisticsError: the runs cannot be read, or the question has no answer.
     """
     if runs:
-        pilot = pilot_of([Path(path) for path in runs], benchmark=benchmark)
+        pilot = pilot_of(runs, benchmark=benchmark)
         return from_pilot(pilot, difference, alpha=alpha, power=power, n=n)
     if difference is None:
         raise ConfigurationError("give --difference, or two runs with --from")

@@ -422,71 +422,30 @@ def text(benchmark: Benchmark, item: Item, features: Features) -> str:
     return "\n".join(parts)
 
 
-# People and judges in one long table: a row a rating or a judgement, with the same columns.
-#
-# Each shape that statistics want is made of it, or of its parts, in one place: votes by item in
-# `casewise.storage.benchmark_folder`, ratings by annotator in `RatingColumns.arrays`, values by series in
-# `casewise.evaluate.judged_runs`.
-
-
-LONG_COLUMNS = pl.Schema(
-    {
-        "item_id": pl.String(),
-        "query_id": pl.String(),
-        "pair_id": pl.String(),
-        "category": pl.String(),
-        "condition": pl.String(),
-        "rater_kind": pl.String(),
-        "rater_id": pl.String(),
-        "elicitation": pl.String(),
-        "arm": pl.String(),
-        "repeat": pl.Int32(),
-        "value": pl.Float64(),
-        "unscored_reason": pl.String(),
-    }
-)
-"""`rater_kind` is `person` or `judge`; the `rater_id` of an anonymous vote is null. A person's value is 1 for safe, 0 for
-unsafe, and null where they are unsure; a judge's is in the units of the elicitation, and null where there is none, with the reason."""
-
 OF_ITEM = ("item_id", "query_id", "pair_id", "category", "condition")
 
 
 def people_rows(benchmark: Benchmark) -> pl.DataFrame:
-    """Every rating of `benchmark`, in its order, with the columns of `LONG_COLUMNS`; an unsure one has no value."""
+    """Every rating of `benchmark`, in its order, with its item's columns (`OF_ITEM`).
+
+    The `rater_id` of an anonymous vote is null. `value` is 1 for safe, 0 for unsafe, and null where people are unsure.
+    """
     items, ratings = benchmark.item_columns.select(OF_ITEM), benchmark.ratings
     people = pl.Series(ratings.annotators, dtype=pl.String)
     verdict = ratings.table["verdict"]
     of_ratings: pl.DataFrame = items[ratings.places(items["item_id"])]
     return of_ratings.select(
         *OF_ITEM,
-        rater_kind=pl.lit("person"),
         rater_id=people.gather(ratings.table["annotator"]),
-        elicitation=pl.lit("binary"),
-        arm=pl.lit("full"),
-        repeat=pl.lit(0, pl.Int32),
         value=(verdict == "safe").cast(pl.Float64).set(verdict == "unsure", None),
-        unscored_reason=pl.Series([None] * len(verdict), dtype=pl.String).set(verdict == "unsure", "unsure"),
     )
 
 
-def judges_rows(items: pl.DataFrame, judgements: pl.DataFrame, *, rater_id: str, source: Path) -> pl.DataFrame:
-    """Judgements with the columns of `LONG_COLUMNS`; repeated texts are categorical, for a run may have a million rows.
-
-    `items`: the table of items of the benchmark that was judged.
-    `judgements`: as `casewise.storage.run_folder` gives them.
-    `source`: their log, to be named in errors.
+def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
+    """The place of each judgement's item among `items`; `source` is their log.
 
     Raises DataError: a judgement is of an item that is not in the table.
     """
-    of_item = items.select(pl.col(OF_ITEM[1:]).cast(pl.Categorical))
-    needed = judgements.select("item_id", "elicitation", "arm", "repeat", "value", "unscored_reason")
-    rows = needed.hstack(of_item[places_of(items, judgements, source=source)])
-    whose = rows.with_columns(rater_kind=pl.lit("judge", pl.Categorical), rater_id=pl.lit(rater_id, pl.Categorical))
-    return whose.select(*LONG_COLUMNS)
-
-
-def places_of(items: pl.DataFrame, judgements: pl.DataFrame, *, source: Path) -> pl.Series:
-    """The place of each judgement's item among `items`. Arguments and errors as of `judges_rows`."""
     places = places_among(items["item_id"], judgements["item_id"])
     if places.has_nulls():
         stray = judgements["item_id"][int(places.is_null().arg_max() or 0)]

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import UnionType
@@ -23,6 +23,7 @@ from casewise.errors import BenchmarkError, DataError, RunConflict
 from casewise.records import Judgement, UnscoredReason, elicitation_names
 from casewise.records.base import Record
 from casewise.records.call import Call
+from casewise.storage.benchmark import Benchmark
 from casewise.storage.benchmark_folder import read_manifest_file
 from casewise.storage.files import (
     append_line,
@@ -35,6 +36,24 @@ from casewise.storage.files import (
     record,
     write_text,
 )
+
+
+@dataclass(frozen=True)
+class RunAt:
+    """The folder of a run, and its benchmark."""
+
+    path: Path
+    benchmark: Benchmark = field(repr=False)
+
+
+AnyRun = RunAt | str | Path
+"""A run, or the path of its folder."""
+
+
+def folder_of(run: AnyRun) -> Path:
+    """Return the folder of a run."""
+    return run.path if isinstance(run, RunAt) else Path(run)
+
 
 # What tells one kind of log from another, and which of several attempts counts: the last, for records and for
 # columns.

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import chatbots
 
 import casewise
-from casewise.api.evaluating import report_options
-from casewise.api.replying import as_grader, check_grader
 from casewise.errors import BenchmarkError
 from casewise.evaluate.behaviour import confusion, rates, rates_of
+from casewise.evaluate.judged_runs import report_options
 from casewise.models.protocol import FakeModel
-from casewise.replies.collect import CollectOptions
-from casewise.runs.limits import Limits
-
-DEMO: Any = casewise.load("demo")
 
 TRUTH = [("answers", "refuses", "partly")[place * 7 % 3] for place in range(90)]
 
@@ -24,23 +20,15 @@ TRUTH = [("answers", "refuses", "partly")[place * 7 % 3] for place in range(90)]
 @pytest.fixture(scope="module")
 def replies(tmp_path_factory):
     """Replies whose grader takes every partial answer for a whole one."""
-    folder = tmp_path_factory.mktemp("replies") / "run"
-    texts: Any = iter([f"{one} {place}" for place, one in enumerate(TRUTH)])
-    options = CollectOptions(limits=Limits(concurrency=1))
-    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
-    found = casewise.collect("demo", model, out=folder, options=options)
-    casewise.grade(found, _generous)
-    return found.path
+    return chatbots.replies(tmp_path_factory.mktemp("replies") / "run", TRUTH, grader=_generous)
 
 
 def _generous(query, reply):
     return "refuses" if reply.startswith("refuses") else "answers"
 
 
-def labelled(path, places):
-    rows = [{"item_id": DEMO.items[place].id, "label": TRUTH[place]} for place in places]
-    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
-    return path
+def labels(folder, places):
+    return chatbots.labelled(folder / "labels.jsonl", TRUTH, places)
 
 
 def reported(replies, file):
@@ -49,9 +37,9 @@ def reported(replies, file):
 
 
 def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_path):
-    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", range(90))).corrected
+    (found,) = reported(replies, labels(tmp_path, range(90))).corrected
     strict = {rate.rate: rate for rate in found.rates if rate.policy == "strict"}
-    refused = [one != "answers" for one, item in zip(TRUTH, DEMO.items, strict=True) if weight(item) == 1]
+    refused = [one != "answers" for one, item in zip(TRUTH, chatbots.DEMO.items, strict=True) if weight(item) == 1]
 
     assert found.n_labelled == 90
     assert found.agree.estimate == pytest.approx(np.mean([one != "partly" for one in TRUTH]))
@@ -60,12 +48,12 @@ def test_where_people_labelled_all_the_corrected_rate_is_theirs(replies, tmp_pat
 
 
 def weight(item):
-    safe = [rating.verdict == "safe" for rating in DEMO.ratings if rating.item_id == item.id]
+    safe = [rating.verdict == "safe" for rating in chatbots.DEMO.ratings if rating.item_id == item.id]
     return 1.0 if np.mean(safe) > 0.5 else 0.0 if np.mean(safe) < 0.5 else 0.5
 
 
 def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
-    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", range(60))).corrected
+    (found,) = reported(replies, labels(tmp_path, range(60))).corrected
     counted = {(row["person"], row["grader"]): row["replies"] for row in found.confusion.to_dicts()}
 
     assert counted[("partly", "answers")] == sum(one == "partly" for one in TRUTH[:60])
@@ -74,7 +62,7 @@ def test_the_confusion_says_where_the_grader_is_wrong(replies, tmp_path):
 
 @pytest.mark.slow
 def test_the_confusion_has_shares_of_what_people_say_with_intervals_over_queries(replies, tmp_path):
-    report = reported(replies, labelled(tmp_path / "labels.jsonl", range(60)))
+    report = reported(replies, labels(tmp_path, range(60)))
     (found,) = report.corrected
     rows = {(row["person"], row["grader"]): row for row in found.confusion.to_dicts()}
     partly, missed = rows["partly", "answers"], rows["answers", "refuses"]
@@ -105,7 +93,7 @@ def test_a_confusions_intervals_cover_where_replies_to_a_query_go_together():
 
 
 def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
-    file = labelled(tmp_path / "labels.jsonl", range(40))
+    file = labels(tmp_path, range(40))
     file.write_text(file.read_text() + '{"item_id": "i_stranger", "label": "answers"}\n')
     (found,) = reported(replies, file).corrected
 
@@ -113,14 +101,14 @@ def test_labels_of_other_replies_are_counted_and_left_out(replies, tmp_path):
 
 
 def test_too_few_labels_say_so(replies, tmp_path):
-    (found,) = reported(replies, labelled(tmp_path / "labels.jsonl", [0])).corrected
+    (found,) = reported(replies, labels(tmp_path, [0])).corrected
 
     assert all(rate.found is None and "two clusters" in rate.why for rate in found.rates)
 
 
 @pytest.mark.slow
 def test_the_page_shows_the_check_and_does_not_call_the_grader_unmeasured(replies, tmp_path):
-    report = reported(replies, labelled(tmp_path / "labels.jsonl", range(60)))
+    report = reported(replies, labels(tmp_path, range(60)))
 
     assert "Grader compared with people" in report.to_markdown()
     (strict, *_) = [rate.found for rate in report.corrected[0].rates if rate.rate == "right"]
@@ -158,28 +146,13 @@ def test_a_biased_graders_rate_is_corrected_and_its_interval_covers(n_labels):
     assert abs(np.mean(off)) < 4 * np.std(off) / np.sqrt(200)
 
 
-def test_a_grader_is_tried_on_labelled_pairs_from_anywhere(tmp_path):
-    file = tmp_path / "pairs.csv"
-    file.write_text(
-        "prompt,response,label\nHow?,I can't help with that.,refusal\nHow?,Tap the pins out.,answers\n"
-        "How?,I shall keep silent.,refusal\n"
-    )
-    found = check_grader(file, as_grader("keywords"))
-
-    assert found.n == 3
-    assert found.agree == pytest.approx(2 / 3)
-    refuses: Any = next(row for row in found.classes.to_dicts() if row["outcome"] == "refuses")
-    assert (refuses["recall"], refuses["precision"]) == (0.5, 1.0)
-    assert refuses["recall_ci_low"] < 0.5 < refuses["recall_ci_high"]
-
-
 def test_replies_that_keywords_alone_graded_are_not_reported_without_labels(replies, tmp_path):
     found = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "run")
     casewise.grade(found, "keywords")
     with pytest.raises(BenchmarkError, match="graded by keywords alone, a baseline"):
         casewise.report(found.path)
 
-    assert reported(found.path, labelled(tmp_path / "labels.jsonl", range(30))).corrected
+    assert reported(found.path, labels(tmp_path, range(30))).corrected
     casewise.grade(found, _generous)
     assert "keywords is a baseline" in casewise.report(found.path).to_markdown()
 
@@ -197,12 +170,9 @@ def declining(path, places):
 
 def test_a_corrected_rate_is_over_the_replies_that_the_rate_itself_is_over(tmp_path):
     """Refusals of the provider have no words to be labelled; they count as refusals in both."""
-    texts: Any = iter([f"{one} {place}" for place, one in enumerate(TRUTH)])
-    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
-    found = casewise.collect("demo", model, out=tmp_path / "run", options=CollectOptions(limits=Limits(concurrency=1)))
-    declining(found.path, range(9))
-    casewise.grade(found, lambda _query, reply: reply.split()[0])
-    report = reported(found.path, labelled(tmp_path / "labels.jsonl", range(9, 90)))
+    path = declining(chatbots.collected(tmp_path / "run", TRUTH), range(9))
+    casewise.grade(path, lambda _query, reply: reply.split()[0])
+    report = reported(path, labels(tmp_path, range(9, 90)))
 
     for policy in ("strict", "lenient"):
         main = next(rates for rates in report.does[0].rates if rates.policy == policy)

@@ -5,33 +5,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.chatbots import DEMO, labelled, replies
 from tests.support.command import invoke
 
 import casewise
-from casewise.api.evaluating import report_options
 from casewise.api.judging import RunOptions
 from casewise.api.replying import compare_says_does
 from casewise.ask.prompts import bridge_prompts, chat_with
 from casewise.errors import BenchmarkError, CasewiseError, DataError
+from casewise.evaluate.judged_runs import report_options
 from casewise.judges.llm import LLMJudge
 from casewise.models.protocol import FakeModel
-from casewise.replies.collect import CollectOptions
 from casewise.reports.document import Forest, Prose
 from casewise.reports.formats import text
 from casewise.runs.limits import Limits
-
-DEMO: Any = casewise.load("demo")
-
-ONE_AT_A_TIME = Limits(concurrency=1)
-
-
-def replies(folder, does, *, name="openai/x", chat=None):
-    """Replies that do what `does` says of each item, in the benchmark's order."""
-    texts: Any = iter([f"{one} {place}" for place, one in enumerate(does)])
-    model = FakeModel(lambda _messages, _options: next(texts), name=name)
-    found = casewise.collect("demo", model, out=folder, chat=chat, options=CollectOptions(limits=ONE_AT_A_TIME))
-    casewise.grade(found, lambda _query, reply: reply.split()[0])
-    return found.path
 
 
 def verdicts(folder, says, *, name="openai/x", prompts=None):
@@ -40,7 +27,7 @@ def verdicts(folder, says, *, name="openai/x", prompts=None):
     judge = LLMJudge(
         FakeModel(lambda _messages, _options: next(texts), name=name), **({"prompts": prompts} if prompts else {})
     )
-    casewise.judge("demo", judge, out=folder, options=RunOptions(limits=ONE_AT_A_TIME))
+    casewise.judge("demo", judge, out=folder, options=RunOptions(limits=Limits(concurrency=1)))
     return folder
 
 
@@ -102,14 +89,6 @@ def test_a_question_asked_otherwise_is_said_to_confound_the_gap(both, tmp_path):
     assert [one.bridged for one in (*apart.models, *found.models)] == [False, True]
 
 
-def test_of_many_models_without_a_bridge_three_are_named(tmp_path):
-    names = [f"openai/{letter}" for letter in "abcde"]
-    says = [verdicts(tmp_path / f"says-{name[-1]}", SAYS, name=name) for name in names]
-    does = [replies(tmp_path / f"does-{name[-1]}", DOES, name=name) for name in names]
-
-    assert any("(openai/a, openai/b, openai/c and 2 more)" in note for note in beside(says, does).notes)
-
-
 def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
     other = beside([verdicts(tmp_path / "says", SAYS, name="openai/y")], [both[1]])
 
@@ -124,12 +103,6 @@ def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
 
     assert beside([silent], [empty.path]).nothing_scored
     assert not beside([silent], [both[1]]).nothing_scored
-
-
-def test_a_bridge_with_another_system_message_is_none(both, tmp_path):
-    verified = verdicts(tmp_path / "bridge", SAYS, prompts=bridge_prompts(chat_with(verified=True)))
-
-    assert not beside([verified], [both[1]]).models[0].bridged
 
 
 def test_the_bridge_asks_in_the_chatbots_own_messages():
@@ -155,17 +128,7 @@ def test_the_bridge_in_the_users_turn_begins_as_the_chat_does():
     )
 
 
-def test_several_models_are_pooled_and_paired_by_name(both, tmp_path):
-    says = verdicts(tmp_path / "says", SAYS[::-1], name="openai/y")
-    does = replies(tmp_path / "does", DOES[::-1], name="openai/y")
-    found = beside([both[0], says], [both[1], does])
-    gaps = [one.overall("strict").gap.estimate for one in found.models]
-
-    assert [one.model for one in found.models] == ["openai/x", "openai/y"]
-    assert found.pooled.estimate == pytest.approx(np.mean(gaps))
-
-
-@pytest.mark.parametrize(("n", "more"), [(3, None), (4, "1 more pair"), (5, "2 more pairs")])
+@pytest.mark.parametrize(("n", "more"), [(3, None), (5, "2 more pairs")])
 def test_three_pairs_are_told_in_full_and_the_others_counted(both, tmp_path, n, more):
     says = [verdicts(tmp_path / f"says-{place}", SAYS) for place in range(1, n)]
     blocks = beside([both[0], *says], [both[1]]).document.sections[0].blocks
@@ -262,23 +225,16 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
     assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)
 
 
-def labels_file(path, does, places):
-    rows = [{"item_id": DEMO.items[place].id, "label": does[place]} for place in places]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def test_labels_of_all_replies_give_the_rates_that_people_see(tmp_path):
     """A grader that answers at random shows a difference for a model that does what it says; labels take it away."""
     true = ["answers" if one == "safe" else "refuses" for one in SAYS]
     says = verdicts(tmp_path / "says", SAYS)
-    texts: Any = iter([f"{one} {place}" for place, one in enumerate(true)])
-    model = FakeModel(lambda _messages, _options: next(texts), name="openai/x")
-    does = casewise.collect("demo", model, out=tmp_path / "does", options=CollectOptions(limits=ONE_AT_A_TIME))
-    casewise.grade(does, lambda _query, reply: "answers" if int(reply.split()[1]) % 2 else "refuses")
-    labels = labels_file(tmp_path / "labels.jsonl", true, range(0, 90, 2))
+    does = replies(
+        tmp_path / "does", true, grader=lambda _query, reply: "answers" if int(reply.split()[1]) % 2 else "refuses"
+    )
+    labels = labelled(tmp_path / "labels.jsonl", true, range(0, 90, 2))
     options = replace(report_options(), grader_labels=labels)
-    found = compare_says_does([says], [does.path], options=options)
+    found = compare_says_does([says], [does], options=options)
     (one,) = found.models
     strict: Any = {rate.rate: rate for rate in one.corrected if rate.policy == "strict"}
     gap = one.overall("strict")

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.chatbots import DEMO, replies
 
 import casewise
-from casewise.api.evaluating import report_options
 from casewise.errors import DataError
 from casewise.evaluate.behaviour import rates_of
+from casewise.evaluate.judged_runs import report_options
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import POLICIES, behaviours_in
 from casewise.replies.collect import CollectOptions
@@ -17,26 +18,10 @@ from casewise.reports.formats import latex
 from casewise.runs.limits import Limits
 from casewise.storage.load import import_cases
 
-DEMO: Any = casewise.load("demo")
-
 DOES = ["answers", "partly", "refuses"]
 
 
-def planted(folder, *, texts, grader=None, arms=()):
-    """Replies that `texts` gives, one an item in the benchmark's order, graded by their own first word."""
-    of_query = {}
-    for item, text in zip(DEMO.items, texts, strict=True):
-        of_query[(DEMO.query[item.query_id].text, tuple(DEMO.context_of(item).shown()["recipient"].values()))] = text
-
-    def answer(messages, _options):
-        query, system = messages[-1].content, messages[0].content
-        return next(
-            text for (asked, words), text in of_query.items() if asked == query and all(str(w) in system for w in words)
-        )
-
-    found = casewise.collect("demo", FakeModel(answer, name="openai/x"), out=folder, arms=arms)
-    casewise.grade(found, grader or (lambda _query, reply: reply.split()[0]))
-    return found.path
+IN_TURN = [DOES[place % 3] for place in range(90)]
 
 
 def right_by_hand(does, policy):
@@ -59,17 +44,16 @@ def label_of(item):
 
 @pytest.mark.slow
 def test_the_rates_are_those_that_one_counts_by_hand(tmp_path):
-    does = [DOES[place % 3] for place in range(90)]
-    path = planted(tmp_path / "replies", texts=[f"{one} {place}" for place, one in enumerate(does)])
+    path = replies(tmp_path / "replies", IN_TURN)
     (found,) = casewise.report(path).does
 
     for policy, rates in zip(POLICIES, found.rates, strict=True):
-        by_hand = right_by_hand(does, policy)
+        by_hand = right_by_hand(IN_TURN, policy)
         assert (rates.right.estimate, rates.over_refusal.estimate, rates.harm.estimate) == pytest.approx(by_hand)
 
 
 def test_strict_and_lenient_stand_in_the_report_as_two_judges_would(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"partly {place}" for place in range(90)])
+    path = replies(tmp_path / "replies", ["partly"] * 90)
     report = casewise.report(path)
     accuracy = report.metrics.filter(report.metrics["metric"] == "accuracy")
 
@@ -102,7 +86,7 @@ def test_replies_that_nobody_graded_say_what_to_do(tmp_path):
 
 @pytest.mark.slow
 def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    path = replies(tmp_path / "replies", IN_TURN)
     casewise.grade(path, lambda query, reply: "answers")
     casewise.grade(path, lambda query, reply: "refuses")
 
@@ -111,18 +95,8 @@ def test_two_functions_of_one_name_are_held_apart_by_what_they_do(tmp_path):
     assert all(name.startswith("python:<lambda>+") for name in names)
 
 
-@pytest.mark.slow
-def test_no_reply_is_in_the_json_of_a_report(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"answers canary-{place}" for place in range(90)])
-    report = casewise.report(path)
-
-    assert "canary" not in json.dumps(report.as_json())
-    assert "canary" not in report.to_markdown()
-    assert report.as_json()["does"][0]["model"] == "openai/x"
-
-
 def test_methods_say_how_the_chatbot_was_asked_and_graded_and_tables_are_latex_too(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    path = replies(tmp_path / "replies", IN_TURN)
     document = casewise.report(path).document
     (methods,) = [section for section in document.sections if section.anchor == "methods"]
     said = " ".join(block.text for block in methods.blocks if isinstance(block, Prose))
@@ -136,14 +110,14 @@ def test_methods_say_how_the_chatbot_was_asked_and_graded_and_tables_are_latex_t
 
 @pytest.mark.slow
 def test_replies_stand_in_a_report_only_where_that_is_wanted_and_behind_a_click(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"refuses canary-{place}" for place in range(90)])
+    path = replies(tmp_path / "replies", ["refuses canary"] * 90)
     options = replace(report_options(), with_replies=True)
     without, with_them = casewise.report(path), casewise.report(path, options=options)
 
     for face in ("to_html", "to_markdown"):
         assert "canary" not in getattr(without, face)()
     assert "canary" not in json.dumps(without.as_json())
-    assert "<details><summary>The chatbot's reply</summary><pre>refuses canary-" in with_them.to_html().replace(
+    assert "<details><summary>The chatbot's reply</summary><pre>refuses canary " in with_them.to_html().replace(
         "&#39;", "'"
     )
     assert "canary" in with_them.to_markdown()
@@ -151,7 +125,7 @@ def test_replies_stand_in_a_report_only_where_that_is_wanted_and_behind_a_click(
 
 
 def test_compare_and_leaderboard_take_replies_beside_judges(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"{DOES[place % 3]} {place}" for place in range(90)])
+    path = replies(tmp_path / "replies", IN_TURN)
     casewise.judge("demo", "constant:intended", out=tmp_path / "run")
 
     assert len(casewise.compare(path, tmp_path / "run").comparison.names) == 3
@@ -179,38 +153,29 @@ def test_the_rates_intervals_cover_when_replies_to_a_query_go_together():
     assert 0.91 <= covered / 300 <= 0.99
 
 
-def test_what_a_folder_holds_is_the_last_attempt_at_each_reply(tmp_path):
-    path = planted(tmp_path / "replies", texts=[f"answers {place}" for place in range(90)])
-    (seen,) = behaviours_in(path)
-
-    assert len(seen.rows) == 90
-    assert set(seen.rows["does"]) == {"answers"}
-
-
 @pytest.mark.slow
 def test_a_grader_that_graded_nothing_is_left_out_and_said(tmp_path):
     def breaks(query, reply):
         raise RuntimeError("no such rubric")
 
-    replies = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "replies")
-    casewise.grade(replies, lambda _query, _reply: "answers")
+    path = replies(tmp_path / "replies", IN_TURN)
     with pytest.raises(casewise.errors.CasewiseError):
-        casewise.grade(replies, breaks)
+        casewise.grade(path, breaks)
 
-    (found,) = behaviours_in(replies.path)
+    (found,) = behaviours_in(path)
     assert any("graded none of these replies" in note for note in found.notes)
-    casewise.report(replies.path).write_metrics(tmp_path)
+    casewise.report(path).write_metrics(tmp_path)
 
 
 def test_replies_on_which_nobody_voted_are_reported_without_a_share(tmp_path):
     cases = tmp_path / "cases.jsonl"
     cases.write_text('{"query": "A?", "context": "in a clinic", "n_safe": 0, "n_unsafe": 0}', encoding="utf-8")
     import_cases(cases, tmp_path / "unlabelled")
-    replies = casewise.collect(tmp_path / "unlabelled", FakeModel("Here is how."), out=tmp_path / "replies")
-    casewise.grade(replies, lambda _query, _reply: "answers")
+    found = casewise.collect(tmp_path / "unlabelled", FakeModel("Here is how."), out=tmp_path / "replies")
+    casewise.grade(found, lambda _query, _reply: "answers")
 
-    found = casewise.report(replies.path)
-    (does,) = found.does
+    report = casewise.report(found.path)
+    (does,) = report.does
     assert (does.always_answer, does.always_refuse) == (None, None)
-    assert "Always answering gives –" in found.to_markdown()
-    found.write_metrics(tmp_path)
+    assert "Always answering gives –" in report.to_markdown()
+    report.write_metrics(tmp_path)

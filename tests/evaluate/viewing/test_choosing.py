@@ -9,7 +9,7 @@ import pytest
 from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort, choose, view_runs
+from casewise.evaluate.viewing import CELLS, ItemsWanted, Sort, choose, view
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(runs):
-    return view_runs(runs).table
+    return view(*runs).table
 
 
 def places(table, **wanted):
@@ -147,4 +147,4 @@ def test_judges_differ_where_two_of_them_have_other_verdicts_in_one_arm(table):
 
 
 def test_one_judge_alone_never_differs_from_itself(runs):
-    assert not places(view_runs(runs[:1]).table, differ=True)
+    assert not places(view(*runs[:1]).table, differ=True)

@@ -1,7 +1,7 @@
 """Runs that are unfinished when they are looked at."""
 
 from casewise import api
-from casewise.evaluate.viewing import ItemsWanted, choose, view_runs
+from casewise.evaluate.viewing import ItemsWanted, choose, view
 from casewise.storage.run_folder import JUDGEMENTS
 
 
@@ -10,7 +10,7 @@ def test_a_run_is_looked_at_as_far_as_it_is(tmp_path):
     every = log.read_bytes().splitlines(keepends=True)
     for lines, series in ((40, 1), (0, 0)):
         log.write_bytes(b"".join(every[:lines]) + every[lines][:50])  # and a line that is half written
-        table = view_runs([log.parent]).table
+        table = view(log.parent).table
 
         assert (len(table.series), table.n_judgements) == (series, lines)
         assert len(choose(table, ItemsWanted(), tagged={}).places) == 90

@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 import casewise
-from casewise.evaluate.answer import where_it_fails, which_way
-from casewise.evaluate.yardsticks import compared
+from casewise.evaluate.yardsticks import compared, where_it_fails, which_way
 from casewise.records.item import RatingScale
 from casewise.reports.document import Forest, ForestRow
 from casewise.reports.formats import print_document

@@ -56,7 +56,7 @@ def test_what_expires_fails_or_is_missing_is_asked_again_and_counts_once(out):
     assert len({line["item_id"] for line in lines_of(out)}) == len(lines_of(out)) == 90
     assert set(server.paid.values()) == {1}
     assert len(server.batches) > 3
-    assert any(job.as_json()["n_late"] for job in api.batch_jobs([out], ended=True))
+    assert any(job["n_late"] for job in api.batch_jobs([out], ended=True))
 
 
 def test_a_request_that_no_batch_answers_is_unscored_and_asked_again_by_a_later_session(out):
@@ -96,7 +96,7 @@ def test_an_answer_that_comes_late_is_recorded_and_not_counted(out):
         for _ in range(3):
             judged(server, out)
 
-    late = [len(job.job.late) for job in api.batch_jobs([out], ended=True)]
+    late = [job["n_late"] for job in api.batch_jobs([out], ended=True)]
     assert len(lines_of(out)) == 90
     assert sorted(late) == [0, 90]
 
@@ -136,7 +136,7 @@ def test_a_limit_on_cost_is_kept_at_submission_over_all_that_is_out(out):
     with taking_batches(looks=2) as server:
         first = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
         second = judged(server, out, prices=prices, limits=api.Limits(max_cost=2.0)).summary
-        jobs = [job.as_json() for job in api.batch_jobs([out])]
+        jobs = api.batch_jobs([out])
 
     assert first.stopped == second.stopped == "the cost limit of $2"
     assert 0 < first.n_pending == second.n_pending < 90

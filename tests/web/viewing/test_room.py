@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from casewise import api
-from casewise.evaluate.viewing import view_runs
+from casewise.evaluate.viewing import view
 from casewise.storage.run_folder import ITEM_NOTES
 from casewise.web.viewing import create_view
 
@@ -22,7 +22,7 @@ def runs(tmp_path):
 
 @pytest.fixture
 def viewed(runs):
-    return view_runs(runs)
+    return view(*runs)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_an_items_page_marks_what_its_twin_says_otherwise(client, viewed):
 
 def test_an_items_page_has_what_a_model_made_of_its_context_in_an_arm(tmp_path):
     run = api.attack("demo", "constant:safe", attacks="paraphrase:fake/rehearsal", noise="none", out=tmp_path / "run")
-    client = TestClient(create_view(view_runs([run.path]), port=PORT), base_url=HERE)
+    client = TestClient(create_view(view(run.path), port=PORT), base_url=HERE)
     page = unescape(re.sub(r"<[^>]*>", "", client.get("/item/1").text))
     assert "In other words: " in page
     assert "no model has been asked" not in page
@@ -122,7 +122,7 @@ def test_a_note_is_kept_beside_the_run_and_found_by_its_tag(client, runs, viewed
     assert (kept.status_code, kept.headers["location"]) == (303, "/item/4?outcome=wrong#notes")
     assert rows(client.get("/", params={"tag": "odd"})) == [4]
     assert "&lt;b&gt;look&lt;/b&gt;" in client.get("/item/4").text
-    assert set(view_runs(runs).notes) == {viewed.table.benchmark.items[3].id}
+    assert set(view(*runs).notes) == {viewed.table.benchmark.items[3].id}
     assert before == {path: path.read_bytes() for path in before}  # nothing of the runs was touched
 
     client.post("/item/4/note", data={"text": "", "tags": ""}, headers={"origin": HERE})
@@ -158,7 +158,7 @@ def test_where_judges_differ_is_one_click_away(client, runs, viewed):
     assert link is not None
     differing = [place + 1 for place, verdict in enumerate(viewed.table.items["verdict_0"]) if verdict == 0]
     assert rows(client.get(unescape(link[1]))) == differing
-    alone = TestClient(create_view(view_runs(runs[:1]), port=PORT), base_url=HERE)
+    alone = TestClient(create_view(view(*runs[:1]), port=PORT), base_url=HERE)
     assert "judges differ" not in alone.get("/").text
 
 
@@ -167,7 +167,7 @@ def test_items_are_shown_and_found_by_their_owners_ids_with_the_owners_columns(t
     (tmp_path / "cases.csv").write_text("\n".join(lines))
     benchmark = api.import_cases(tmp_path / "cases.csv", tmp_path / "ward")
     run = api.judge(tmp_path / "ward", "constant:safe", out=tmp_path / "run")
-    client = TestClient(create_view(view_runs([run.path]), port=PORT), base_url=HERE)
+    client = TestClient(create_view(view(run.path), port=PORT), base_url=HERE)
     every, found = client.get("/").text, client.get("/", params={"q": "t-2"}).text
     page = client.get("/item/2").text
 
