@@ -95,7 +95,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(graded, tmp_path, to):
             'Choose from: "user", "system"',
         ),
         (["replies", "collect", "demo", "--model", "fake/rehearsal", "--arms", "nothing"], "no arm is called"),
-        (["replies", "grade", "--grader", "keywords"], "give a folder of replies"),
+        (["replies", "grade", "--grader", "keywords"], "REPLIES is missing"),
         (["compare", "--says", "a"], "--says and --does go together"),
     ],
 )
