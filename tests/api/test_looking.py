@@ -7,14 +7,6 @@ from tests.support.published import output_rows, write
 import casewise
 
 
-def test_the_paper_is_a_page_and_frames_and_plain_json():
-    found = casewise.paper(benchmark="demo")
-
-    headings = [section["heading"] for section in found.as_json()["sections"]]
-    assert headings == [section.heading for section in found.document.sections]
-    assert all(frame.height for frame in found.tables.values())
-
-
 def test_the_json_of_the_paper_has_its_numbers_unrounded(tmp_path):
     file = write(tmp_path / "output_score.json", output_rows([1, 9, 8]))
 

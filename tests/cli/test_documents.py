@@ -58,10 +58,6 @@ def test_json_is_a_format_like_the_others(runs, tmp_path):
     assert json.loads(by_flag)["n_items"] == 90
 
 
-def test_the_papers_page_has_its_tables_as_json():
-    assert json.loads(program("paper", "--benchmark", "demo", "--json").out)["sections"]
-
-
 def test_what_names_no_format_is_refused(runs, tmp_path):
     for words, says in (
         (("--format", "markdwon"), "did you mean 'markdown'?"),

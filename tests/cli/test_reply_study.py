@@ -7,7 +7,7 @@ import pytest
 from tests.support.command import invoke as command
 
 import casewise
-from casewise.reports.study import write_exported_model
+from casewise.studies.export import export
 
 pytestmark = pytest.mark.slow
 
@@ -34,11 +34,12 @@ def test_a_rehearsed_study_corrects_a_biased_graders_rate_within_its_interval(tm
     command("study", "rehearse", study, "--annotators", "10", "--lease", "2", "--careless", "0", "--database", store)
     half_way: set[int] = set()
 
-    def look_first(folder):
-        half_way.update(stat.S_IMODE(one.stat().st_mode) for one in (folder, *folder.iterdir()))
-        return write_exported_model(folder)
+    def look_first(live, **options):
+        exported = export(live, **options)
+        half_way.update(stat.S_IMODE(path.stat().st_mode) for path in (exported.folder, *exported.folder.iterdir()))
+        return exported
 
-    monkeypatch.setattr("casewise.api.studies.write_exported_model", look_first)
+    monkeypatch.setattr("casewise.api.studies.export", look_first)
     command("export", study, "--out", str(tmp_path / "labels"), "--phase", "rehearsal", "--database", store)
     assert half_way == {0o700, 0o600}, "from the start"
     assert {stat.S_IMODE(one.stat().st_mode) for one in (tmp_path / "labels").rglob("*") if one.is_file()} == {0o600}

@@ -117,7 +117,6 @@ DECIDER = {
 """What the pages of a decider and of its traffic say, and when."""
 
 NO_CLAIM = re.compile(
-    r"“Second study” predicts|"
     r"All judges are measured|Each person in turn|A rank is an interval|So often would|Who is right|answers err more often"
     r"|Hard items are chosen|A promise is of a random query|People said what replies do|Each row is paired|the attack that turns the most verdicts of each category"
 )

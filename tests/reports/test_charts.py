@@ -9,7 +9,7 @@ ROWS = pl.DataFrame({"name": ["one"], "estimate": [0.5], "low": [0.4], "high": [
 
 
 def test_a_chart_in_a_page_follows_its_colours_and_has_ids_of_its_own():
-    chart = for_page(dots_with_intervals(ROWS, title="Accuracy"), name="accuracy-0")
+    chart = for_page(dots_with_intervals(ROWS, title="Accuracy"), "accuracy-0")
     ids = re.findall(r'id="([^"]+)"', chart)
 
     assert "var(--ink)" in chart
@@ -19,7 +19,7 @@ def test_a_chart_in_a_page_follows_its_colours_and_has_ids_of_its_own():
 
 
 def test_a_png_stands_on_white():
-    picture = png(for_page(dots_with_intervals(ROWS, title="Accuracy"), name="accuracy"))
+    picture = png(dots_with_intervals(ROWS, title="Accuracy"))
 
     chunks, at = b"", 8
     while at < len(picture):

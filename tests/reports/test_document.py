@@ -1,11 +1,10 @@
-import re
 from dataclasses import replace
 
 import pytest
 
 from casewise.notation import interval, number, p_value, percent
 from casewise.reports.document import Document, Exhibit, Figure, Folded, Prose, Section, short_name, table_of
-from casewise.reports.formats import document_json, html, markdown, text
+from casewise.reports.formats import html, markdown, text
 from casewise.stats.sample import FilledIn
 
 
@@ -45,28 +44,6 @@ def test_what_rounds_to_zero_has_no_sign_and_no_p_is_zero():
     assert "is 0.00, that" in FilledIn(n=9, n_rest=9, r=-0.001, r_rest=0.5, p=0.1, p_unrelated=0.1).sentence
 
 
-def test_the_main_table_of_a_page_is_open_and_other_long_ones_are_folded():
-    legend = table_of("legend", "Judges", ("", "Judge"), [("A", "a")] * 20)
-    main, other = (table_of(name, name, ("Rank", "Judge", "Accuracy"), [("1", "a", 3)] * 20) for name in "mo")
-
-    page = html(Document("t", "", (), (Section("s", "S", (legend, main, other)),)))
-
-    folded = re.findall(r'<details class="long">.*?id="table-(\w+)"', page, re.DOTALL)
-    assert folded == ["legend", "o"]
-
-
-def test_a_shortened_name_is_whole_where_the_mouse_is():
-    name = "recorded:gpt <3> (score, without:sender)"
-    table = table_of("t", "Judges", ("Judge", "n"), [(name, 3)])
-    page = html(Document("t", "", (), (Section("s", "S", (table,)),)))
-
-    assert table.rows == (("gpt <3> (score) −sender", "3"),)
-    assert (
-        '<th scope="row" data-head="Judge" title="recorded:gpt &lt;3&gt; (score, without:sender)">gpt &lt;3&gt; (score) −sender<'
-        in page
-    )
-
-
 def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_section_does():
     table = table_of("numbers", "Numbers", ("Name", "Value", "More"), [("a", "1", "2")])
     fold = Folded("More numbers", (Prose("Read this."), table), "more")
@@ -74,7 +51,6 @@ def test_what_is_folded_stands_in_every_format_and_in_the_terminal_s_where_its_s
     first = replace(document, sections=(replace(document.sections[0], first=True, brief=False),))
 
     assert list(document.tables()) == [table]
-    assert document_json(document)["sections"][0]["blocks"][1]["folded"] == "More numbers"
     assert '<details class="fold" id="more"><summary>More numbers</summary>' in html(document)
     assert "### More numbers" in markdown(document)
     assert "Read this." in markdown(document)

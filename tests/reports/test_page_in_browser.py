@@ -2,9 +2,11 @@
 
 import pytest
 from tests.support.browser import DESKTOP, PHONE, serious_problems
+from tests.support.lied_to import Gullible
 from tests.support.published import completed_at_random
 
 import casewise
+from casewise import api
 from casewise.evaluate.replay import replay
 from casewise.reports.formats import html
 from casewise.reports.published import replay_page
@@ -35,11 +37,25 @@ def opened(browser, address):
         context.close()
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_the_page_itself_never_scrolls_sideways(opened, size):
-    page = opened(size)
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    """The address of the page of a judge under attack."""
+    page = tmp_path_factory.mktemp("page") / "robustness.html"
+    run = api.attack("demo", Gullible(), attacks="claim:authority,claim:agreed,twin", defences="none,datamark")
+    page.write_text(api.robustness(run).to_html(), encoding="utf-8")
+    return page.as_uri()
 
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone", "desktop"])
+def test_a_page_has_no_serious_barrier_and_never_scrolls_sideways(opened, attacked, size, scheme):
+    page = opened(size, scheme)
+    for marked in (False, True):
+        if marked:
+            page.goto(attacked)
+            assert page.locator("ins").first.is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert page.locator("script").count() == 0
+        assert serious_problems(page) == []
 
 
 def test_every_number_of_a_gate_and_of_a_replay_is_on_the_screen_of_a_phone(browser, tmp_path):
@@ -72,15 +88,9 @@ def test_charts_are_as_wide_as_a_phone_and_their_words_can_be_read(opened):
     assert page.eval_on_selector_all(".chart", "all => all.every(one => one.scrollWidth <= one.clientWidth)")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_has_no_serious_barrier(opened, scheme):
-    assert serious_problems(opened(DESKTOP, scheme)) == []
-
-
 def test_the_page_works_offline_without_a_script_and_says_that_the_data_are_made_up(opened):
     page = opened(DESKTOP)
 
-    assert page.locator("script").count() == 0
     assert page.get_by_text("SYNTHETIC DATA").first.is_visible()
     page.get_by_text("The numbers behind this chart").first.click()
     assert page.locator("figure details[open] table").first.is_visible()

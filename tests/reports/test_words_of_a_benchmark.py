@@ -113,6 +113,7 @@ def test_a_report_says_whose_labels_a_judge_agrees_with(by_an_author):
     assert "agrees with the author's labels on" in by_an_author["report"]
 
 
+@pytest.mark.slow
 def test_one_expert_an_item_is_no_crowd(tmp_path):
     gold = by_the_author()
     experts = replace(gold, about=gold.about.model_copy(update={"labels_by": "experts"}))

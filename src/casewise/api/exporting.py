@@ -14,7 +14,7 @@ from casewise.evaluate.judged_runs import Outputs, ReportOptions, output_files, 
 from casewise.evaluate.published import paper_numbers
 from casewise.plugins import plugin, plugin_names
 from casewise.replies.behaviour import GRADES, REPLIES, export_replies
-from casewise.reports.formats import Report, document_json
+from casewise.reports.formats import Report
 from casewise.reports.judge import benchmark_json, benchmark_page, item_json, item_page
 from casewise.reports.published import paper_document, run_json, run_page
 from casewise.share.croissant import read_croissant_about, write_croissant
@@ -92,7 +92,7 @@ def paper(*runs: AnyRun, benchmark: Source | None = None, outputs: Outputs = Non
     page = paper_document(published, loaded)
     numbers = {name: json_value(part) for name, part in vars(published).items() if name != "replays"}
     numbers["replays"] = [replay_numbers.as_json() for replay_numbers in published.replays]
-    return Report(document_json(page) | {"numbers": numbers}, lambda _: page)
+    return Report({"numbers": numbers}, lambda _: page)
 
 
 HERE = ("runs", "replies")

@@ -19,7 +19,6 @@ from casewise.errors import ConfigurationError, StudyError, one_of
 from casewise.evaluate.judged_runs import find_benchmark
 from casewise.replies.behaviour import read_replies
 from casewise.replies.grade import replies_to_label
-from casewise.reports.study import write_exported_model
 from casewise.settings import Settings, from_environment
 from casewise.storage import write_benchmark
 from casewise.storage.files import for_owner_alone
@@ -279,10 +278,8 @@ class Study:
             return owner.forget(live, number, vault=here.vault, by="owner")
 
     def export(self, folder: str | Path) -> Exported:
-        """Write the ratings as a benchmark folder, with a mixed model's script for R; one with replies only its owner may read."""
+        """Write the ratings as a benchmark folder; one with replies only its owner may read."""
         plan = self.plan()
         access = for_owner_alone() if plan.design.rates == "replies" else nullcontext()
         with access, self.round() as here, here.round.read(here.store) as live:
-            exported = export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))
-            write_exported_model(exported.folder)
-        return exported
+            return export(live, benchmark=plan.benchmark, design=plan.design, folder=Path(folder))

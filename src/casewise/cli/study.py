@@ -100,7 +100,6 @@ def report(
     *,
     out: Path = Path("study-report"),
     contrast: tuple[str, ...] = (),
-    category: tuple[str, ...] = (),
     flow: Path | None = None,
     margin: float | None = None,
     alpha: float | None = None,
@@ -126,8 +125,6 @@ def report(
         Folder for the page, tables and figures: a new one, or one with an earlier report of the same study.
     contrast
         A planned contrast FIRST:SECOND; may be repeated. Default: the first condition with each other one.
-    category
-        Show this category query by query; may be repeated.
     flow
         CSV of people at each step: step, condition (or all), people.
     margin
@@ -161,7 +158,7 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    analysis = api.study_report(ratings, crossed=crossed, case_studies=category, judges=judge, **options)
+    analysis = api.study_report(ratings, crossed=crossed, judges=judge, **options)
     page = out / "report.html"
     again = page.exists()
     analysis.write(out)

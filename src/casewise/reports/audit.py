@@ -54,7 +54,6 @@ def audit_page(audit: Audit) -> Document:
         ("people", "Limits that people's agreement sets", people_blocks),
         ("intent", "The author's intent compared with the labels", intent_blocks),
         ("contexts", "Variety of the contexts", context_blocks),
-        ("coverage", "Items by condition, queries by category", coverage_blocks),
     )
     settings = [
         ("benchmark digest", audit.digest),
@@ -278,13 +277,3 @@ def context_blocks(part: Part) -> Iterator[Block]:
             "Most frequent": "1.commonest",
         }
         yield table_by("statements", "Variety of the statements", statements.items(), columns)
-
-
-def coverage_blocks(part: Part) -> Iterator[Block]:
-    m = part.measured
-    conditions = [(spoken(name), n) for name, n in m["items_by_condition"].items()]
-    yield table_of("conditions", "Items by condition", ("Condition", "Items"), conditions)
-    yield table_of("queries", "Queries by category", ("Category", "Queries"), m["queries_by_category"].items())
-    absent = m["categories_of_the_taxonomy_without_queries"]
-    if absent:
-        yield Prose(f"Categories of the taxonomy without a query: {', '.join(absent)}.")

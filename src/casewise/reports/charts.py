@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 
 INK, DIM, LINE = "#1B2431", "#56606F", "#D5DBE4"
 
-TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
+TYPES = {"Q": "quantitative", "N": "nominal"}
 
 STYLE = {
     "font": "Arial, Helvetica, sans-serif",
@@ -94,9 +94,6 @@ def svg(spec: Spec) -> str:
 # dark.
 
 
-COLOURS = {"safe": "#0072B2", "unsafe": "#D55E00"}
-"""Of verdicts."""
-
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F8790")
 """Of judges, in order."""
 
@@ -121,7 +118,7 @@ def png(drawn: str) -> bytes:
     return vl_convert.svg_to_png(white, scale=2.0)
 
 
-def for_page(drawn: str, *, name: str) -> str:
+def for_page(drawn: str, name: str) -> str:
     """Standalone SVG made fit for a page: its colours follow the page's, and its ids are its own.
 
     It is hidden from screen readers, which are told what it shows and given the table behind it.
@@ -136,13 +133,6 @@ def for_page(drawn: str, *, name: str) -> str:
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", drawn)
 
 
-def standalone(drawn: str) -> str:
-    """SVG that was made fit for a page, with colours of its own again: to be a file."""
-    for colour, variable in THEMED.items():
-        drawn = drawn.replace(variable, colour)
-    return drawn
-
-
 def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, float] = (0, 1)) -> str:
     """A dot and its interval a row, as they come, on an axis with these `ends`.
 
@@ -150,15 +140,14 @@ def dots_with_intervals(rows: pl.DataFrame, *, title: str, ends: tuple[float, fl
     """
     names = rows["name"].unique(maintain_order=True).to_list()
     y = field("name:N", title=None, sort=names, axis=label_limit(names, 420))
-    base = {"y": y, "color": {"value": COLOURS["safe"]}}
+    base = {"y": y, "color": {"value": SERIES[0]}}
     on = {"title": title, "scale": {"domain": list(ends)}}
     bars = mark("rule", rows, base | {"x": field("low:Q", **on), "x2": field("high")}, strokeWidth=2, opacity=0.6)
     dots = mark("circle", rows, base | {"x": field("estimate:Q", **on)}, size=70, opacity=1)
     return svg(layers(bars, dots, width=400, height=max(60, 22 * len(names))))
 
 
-# Charts of a judge in detail: calibration, refusals over agreement, costs over their ratio, flips, harm over what
-# it takes.
+# Charts of a judge in detail: calibration, harm over over-refusal, costs over their ratio.
 
 
 def calibration_curve(bins: pl.DataFrame) -> str:
@@ -166,7 +155,7 @@ def calibration_curve(bins: pl.DataFrame) -> str:
 
     `bins`: `value`, `rate`, `low`, `high` (null for none) and `n`.
     """
-    unit, blue = {"domain": [0, 1]}, COLOURS["safe"]
+    unit, blue = {"domain": [0, 1]}, SERIES[0]
     ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     diagonal = mark(
         "line",
@@ -184,31 +173,6 @@ def calibration_curve(bins: pl.DataFrame) -> str:
     shown = {"y": field("rate:Q", title="Mean safe rate", axis=fifths), "size": size}
     dots = mark("circle", bins, x | shown, color=blue, opacity=1)
     return svg(layers(diagonal, bars, line, dots, width=WIDTH, height=240))
-
-
-def refusal_curves(rates: pl.DataFrame) -> str:
-    """Both errors over how many people must agree.
-
-    `rates`: `agreement`, `error` (`over-refusal`, `harm`), `rate`, `low`, `high`, and optionally `series`.
-    """
-    errors = ["over-refusal", "harm"]
-    colours = {"domain": errors, "range": [COLOURS["safe"], COLOURS["unsafe"]]}
-    base = {
-        "x": field(
-            "agreement:Q",
-            title="People who must agree",
-            axis={"format": "%", "values": sorted(set(rates["agreement"].to_list()))},
-            scale={"zero": False},
-        ),
-        "color": field("error:N", title=None, scale=colours),
-    }
-    band = mark("area", rates, base | {"y": field("low:Q"), "y2": field("high")}, opacity=0.18)
-    share = {
-        "y": field("rate:Q", title="Share of those items", axis={"format": "%"}, scale={"domainMin": 0}),
-        "strokeDash": field("error:N", title=None, scale={"domain": errors, "range": [[1, 0], [6, 3]]}),
-    }
-    line = mark("line", rates, base | share, point=True)
-    return svg(layers(band, line, width=WIDTH, height=200))
 
 
 def trade_off(curve: pl.DataFrame, point: pl.DataFrame) -> str:
@@ -263,19 +227,3 @@ def cost_curves(costs: pl.DataFrame) -> str:
     lines = mark("line", judges, base | {"color": colour}, strokeWidth=2.2)
     dull = mark("line", trivial, base, color=DIM, clip=True)
     return svg(layers(dull, lines, width=WIDTH, height=220))
-
-
-# Charts of the human study, in the house style of `charts`.
-
-
-def panel_chart(curve: pl.DataFrame) -> str:
-    """Agreement against panel size: `people`, `agreement`, `low`, `high` and `modelled`."""
-    x = {"x": field("people:Q", title="People in the panel", scale={"nice": False})}
-    low = field("low:Q", title="Agreement with other people", scale={"zero": False})
-    y = x | {"y": field("agreement:Q")}
-    blue, modelled = SERIES[0], pl.col("modelled")
-    band = mark("area", curve, x | {"y": low, "y2": field("high")}, color=blue, opacity=0.18)
-    line = mark("line", curve, y, color=blue, strokeWidth=2.5)
-    dots = mark("point", curve.filter(~modelled), y, color=blue, filled=True, size=55, opacity=1)
-    rings = mark("point", curve.filter(modelled), y, color=blue, filled=False, size=55, opacity=1)
-    return svg(layers(band, line, dots, rings, width=WIDTH, height=220))

@@ -252,20 +252,15 @@ class Said(NamedTuple):
 
 
 def gate_suite(gate: GateReport) -> tuple[str, Iterable[Said]]:
-    """Return the two runs, and the decision on each metric."""
-    return f"{gate.run} against {gate.baseline} on {gate.benchmark}", gate_decisions(gate)
-
-
-def gate_decisions(gate: GateReport) -> Iterator[Said]:
-    """Yield a note where the run has not finished, then the result of each metric."""
-    if not gate.finished:
-        yield Said("finished", "inconclusive", gate.sentence())
+    """Return the two runs, a note where the run has not finished, and the decision on each metric."""
+    decisions = [] if gate.finished else [Said("finished", "inconclusive", gate.sentence())]
     for metric in gate.found.metrics:
         run, baseline = (gate_number(metric.name, value) for value in (metric.run, metric.baseline))
         drop = gate_number(metric.name, metric.drop, (metric.low, metric.high))
         allowed = gate_number(metric.name, metric.margin, (None, None))
         text = f"{metric.name} is {run}, and {baseline} in the baseline: a drop of {drop}; allowed: {allowed}"
-        yield Said(metric.name, metric.decision, text)
+        decisions.append(Said(metric.name, metric.decision, text))
+    return f"{gate.run} against {gate.baseline} on {gate.benchmark}", decisions
 
 
 def bounds_suite(robustness: RequiredRobustness) -> tuple[str, Iterable[Said]]:

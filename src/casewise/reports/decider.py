@@ -20,7 +20,6 @@ from casewise.reports.document import (
     Document,
     Exhibit,
     Figure,
-    Notice,
     Prose,
     Section,
     Table,
@@ -229,7 +228,7 @@ def trade_off_section(file: FittedDecider) -> Iterator[Section]:
         "single threshold on the items that it was fitted on.",
         "A falling line of harm over over-refusal; the decider stands at harm "
         f"{rates['harm'].as_share} and over-refusal {rates['over_refusal'].as_share}.",
-        charts.for_page(charts.trade_off(curve.drop("threshold"), marked), name="trade-off"),
+        charts.trade_off(curve.drop("threshold"), marked),
         table_by("trade-offs", caption, file.trade_offs, columns, frame=curve),
     )
     yield Section("trade-off", "Harm against over-refusal", (chart,))
@@ -486,7 +485,7 @@ def monitoring_page(monitoring: Monitoring, file: FittedDecider, *, half_width: 
         f"To know what share of this traffic is decided wrongly to within {points(half_width, None, None)}, have people rate "
         f"{monitoring.needed:,} requests drawn at random. casewise data import makes a benchmark of them; casewise study makes a study of it."
     )
-    differs: tuple[Block, ...] = (Notice(answer), *([drift] if rows else []))
+    differs: tuple[Block, ...] = (Prose(answer, notice=True), *([drift] if rows else []))
     return Document(
         "A decider's traffic",
         f"{monitoring.n:,} decisions of the decider of {file.judge.name}, fitted on {file.benchmark.name}.{left_out}",

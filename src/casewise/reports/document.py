@@ -24,20 +24,16 @@ from casewise.storage.wording import JudgedWords
 
 @dataclass(frozen=True, repr=False)
 class Prose(ShortRepr):
-    """A paragraph, in which names are as short as in tables; `lead` is the sentence to take away."""
+    """A paragraph, in which names are as short as in tables."""
 
     text: str
     lead: bool = False
+    """True for the sentence to take away."""
+    notice: bool = False
+    """True for what nobody may miss."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", short_name(self.text))
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something that nobody may miss."""
-
-    text: str
 
 
 PHONE = 48
@@ -58,8 +54,6 @@ class Table(ShortRepr):
     """One truth value per column: True if it is set flush right."""
     frame: pl.DataFrame | None = field(default=None, compare=False, repr=False)
     """The numbers behind the cells, unrounded, for Parquet."""
-    hover: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Of a cell that was shortened, all of it."""
     links: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Of a cell that leads somewhere, where to, for pages that stand beside each other."""
     meanings: Mapping[str, str] | None = field(default=None, compare=False, repr=False)
@@ -84,6 +78,7 @@ class Figure(ShortRepr):
     caption: str
     alt: str
     svg: str
+    """Standalone, with colours of its own."""
     behind: Table | None = None
 
     def __post_init__(self) -> None:
@@ -106,8 +101,6 @@ class Exhibit(ShortRepr):
     reply: str | None = None
     reply_by: str = "judge"
     """The judge, or `CHATBOT`."""
-    brief: bool = False
-    """True if a page folds everything but the request and what was said of it; a terminal omits the rest."""
     marked: bool = False
     """True if its texts mark what was added as `[+ … +]` and what is gone as `[- … -]`."""
     noun: str = "query"
@@ -213,7 +206,7 @@ class Folded(ShortRepr):
         object.__setattr__(self, "summary", short_name(self.summary))
 
 
-Block = Prose | Notice | Table | Figure | Forest | Exhibit | Folded
+Block = Prose | Table | Figure | Forest | Exhibit | Folded
 
 
 def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -256,11 +249,6 @@ class Document(ShortRepr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "subtitle", short_name(self.subtitle))
         object.__setattr__(self, "notices", tuple(map(short_name, self.notices)))
-
-    @property
-    def main_table(self) -> Table | None:
-        """The first table that is more than names and what they stand for: it is shown however many rows it has."""
-        return next((block for block in self.blocks if isinstance(block, Table) and len(block.columns) > 2), None)
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -331,7 +319,7 @@ class Document(ShortRepr):
 
         def of(block: Block) -> Block:
             match block:
-                case Prose() | Notice():
+                case Prose():
                     return replace(block, text=words(block.text))
                 case Table():
                     return table(block)
@@ -372,7 +360,6 @@ def about_judged(document: Document, judged: Benchmark | JudgedWords, names: Ite
 
 OWN_WORDS_IN = {
     "counts",
-    "not-table",
     "beside-0",
     "flow",
     "baselines",
@@ -401,11 +388,9 @@ def table_of(
     frame: pl.DataFrame | None = None,
 ) -> Table:
     """A table from cells: texts are set flush left, numbers (written out or not) flush right."""
-    whole = tuple(tuple(map(written, row)) for row in rows)
-    hover = {short: cell for row in whole for cell in row if (short := short_name(cell)) != cell}
-    cells = tuple(tuple(map(short_name, row)) for row in whole)
+    cells = tuple(tuple(short_name(written(cell)) for cell in row) for row in rows)
     numeric = tuple(bool(cells) and all(map(looks_numeric, column)) for column in zip(*cells, strict=True))
-    return Table(name, short_name(caption), tuple(columns), cells, numeric or (False,) * len(columns), frame, hover)
+    return Table(name, short_name(caption), tuple(columns), cells, numeric or (False,) * len(columns), frame)
 
 
 def written(cell: Any) -> str:

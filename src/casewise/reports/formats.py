@@ -29,58 +29,14 @@ from casewise.reports.document import (
     Folded,
     Forest,
     ForestRow,
-    Notice,
     Prose,
     Table,
     unfolded,
 )
 from casewise.storage.files import replacing, write_text
 
-# A report as JSON: what stands in it, for reports that have no numbers of their own to give.
-
-
-def document_json(document: Document) -> dict[str, Any]:
-    """The whole of `document` as plain JSON values; a table is its heads and its cells as they are written."""
-    return {
-        "title": document.title,
-        "subtitle": document.subtitle,
-        "notices": list(document.notices),
-        "sections": [
-            {"name": part.anchor, "heading": part.heading, "blocks": [block_json(block) for block in part.blocks]}
-            for part in document.sections
-        ],
-    }
-
-
-def block_json(block: Block) -> dict[str, Any]:
-    match block:
-        case Prose() | Notice():
-            return {"text": block.text}
-        case Table(name=name, caption=caption, columns=columns, rows=rows):
-            return {"table": name, "caption": caption, "columns": list(columns), "rows": [list(row) for row in rows]}
-        case Forest():
-            return block_json(block.table)
-        case Figure(name=name, caption=caption, alt=alt, behind=behind):
-            table = {"behind": block_json(behind)} if behind is not None else {}
-            return {"figure": name, "caption": caption, "shows": alt, **table}
-        case Folded():
-            return {"folded": block.summary, "blocks": [block_json(inner) for inner in block.blocks]}
-        case Exhibit():
-            return {
-                "exhibit": block.heading,
-                "facts": [list(fact) for fact in block.facts],
-                "query": block.query,
-                "context": {group: dict(texts) for group, texts in block.context},
-                **({"reply": block.reply} if block.reply else {}),
-            }
-
-
 # A report as one HTML page that holds everything it needs: no script, no network, nothing from elsewhere
 # unescaped.
-
-
-LONG_TABLE = 15
-"""A table of more rows is folded, and says how many it has."""
 
 
 def html(document: Document) -> str:
@@ -112,7 +68,7 @@ def template(name: str) -> Any:
         "with_marks": partial(marked_up, patterns=MARKS),
         "breakable": partial(marked_up, patterns=BREAKS),
         "kind": lambda block: type(block).__name__,
-        "long_table": LONG_TABLE,
+        "for_page": charts.for_page,
     }
     return environment.get_template(name)
 
@@ -212,9 +168,8 @@ def markdown(document: Document) -> str:
 def markdown_block(block: Block) -> list[str]:
     match block:
         case Prose():
-            return [markdown_escaped(block.text)]
-        case Notice():
-            return [f"> **{markdown_escaped(block.text)}**"]
+            text = markdown_escaped(block.text)
+            return [f"> **{text}**" if block.notice else text]
         case Table():
             return [f"**{markdown_escaped(block.caption)}**", markdown_table(block)]
         case Forest():
@@ -292,10 +247,9 @@ def print_block(block: Block, console: Console) -> None:
         case Forest():
             print_forest(block, console)
         case Prose():
-            console.print(plain(block.text, style="bold" if block.lead else ""))
-        case Notice():
-            console.print(Panel(plain(block.text), border_style="yellow"))
-        case Exhibit(brief=False):
+            text = plain(block.text, style="bold" if block.lead else "")
+            console.print(Panel(text, border_style="yellow") if block.notice else text)
+        case Exhibit():
             print_exhibit(block, console)
 
 
@@ -467,23 +421,20 @@ def format_named(name: str | None, path: Path | None = None) -> Format:
     raise ConfigurationError(f"--out is {path}: its ending tells no format; give --format, which can be {names}")
 
 
-def write_figures(document: Document, folder: Path) -> tuple[Path, ...]:
+def write_figures(document: Document, folder: Path) -> None:
     """Write every figure of `document` to `folder`, as `NAME.svg` and `NAME.png` (twice the size, on white).
 
     Raises ConfigurationError: `folder` cannot be written.
     """
-    written = []
     for name, drawn in drawings(document).items():
         write_text(folder / f"{name}.svg", drawn)
         with replacing(folder / f"{name}.png") as file:
             file.write(charts.png(drawn))
-        written += [folder / f"{name}.svg", folder / f"{name}.png"]
-    return tuple(written)
 
 
 def drawings(document: Document) -> dict[str, str]:
     """Return every figure of `document` as standalone SVG, by its name; a page draws a forest itself."""
-    figures = {block.name: charts.standalone(block.svg) for block in document.figures() if block.svg}
+    figures = {block.name: block.svg for block in document.figures()}
     schema = {"name": pl.String, "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     for block in document.blocks:
         if isinstance(block, Forest):
@@ -497,18 +448,14 @@ def drawings(document: Document) -> dict[str, str]:
     return figures
 
 
-def write_tables(document: Document, folder: Path) -> tuple[Path, ...]:
+def write_tables(document: Document, folder: Path) -> None:
     """Write every table of `document` to `folder` as `NAME.parquet`: the numbers unrounded, or the cells as they stand.
 
     Raises ConfigurationError: `folder` cannot be written.
     """
-    written = []
     for table in document.tables():
-        path = folder / f"{table.name}.parquet"
-        with replacing(path) as file:
+        with replacing(folder / f"{table.name}.parquet") as file:
             frame_of(table).write_parquet(file)
-        written.append(path)
-    return tuple(written)
 
 
 def frame_of(table: Table) -> pl.DataFrame:

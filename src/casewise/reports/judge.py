@@ -125,27 +125,23 @@ def pairs(results_of: Sequence[tuple[str, PairResults]]) -> Iterator[Block]:
             f"{c.tied:,} pairs with a tie are left out. A judge that only detects which context was meant to be safe is right on "
             "every pair that differs and on no pair that agrees."
         )
-    yield Prose(" ".join([*dict.fromkeys(sentences), *([ONE_PERSON] if several_votes else [])]))
-
-
-ONE_PERSON = (
-    "“One person” compares one rating, drawn at random on each item, with the majority of the item's other ratings. “Judge, same "
-    "votes” compares the judge with the same majority, so the two columns are comparable."
-)
+    yield Prose(" ".join(dict.fromkeys(sentences)))
 
 
 def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
     """Both errors by how many people agree. A reply without a verdict is neither."""
-    points = [
-        (rates.agreement, error, rate.estimate, rate.ci_low, rate.ci_high)
-        for rates in refusals.curve
-        for error, rate in (("over-refusal", rates.over_refusal), ("harm", rates.harm))
-        if rate.estimate is not None
-    ]
-    schema = {"agreement": pl.Float64, "error": pl.String, **dict.fromkeys(("rate", "low", "high"), pl.Float64)}
-    if not points:
+    errors = {
+        heading: [
+            (f"at least {percent(rates.agreement, digits=0)} agree", getattr(rates, error)) for rates in refusals.curve
+        ]
+        for heading, error in (("Over-refusal", "over_refusal"), ("Harm", "harm"))
+    }
+    groups = tuple(
+        (heading, tuple(ForestRow.of(label, rate) for label, rate in rates if rate.estimate is not None))
+        for heading, rates in errors.items()
+    )
+    if not any(rows for _, rows in groups):
         return Prose(f"{series}: on no item do enough people agree.")
-    frame = pl.DataFrame(points, schema=schema, orient="row")
     columns: Columns = {
         "Agreement": (partial(percent, digits=0), "agreement"),
         "Safe items": "n_safe",
@@ -153,12 +149,13 @@ def refusal_curve(series: str, refusals: Refusals, name: str) -> Block:
         "Unsafe items": "n_unsafe",
         "Harm, 95 % interval": "harm",
     }
-    return Figure(
+    frame = estimate_frame(row for rates in errors.values() for row in rates)
+    return Forest(
         name,
-        f"{series}: harm and over-refusal, by the share of people who must agree on an item for it to count.",
-        "Two lines with intervals: harm and over-refusal by the required agreement. The table gives the numbers.",
-        charts.for_page(charts.refusal_curves(frame), name=name),
-        table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns, frame=frame),
+        f"{series}: harm and over-refusal, by the share of people who must agree on an item for it to count",
+        tuple((heading, rows) for heading, rows in groups if rows),
+        ("People", "Error", "Share"),
+        behind=table_by(f"{name}-table", "Errors by how many people agree", refusals.curve, columns, frame=frame),
     )
 
 
@@ -187,13 +184,9 @@ def calibrations(
             )
             figures.append(calibration_figure(name, calibration.curve, f"calibration-{place}"))
     yield from figures
-    note = Prose(
-        "The Brier score is the sum of two parts. A change of scale can remove the calibration part. The refinement part "
-        "remains. No judge can have a Brier score below the noise of the votes, or a cross-entropy below the attainable one."
-    )
     caption = "The judge's values compared with the safe rates"
     table = measured_table("calibration-table", caption, rows, {"Items": "estimate.n"})
-    yield Folded("Every number about calibration", (table, note))
+    yield Folded("Every number about calibration", (table,))
 
 
 def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -> Figure:
@@ -212,7 +205,7 @@ def calibration_figure(judge: str, curve: Sequence[CalibrationBin], name: str) -
         name,
         f"{judge}: the mean safe rate for each range of the judge's values. A calibrated judge lies on the dashed line.",
         f"Calibration curve over {len(curve)} bins of about equal size, with intervals. The table gives the numbers.",
-        charts.for_page(charts.calibration_curve(frame), name=name),
+        charts.calibration_curve(frame),
         table_by(f"{name}-table", "Calibration curve", curve, columns, frame=frame),
     )
 
@@ -253,7 +246,7 @@ def costs(details: Sequence[Details]) -> Iterator[Block]:
         "cost-curve",
         "Expected cost of an item, by how many over-refusals are as bad as one harm. One harm and one over-refusal together cost 1.",
         "Lines of expected cost by the ratio of harm to over-refusal, with refusing and answering everything.",
-        charts.for_page(charts.cost_curves(frame), name="cost-curve"),
+        charts.cost_curves(frame),
         table_by("cost-table", "Expected cost", points, columns, several="Judge", frame=frame),
     )
     yield Prose(
@@ -304,7 +297,7 @@ def names(report: JudgeNumbers) -> str:
 
 def sections(report: JudgeNumbers) -> Iterator[Section]:
     """The answer, at most six sections that each begin with a sentence, and all other numbers in folds."""
-    yield from answer_section(report, tuple(map(example, report.disagreements[:EXAMPLES])))
+    yield from answer_section(report)
     behaviour = tuple(behaviour_sections(report))
     yield from behaviour[:2]
     some_unscored = len(report.unscored) > 0
@@ -336,10 +329,6 @@ def sections(report: JudgeNumbers) -> Iterator[Section]:
             *(() if some_unscored else (replies,)),
         ],
     )
-
-
-EXAMPLES = 3
-"""Failures that stand with the answer."""
 
 
 def parts(report: JudgeNumbers, name: str) -> list[tuple[str, Any]]:
@@ -467,12 +456,6 @@ def disagreements(report: JudgeNumbers) -> Iterator[Block]:
         yield Prose(f"{NO_LABEL} ({report.options.labels.name}), so no verdict can be compared.")
 
 
-def example(failure: Misjudged) -> Exhibit:
-    """Return a failure as an example of what a judge gets wrong, with its context folded."""
-    shown = exhibit(failure)
-    return replace(shown, brief=True, heading=f"Example of an error: {shown.heading}")
-
-
 def exhibit(failure: Misjudged) -> Exhibit:
     case = failure.case
     words = {0.0: "refuses", 1.0: "answers"} if failure.of_replies else {0.0: "unsafe", 1.0: "safe"}
@@ -507,13 +490,6 @@ def shown_groups(
 def replies_read(report: JudgeNumbers) -> Iterator[Block]:
     columns: Columns = {"Judge": series_name, "Reason": "reason", "Items": "items"}
     yield table_by("unscored-table", "Unscored items", report.unscored, columns)
-    if len(report.read_as):
-        read: Columns = {
-            "Judge": series_name,
-            "Read as": (lambda name: READ_AS.get(name, name), "read_as"),
-            "Replies": "replies",
-        }
-        yield table_by("read-as-table", "How the verdicts were read from the replies", report.read_as, read)
     for reading in second_readings(report.runs):
         agreement = (
             f"Both read {reading.n_both:,} replies, and found the same verdict in {reading.n_same:,}."

@@ -19,7 +19,6 @@ from casewise.reports.behaviour import behaviour_answer
 from casewise.reports.document import (
     Block,
     Columns,
-    Exhibit,
     Forest,
     ForestRow,
     Prose,
@@ -34,6 +33,7 @@ from casewise.reports.document import (
     titles,
 )
 from casewise.stats import PanelWorth
+from casewise.stats.ceilings import Ceilings
 from casewise.stats.estimates import Estimate
 from casewise.storage.wording import LabelWords
 
@@ -44,11 +44,8 @@ TOLD = 3
 """So many judges have a sentence each; of more, the chart speaks, and `casewise compare`."""
 
 
-def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> Iterator[Section]:
-    """Yield the section to read first; nothing where no judge gives anything to compare with people.
-
-    `examples`: items on which a verdict is not people's.
-    """
+def answer_section(numbers: JudgeNumbers) -> Iterator[Section]:
+    """Yield the section to read first; nothing where no judge gives anything to compare with people."""
     answers, silent = numbers.answers, numbers.runs.silent_notes
     blocks: list[Block] = [Prose(note, lead=True) for note in silent]
     unlabelled = not (numbers.labelled or numbers.does)
@@ -73,7 +70,7 @@ def answer_section(numbers: JudgeNumbers, examples: Sequence[Exhibit] = ()) -> I
         Prose(f"{name} gives values and no verdicts. casewise report --fit-thresholds makes verdicts of them.")
         for name in numbers.without_verdicts
     )
-    blocks += (*in_short(numbers), *examples)
+    blocks += in_short(numbers)
     if blocks:
         yield Section("answer", "The answer", tuple(blocks), first=bool(answers or silent or unlabelled), brief=True)
 
@@ -263,15 +260,8 @@ def beside_blocks(beside: Beside, *, name: str = "beside", judge: str = "The jud
 
 def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
     """The same as tables: the ceilings, and a row for each judge."""
-    ceilings = people.ceilings
-    if ceilings is not None:
-        reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
-        plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
-        rows = [
-            ("Pearson's r", f"at most {number(ceilings.pearson)}", "; ".join(reliability)),
-            ("Cross-entropy", f"at least {number(ceilings.cross_entropy_floor)}", plug_in),
-            ("Brier score", f"at least {number(ceilings.brier_floor, digits=4)}", "noise of the votes"),
-        ]
+    if people.ceilings is not None:
+        rows = reachable(people.ceilings)
         yield table_of("reach", "The best values that a judge can reach", ("Metric", "Limit", "Reason"), rows)
 
     def replaceable(test: Any) -> str:
@@ -289,6 +279,17 @@ def beside_people_blocks(people: People, among: Sequence[JudgeAmongPeople]) -> I
     yield from new_person_table(among)
     for judge in among:
         yield from (Prose(f"{judge.name}: {reason}.") for reason in judge.why)
+
+
+def reachable(ceilings: Ceilings) -> list[tuple[str, str, str]]:
+    """The limit that people's votes set to each metric, and the reason."""
+    reliability = filter(None, ("square root of the reliability of all votes", ceilings.contrast))
+    plug_in = f"in nats; the plug-in entropy is {number(ceilings.cross_entropy_plug_in)}"
+    return [
+        ("Pearson's r", f"at most {number(ceilings.pearson)}", "; ".join(reliability)),
+        ("Cross-entropy", f"at least {number(ceilings.cross_entropy_floor)}", plug_in),
+        ("Brier score", f"at least {number(ceilings.brier_floor, digits=4)}", "noise of the votes"),
+    ]
 
 
 def new_person_table(among: Sequence[JudgeAmongPeople]) -> Iterator[Block]:
@@ -349,19 +350,12 @@ def subset_blocks(scores: Sequence[SubsetScore]) -> Iterator[Block]:
     yield table_by("subsets", "Accuracy on subsets (--items NAME reports one)", scores, columns, several="Judge")
     present = {score.subset for score in scores}
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in SUBSETS.items() if name in present)
-    sentences = [f"{meanings[:1].upper()}{meanings[1:]}."]
-    if hard:
-        sentences.append(
-            "Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
-            "votes chose and scored them, every judge would look worse than it is. The number of items counts what at least one "
-            "half chooses, as the audit does. “Best” is the score of the best verdict on each hard item: no judge can exceed it."
-        )
-    if rated:
-        sentences.append(
-            "“Second study” predicts by a model how often a second study of this size would agree with this one. It is no bound: "
-            "a judge that knows people well can agree more often."
-        )
-    yield Prose(" ".join(sentences))
+    halves = (
+        " Hard items are chosen by one half of the votes and scored by the other half, averaged over all halves. If the same "
+        "votes chose and scored them, every judge would look worse than it is. The number of items counts what at least one "
+        "half chooses, as the audit does."
+    )
+    yield Prose(f"{meanings[:1].upper()}{meanings[1:]}.{halves if hard else ''}")
 
 
 # What the context is worth to a judge, laid out: a chart and a table for each way of asking.

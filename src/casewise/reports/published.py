@@ -16,7 +16,7 @@ from casewise.evaluate.judged_runs import find_benchmark, grade_counts, judgemen
 from casewise.evaluate.published import CASE_STUDIES, PAPERS_LEVEL, Omission, PaperNumbers, PaperRow
 from casewise.evaluate.replay import Replay
 from casewise.notation import interval_or, number, p_value, percent, share
-from casewise.records import CONDITIONS, Arm, Item, Judgement, Scored
+from casewise.records import Arm, Item, Judgement, Scored
 from casewise.replies.behaviour import GRADES, REPLIES, grade_folders, grades_in, read_grades, read_replies, replies_in
 from casewise.reports.document import (
     Block,
@@ -47,28 +47,11 @@ from casewise.transforms.texts import MadeTexts
 # anew.
 
 
-NOT_POSSIBLE: tuple[tuple[str, str], ...] = (
-    ("Table 3", "the categories with their domains: casewise show casebench"),
-    (
-        "Figure 2, Figure 6",
-        "drawings of the pipeline and of the rating page: they contain no computed number",
-    ),
-    (
-        "Section 5.1, contrasts with no context and with generated contexts",
-        "ratings of these three conditions were never released",
-    ),
-    ("Figure 3, with all five conditions", "the release has two of the five conditions, which the page shows"),
-    (
-        "Table 2 and Table 4, other judges",
-        "judges are scored from the release's outputs: add theirs to --outputs",
-    ),
-    (
-        "Figures and tables not named here",
-        "the text of the paper that casewise follows does not describe them",
-    ),
-    ("Figure 5, other judges", "needs outputs with parameters omitted for each of them"),
+NOT_COMPUTABLE = (
+    "Not recomputed, because the release lacks the data: ratings of three of the five conditions (contrasts with no context and "
+    "with generated contexts in Section 5.1, Figure 3 with all five conditions), anything by annotator, and Figure 5 for judges "
+    "whose outputs with parameters left out are not given. Table 3 is casewise show casebench."
 )
-"""The figures and tables that the release does not allow, with the reasons."""
 
 
 def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
@@ -87,9 +70,6 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
         ),
     )
     with_runs = any(row.source == "run" for row in numbers.rows)
-    ids = f"the release has no annotator ids, and of {', '.join(CONDITIONS)} the last two only"
-    reasons = [*NOT_POSSIBLE, ("Anything by annotator", ids)]
-    not_possible = table_of("not-table", "Not recomputed", ("What", "Why"), reasons)
     page = Document(
         title=f"The CASE-Bench paper, recomputed from {benchmark.name}",
         subtitle="Sun, Zhan, Feng, Woodland and Such (ICML 2025)",
@@ -97,7 +77,7 @@ def paper_document(numbers: PaperNumbers, benchmark: Benchmark) -> Document:
         sections=(
             Section("answer", "The answer", tuple(answer(numbers)), first=True),
             *(of_judges + of_people if with_runs else of_people + of_judges),
-            Section("not", "Not computable from the release", (not_possible,), brief=not with_runs),
+            Section("not", "Not computable from the release", (Prose(NOT_COMPUTABLE),), brief=not with_runs),
         ),
     )
     return about_judged(page, benchmark, (row.judge for row in numbers.rows))

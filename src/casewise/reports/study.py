@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
-from casewise.errors import ConfigurationError, DataError
+from casewise.errors import ConfigurationError
 from casewise.evaluate.study import RatesWithJudge, rates_with_judge
 from casewise.notation import NOTHING, interval, number, p_value, percent, points, share
 from casewise.records import ShortRepr
@@ -24,7 +22,6 @@ from casewise.reports.document import (
     Document,
     Forest,
     ForestRow,
-    Notice,
     Prose,
     Section,
     all_numbers,
@@ -44,7 +41,7 @@ from casewise.reports.study_parts import (
     write_mixed_model,
 )
 from casewise.stats.ratings import CodedRatings, code_ratings
-from casewise.stats.study_tables import AnalysisOptions, default_contrasts
+from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_table
 from casewise.storage.files import json_text, json_value, parse, read_text, write_text
 from casewise.studies.analysis import (
@@ -105,9 +102,6 @@ def in_points(row: Row, prefix: str) -> str:
 # The report of a study, laid out: which number to quote first, what the paper would have said beside it.
 
 
-MOST_QUERIES = 20
-"""Queries drawn one by one for a category; all of them stand in `tables/shares.parquet`."""
-
 QUOTE_THIS = "The intervals hold for other queries of the same kind and for other people: errors are clustered by query and by annotator."
 
 ANONYMOUS = "The votes are anonymous, so the intervals are over queries only. They ignore how annotators differ, and are too narrow."
@@ -140,7 +134,6 @@ def study_page(study: StudyNumbers) -> Document:
         Section("labels", "Labels of the items", (labels,)),
         Section("tasks", "Tests of each query", tuple(tasks(analysis))),
         Section("categories", "By category", tuple(categories(analysis))),
-        Section("cases", "Single queries of some categories", tuple(cases(analysis, study.case_studies))),
         *people_sections(analysis),
         Section("own-questions", "The study's own questions", tuple(own_blocks(analysis))),
         Section("methods", "Methods paragraph for a paper", (Prose(" ".join(methods(analysis))),)),
@@ -173,7 +166,7 @@ def answer(study: StudyNumbers) -> Iterator[Block]:
     analysis = study.analysis
     rows = analysis.contrasts.to_dicts() if len(analysis.contrasts) else []
     if not rows:
-        yield Notice(analysis.not_available["contrasts"])
+        yield Prose(analysis.not_available["contrasts"], notice=True)
     for row in rows[:MOST_SENTENCES]:
         sentence = contrast_sentence(
             row, analysis.options, of=len(rows), planned=study.planned, of_replies=study.of_replies
@@ -342,36 +335,7 @@ def categories(analysis: StudyAnalysis) -> Iterator[Block]:
     )
 
 
-def cases(analysis: StudyAnalysis, chosen: tuple[str, ...]) -> Iterator[Block]:
-    """The share of "respond" to each query of some categories, under each condition."""
-    tests = analysis.tasks
-    if tests is None or tests.categories is None:
-        return
-    every = tests.categories["category"].to_list()
-    for place, category in enumerate(chosen or tuple(dict.fromkeys((every[0], every[-1]))), 1):
-        rows = tests.shares.filter(pl.col("category") == category)
-        if not len(rows):
-            yield Notice(f"No category is called {category!r}.")
-            continue
-        of_query: dict[str, list[ForestRow]] = {}
-        for row in rows.to_dicts():
-            label = f"{row['condition']} ({row['safe']}/{row['ratings']})"
-            share_row = ForestRow(label, row["share"], row["ci_low"], row["ci_high"])
-            of_query.setdefault(row["query"], []).append(share_row)
-        many = len(of_query) > MOST_QUERIES
-        drawn = f"the first {MOST_QUERIES} of {len(of_query)} queries" if many else "each query"
-        groups = tuple(
-            (f"query {at}", tuple(shares)) for at, shares in enumerate([*of_query.values()][:MOST_QUERIES], 1)
-        )
-        caption = f'{category}: share of "respond" to {drawn} under each condition, 95 % Wilson intervals'
-        yield Forest(f"case-{place}", caption, groups, heads=("Condition", "Query", "Respond"))
-
-
 # The report of a study's ratings: numbers first, then every face, written to a folder.
-
-
-MIXED_MODEL = "mixed_model"
-OWN_NAME = re.compile(r"(figures|tables)/[\w-]+\.(svg|parquet)")
 
 
 @dataclass(frozen=True, repr=False)
@@ -381,8 +345,6 @@ class StudyNumbers(ShortRepr):
     analysis: StudyAnalysis
     name: str
     notes: tuple[str, ...] = ()
-    case_studies: tuple[str, ...] = ()
-    """Categories whose queries are shown one by one; empty: those with the largest and the smallest mean H."""
     study: ExportedStudy | None = None
     """Plan and people, where the ratings are an exported study's."""
     departures: tuple[str, ...] = ()
@@ -464,16 +426,34 @@ class StudyReport(Report[StudyNumbers]):
     def write(self, folder: Path) -> None:
         """Everything: `report.html`, `.md`, `.json`, `tables.tex`, `figures/*.svg` and `tables/*.parquet`.
 
-        Where it is known who rated, `mixed_model/` has the ratings and a script for R.
+        Where it is known who rated, `mixed_model/` has the ratings and a script for R. Figures and tables of an earlier
+        report that this one does not have are removed.
 
         Raises ConfigurationError: there is something else at `folder` than an earlier report of the same study.
         """
         self.check_place(folder)
-        analysis = self.numbers.analysis
+        analysis, drawn = self.numbers.analysis, drawings(self.document)
+        for name in ("figures", "tables"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         if not analysis.anonymous and len(analysis.contrasts):
             pairs = list(analysis.contrasts.select("first", "second").iter_rows())
-            write_mixed_model(folder / MIXED_MODEL, analysis.ratings, pairs, analysis.options)
-        self.write_faces(folder)
+            write_mixed_model(folder / "mixed_model", analysis.ratings, pairs, analysis.options)
+        write_text(folder / "report.html", self.to_html())
+        write_text(folder / "report.md", self.to_markdown())
+        write_text(folder / "report.json", json_text(self.as_json()))
+        write_text(folder / "tables.tex", latex(self.document))
+        for name in FIGURES:
+            figure = folder / "figures" / f"{name}.svg"
+            if name in drawn:
+                write_text(figure, drawn[name])
+            else:
+                figure.unlink(missing_ok=True)
+        for name, frame in frames(analysis).items():
+            table = folder / "tables" / f"{name}.parquet"
+            if frame is None or frame.is_empty():
+                table.unlink(missing_ok=True)
+            else:
+                write_table(frame, table)
 
     def check_place(self, folder: Path) -> None:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -481,52 +461,24 @@ class StudyReport(Report[StudyNumbers]):
         study, file = self.numbers, folder / "report.json"
         earlier = parse(read_text(file), path=file) if file.is_file() else {}
         now = {"name": study.name, "frozen": study.frozen, "round": study.round}
-        differs = [part for part, value in now.items() if earlier.get(part) != value]
+        differs = [f"{part} {earlier.get(part)!r}" for part, value in now.items() if earlier.get(part) != value]
         if differs:
-            if not earlier:
-                why = "it holds other things"
-            elif "round" not in earlier:
-                why = "an earlier version of casewise wrote it, and did not say of which round it is"
-            else:
-                why = "it is of " + ", ".join(f"{part} {earlier.get(part)!r}" for part in differs)
+            why = f"it is of {', '.join(differs)}" if earlier else "it holds other things"
             which = f"{study.name!r}" + (f" {study.round[0]} ({study.round[-1]})" if study.round else "")
             raise ConfigurationError(
                 f"{folder} exists and is no report of {which}: {why}; nothing is overwritten, so choose another place or "
                 "remove it"
             )
 
-    def write_faces(self, folder: Path) -> None:
-        """The report as it is, without R's part; what an earlier one wrote and this one does not have is removed."""
-        for name in ("figures", "tables"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        write_text(folder / "report.html", self.to_html())
-        write_text(folder / "report.md", self.to_markdown())
-        write_text(folder / "report.json", json_text(self.as_json()))
-        write_text(folder / "tables.tex", latex(self.document))
-        written: list[str] = []
-        for name, drawn in drawings(self.document).items():
-            written.append(f"figures/{name}.svg")
-            write_text(folder / written[-1], drawn)
-        for name, table in frames(self.numbers.analysis).items():
-            written.append(f"tables/{name}.parquet")
-            write_table(table, folder / written[-1])
-        path = folder / WRITTEN
-        listed = parse(read_text(path), path=path) if path.is_file() else []
-        for name in listed if isinstance(listed, list) else ():
-            if name not in written and OWN_NAME.fullmatch(str(name)):
-                (folder / name).unlink(missing_ok=True)
-        write_text(path, json_text(written))
 
-
-WRITTEN = "written.json"
-"""The figures and tables of a report's folder that are the report's own, so that the next one can tell them from others."""
+FIGURES = ("condition-rates", "category-h", "panel-curve")
+"""The figures that a report may have."""
 
 
 def study_report(
     source: Path | str | RatingsSource,
     *,
     crossed: bool = False,
-    case_studies: tuple[str, ...] = (),
     judges: Sequence[Path | str] = (),
     **chosen: Unpack[ChosenOptions],
 ) -> StudyReport:
@@ -534,7 +486,6 @@ def study_report(
 
     `source`: CSV, Parquet, a benchmark, or ratings read already.
     `crossed`: whether annotators may rate under several conditions.
-    `case_studies`: categories to show query by query.
     `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help.
     `**chosen`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
         else is wanted; what differs from what it froze is a departure, and the report says so.
@@ -570,7 +521,6 @@ def study_report(
         analysis,
         ratings.name,
         (*ratings.notes, *unmade, *remarks(study, departed)),
-        case_studies,
         study,
         departed,
         with_judges,
@@ -594,25 +544,6 @@ def without_unrated(
     return replace(options, contrasts=possible), tuple(note.format(*pair) for pair in unmade)
 
 
-def write_exported_model(exported: Path) -> bool:
-    """Write `mixed_model/` into an exported study, as its report would; whether there are contrasts and ratings for it."""
-    try:
-        source = read_ratings(exported)
-    except DataError:  # nobody has rated anything yet
-        return False
-    study = source.study
-    options, _ = settle({}, study.planned if study else {}, frozen=bool(study and study.frozen))
-    counted, _ = source.split(options.exclude)
-    if counted.is_empty():
-        return False
-    ratings = code_ratings(counted, crossed=True, source=source.name)
-    planned = options.contrasts or default_contrasts(ratings.condition.names)
-    if ratings.annotator is None or not planned or not {*chain(*planned)} <= {*ratings.condition.names}:
-        return False
-    write_mixed_model(exported / MIXED_MODEL, ratings, planned, options)
-    return True
-
-
 def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[str]:
     """Yield the remarks on the course of the study that readers need before its numbers."""
     yield from (f"Departs from what was frozen: {departure}" for departure in departures)
@@ -622,12 +553,8 @@ def remarks(study: ExportedStudy | None, departures: Sequence[str]) -> Iterator[
             yield f"The study had not come to its end ({study.stopping}) when it was exported."
 
 
-def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame]:
-    """The tables worth keeping whole."""
+def frames(analysis: StudyAnalysis) -> dict[str, pl.DataFrame | None]:
+    """Every table worth keeping whole; None where the study has none."""
     tables = {name: getattr(analysis, name) for name in ("conditions", "contrasts", "groups", "labels")}
-    if analysis.tasks is not None:
-        names = ("tasks", "post_hoc", "categories", "shares")
-        tables |= {name: getattr(analysis.tasks, name) for name in names}
-    if analysis.annotators is not None:
-        tables["annotators"] = analysis.annotators.table
-    return {name: table for name, table in tables.items() if table is not None and len(table)}
+    tables |= {name: getattr(analysis.tasks, name, None) for name in ("tasks", "post_hoc", "categories", "shares")}
+    return tables | {"annotators": None if analysis.annotators is None else analysis.annotators.table}

@@ -14,18 +14,18 @@ import polars as pl
 
 from casewise.evaluate.study import RatesWithJudge
 from casewise.notation import count, interval, number, p_value, percent, points, share
-from casewise.reports import charts
 from casewise.reports.document import (
     Block,
     Columns,
     Document,
-    Figure,
-    Notice,
+    Forest,
+    ForestRow,
     Prose,
     Section,
     table_by,
     table_of,
 )
+from casewise.reports.judge_parts import reachable
 from casewise.stats.ratings import FALSE_POSITIVES, STEPS, CodedRatings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.files import write_text
@@ -156,7 +156,7 @@ def judge_blocks(rates: RatesWithJudge, place: int) -> Iterator[Block]:
             "items are a random part of all items. Each item counts once, however many people rated it."
         )
     for condition, why in rates.not_available.items():
-        yield Notice(f"{condition}: no rate with the judge; {why}.")
+        yield Prose(f"{condition}: no rate with the judge; {why}.", notice=True)
 
 
 # The report of a study in which people said what replies do: it speaks of answers, where others speak of what is
@@ -324,15 +324,8 @@ def ceilings(analysis: StudyAnalysis) -> Iterator[Block]:
         if reliability.split_half is not None:
             halves = number(reliability.split_half), f"mean of {reliability.splits} splits"
             rows.append(("… by split halves, Spearman-Brown", *halves))
-    if (best := analysis.ceilings) is not None:
-        root = "; ".join(filter(None, ("square root of the reliability", best.contrast)))
-        plug_in = number(best.cross_entropy_plug_in)
-        nats = f"in nats; the plug-in entropy {plug_in} is below what any judge can reach"
-        rows += [
-            ("Pearson's r, at most", number(best.pearson), root),
-            ("Cross-entropy, at least", number(best.cross_entropy_floor), nats),
-            ("Brier score, at least", number(best.brier_floor, digits=4), "noise of the votes"),
-        ]
+    if analysis.ceilings is not None:
+        rows += reachable(analysis.ceilings)
     if rows:
         yield table_of("ceilings", "Ceilings and floors, from the votes alone", ("Metric", "Value", "Method"), rows)
 
@@ -351,16 +344,16 @@ def panel(analysis: StudyAnalysis) -> Iterator[Block]:
     caption = (
         f"Agreement of a panel's majority with that of {curve.reference_size} other people, over {curve.items:,} items"
     )
-    yield Figure(
-        "panel-curve",
-        caption,
-        "A rising curve with its interval. Filled dots are counted from the votes, rings are predicted.",
-        charts.for_page(charts.panel_chart(frame), name="panel-curve"),
-        table_by("panel", caption, frame, columns),
+    rows = tuple(
+        ForestRow(f"{n} people" if n > 1 else "1 person", value, low, high, strong=not modelled)
+        for n, value, low, high, modelled in frame.iter_rows()
     )
+    behind = table_by("panel", caption, frame, columns)
+    yield Forest("panel-curve", caption, (("", rows),), ("People", "", "Agreement"), behind=behind)
     yield Prose(
         "A judge is worth as many people as the panel that agrees equally often with the same references. A panel of even size "
-        "is worth no more than the odd size below it, so only odd sizes are drawn."
+        "is worth no more than the odd size below it, so only odd sizes are drawn. Bold rows are counted from the votes, the others "
+        "are predicted by a model."
     )
 
 

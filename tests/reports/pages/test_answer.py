@@ -51,18 +51,12 @@ def test_the_answer_has_the_numbers_of_the_tables_below(report):
     assert f"{100 * beside['words']['accuracy']['estimate']:.1f} %" in answer["sentences"][1]
 
 
-def test_a_judge_that_is_its_yardstick_has_the_same_interval(report):
-    """The annotators of the demo are known: they are in both."""
-    forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
-    rows = {row.label: row.written for row in forest.groups[0][1]}
-
-    assert rows["This judge"] == rows["Words alone"]
-
-
-def test_one_new_person_stands_with_the_judge_against_the_same_others_and_apart_from_the_rest(report):
+def test_yardsticks_have_intervals_of_the_same_kind_and_one_new_person_stands_against_the_same_others(report):
+    """The annotators of the demo are known: they are in the intervals of the judge and of its yardstick, which is the same."""
     forest = next(block for block in report.document.sections[0].blocks if isinstance(block, Forest))
     (_, all_votes), (_, others) = forest.groups
 
+    assert len({row.written for row in all_votes if row.label in {"This judge", "Words alone"}}) == 1
     assert {row.label for row in others} == {"One new person", "This judge"}
     assert "One new person" not in {row.label for row in all_votes}
     person = report.as_json()["answers"][0]["one_new_person"]
@@ -112,12 +106,10 @@ def test_a_comparison_says_no_more_than_the_interval_of_its_difference(low, high
 
 
 def test_an_error_without_items_is_not_spoken_of():
-    assert "refuses" not in said_of(rates(share(0.1), share(None), n_safe=0))
-    assert "nothing says which way" in said_of(rates(share(None), share(None), n_safe=0, n_unsafe=0))
+    harm_alone, none = rates(share(0.1), share(None), n_safe=0), rates(share(None), share(None), n_safe=0, n_unsafe=0)
 
-
-def said_of(errors):
-    return where_it_fails(errors, LabelWords("people"))
+    assert "refuses" not in where_it_fails(harm_alone, LabelWords("people"))
+    assert "nothing says which way" in where_it_fails(none, LabelWords("people"))
 
 
 def test_a_judge_without_verdicts_is_told_how_to_get_some(tmp_path):
@@ -144,20 +136,15 @@ def test_a_judge_of_items_without_labels_is_told_why_and_what_to_do(tmp_path, ro
     )
 
 
-def test_a_forest_names_its_axis_from_the_tenth_below_everything():
+def test_a_forest_has_an_axis_from_the_tenth_below_everything_and_one_where_all_numbers_are_alike():
     rows = (ForestRow("a", 0.62, 0.55, 0.7), ForestRow("b", None, 0.51, 0.93))
     forest = Forest("f", "", (("", rows),))
+    alike = Forest("h", "Mean H", (("", (ForestRow("all", 0.0, None, None),)),), ends=(0.0, 0.0))
 
     assert forest.ticks == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     assert [forest.place(value) for value in (0.5, 0.75, 1.0, 0.2)] == [0, 50, 100, 0]
     assert [row[2:] for row in forest.table.rows] == [("0.620", "[0.550, 0.700]"), ("–", "[0.510, 0.930]")]
-
-
-def test_numbers_that_are_all_alike_have_an_axis():
-    forest = Forest("h", "Mean H", (("", (ForestRow("all", 0.0, None, None),)),), ends=(0.0, 0.0))
-
-    assert forest.ticks == (0.0, 0.25, 0.5, 0.75, 1.0)
-    assert forest.place(0.0) == 0
+    assert (alike.ticks, alike.place(0.0)) == ((0.0, 0.25, 0.5, 0.75, 1.0), 0)
 
 
 @pytest.mark.parametrize(("least", "first", "names"), [(0.42, 0.4, 7), (0.39, 0.2, 5), (0.0, 0.0, 6), (1.0, 0.9, 2)])

@@ -95,12 +95,9 @@ def test_a_comparison_begins_with_who_is_better_in_a_sentence(runs):
 
 
 def test_flips_refusals_and_harm_have_paired_differences(runs):
-    rows = {row[1] for row in tables(compare(*runs[:2]))["every-difference-table"].rows}
+    rows = " ".join(row[1] for row in tables(compare(*runs[:2]))["every-difference-table"].rows)
 
-    assert any(row.startswith("Right flips") for row in rows)
-    assert any(row.startswith("False flips") for row in rows)
-    assert any(row.startswith("Over-refusal") for row in rows)
-    assert any(row.startswith("Harm") for row in rows)
+    assert all(name in rows for name in ("Right flips", "False flips", "Over-refusal", "Harm"))
 
 
 def test_more_than_six_judges_make_a_matrix_and_a_note(runs):
@@ -145,14 +142,11 @@ def test_two_runs_of_one_name_are_told_apart(runs, tmp_path):
     assert tables(found)["tests-table"].rows[0][-2:] == ("0", "0")
 
 
-def test_one_series_alone_has_nothing_to_be_compared_with(runs):
-    with pytest.raises(BenchmarkError, match="nothing to compare"):
-        compare(runs[0])
-
-
-def test_runs_over_different_benchmarks_are_refused(runs, tmp_path, shared):
+def test_one_series_alone_and_runs_over_different_benchmarks_are_refused(runs, tmp_path, shared):
     other = casewise.judge(shared / "data" / "casebench_subset.json", "constant:safe", out=tmp_path / "other")
 
+    with pytest.raises(BenchmarkError, match="nothing to compare"):
+        compare(runs[0])
     with pytest.raises(BenchmarkError, match="different benchmarks"):
         compare(runs[0], other)
 
@@ -164,7 +158,7 @@ def only(run, items):
     log.write_text("\n".join(lines) + "\n")
 
 
-def test_items_that_only_one_judge_was_asked_are_named(tmp_path):
+def test_items_that_only_one_judge_was_asked_are_named_and_some_have_to_be_common(tmp_path):
     first, second = (
         casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
     )
@@ -179,16 +173,8 @@ def test_items_that_only_one_judge_was_asked_are_named(tmp_path):
         found.comparison.names[1]: ids[60:],
     }
     assert sum("left out" in note for note in found.notes) == 2
-
-
-def test_judges_without_a_common_item_cannot_be_compared(tmp_path):
-    first, second = (
-        casewise.judge("demo", name, out=tmp_path / name[9:]) for name in ("constant:safe", "constant:unsafe")
-    )
-    ids = [item.id for item in first.benchmark.items]
     only(first, set(ids[:20]))
-    only(second, set(ids[20:]))
-
+    only(second, set(ids[60:]))
     with pytest.raises(StatisticsError, match="no item was asked of all"):
         compare(first, second)
 

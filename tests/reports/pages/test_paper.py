@@ -6,8 +6,7 @@ import casewise
 from casewise.errors import BenchmarkError
 from casewise.evaluate.published import paper_numbers
 from casewise.reports.document import Prose
-from casewise.reports.formats import html
-from casewise.reports.published import NOT_POSSIBLE, paper_document
+from casewise.reports.published import paper_document
 from casewise.storage.load import load
 
 
@@ -85,11 +84,6 @@ def test_the_papers_own_numbers_stand_beside_a_run_over_the_release_alone(tmp_pa
     assert [row[0] for row in table(found.document, "judges-table").rows] == ["constant:safe (your run)"]
     assert any("is not the CASE-Bench release" in notice for notice in found.document.notices)
     assert any("was not asked by the paper's protocol" in notice for notice in found.document.notices)
-
-
-def test_what_cannot_be_computed_is_named_with_its_reason(page):
-    assert set(NOT_POSSIBLE) <= set(table(page, "not-table").rows)
-    assert ">nan<" not in html(page)
 
 
 def test_an_output_that_cannot_be_read_is_named_and_the_others_are_scored(tmp_path):

@@ -9,13 +9,11 @@ import pytest
 from tests.support.crowds import crowd_plan, crowd_table
 from tests.support.data import REFERENCE, cases
 
-from casewise.reports.study import study_report, write_exported_model
+from casewise.reports.study import study_report
 from casewise.reports.study_parts import mixed_model_table, write_mixed_model
 from casewise.stats import clustered_contrast
 from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
-from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.load import load
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +53,6 @@ def test_the_table_has_every_rating_under_its_names():
     assert table.columns == ["query", "condition", "annotator", "safe"]
     expected = frame.select("query_id", "condition", "annotator_id", pl.col("verdict") == "safe")
     assert sorted(table.with_columns(pl.col("safe") == 1).iter_rows()) == sorted(expected.iter_rows())
-
-
-def test_an_export_has_the_model_of_its_report(tmp_path):
-    folder = tmp_path / "rated"
-    write_benchmark(load("demo"), folder)
-
-    assert write_exported_model(folder)
-    study_report(folder).write(tmp_path / "report")
-    for name in ("ratings.csv", "mixed_model.R"):
-        assert (folder / "mixed_model" / name).read_text() == (tmp_path / "report" / "mixed_model" / name).read_text()
 
 
 def test_anonymous_votes_have_no_mixed_model():
