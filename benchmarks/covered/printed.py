@@ -29,7 +29,6 @@ BEHIND: dict[str, str] = {
     "cheapest_trial": "recommended",
     "panel_curve": "panels",
     "panel_worth": "panels",
-    "annotators_variance": "annotators",
     "low_group_p": "categories",
     "against_new_person": "new-person",
     "prediction_powered_rate": "prediction-powered",

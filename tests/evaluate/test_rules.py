@@ -24,12 +24,12 @@ def test_a_run_is_scored_by_case_and_level(pyramid, tmp_path):
 
     # {1, 2}, {3} and {} are violated, and nothing is predicted
     assert found.protocol == "per rule"
-    assert {level: scores.match[1.0].estimate for level, scores in found.levels.items()} == {
+    assert {level: scores.scores["RMR@1"].estimate for level, scores in found.levels.items()} == {
         "all": pytest.approx(1 / 3),
         "L0": 0.5,
         "L2": 0.0,
     }
-    assert found.levels["all"].disagreement.estimate == 1
+    assert found.levels["all"].scores["RDR"].estimate == 1
     assert found.levels["all"].clusters == 2
     table = invoke("paper", tmp_path / "run")
     assert table.code == 0
@@ -48,9 +48,8 @@ def test_predicted_sets_are_scored_and_a_null_is_no_prediction(pyramid, tmp_path
     (found,) = api.rule_match(file, benchmark=pyramid)
 
     assert (found.judge, found.protocol) == ("sets", "per policy")
-    assert found.levels["all"].match[1.0].estimate == 0.5
-    assert found.levels["all"].disagreement.estimate == 0.5
-    assert found.levels["all"].unpredicted.estimate == pytest.approx(1 / 3)
+    scores = found.levels["all"].scores
+    assert [scores[name].estimate for name in ("RMR@1", "RDR", "unpredicted")] == [0.5, 0.5, pytest.approx(1 / 3)]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ from tests.support.annotated import annotated_study
 from tests.support.samples import named, some
 
 from casewise.stats.agreement import agreement_of_votes, reliability
-from casewise.stats.arrays import Raters, annotators_variance, cluster_sums, cluster_variance, coded_labels
+from casewise.stats.arrays import PerVote, Raters, cluster_sums, cluster_variance, coded_labels
 from casewise.stats.calibration import bin_terms, calibration, equal_mass_bins
 from casewise.stats.ceilings import KindsOfItems, against_new_person
 from casewise.stats.costs import cost_curve, refusals
 from casewise.stats.estimates import difference_of, estimate, estimate_of, measure
-from casewise.stats.measured import VotesTerms
 from casewise.stats.metrics import auroc, metrics_named, spearman
 from casewise.stats.pairs import PairIndex, hard_score, pair_results
 from casewise.stats.panel import panel_curve, panel_worth, prediction_powered_rate
@@ -75,7 +74,7 @@ def test_queries_and_annotators_together_are_the_two_way_variance():
     safe = rng.random(300) < 0.3 + 0.4 * (who % 2)
     n, rate = len(safe), safe.mean()
     unsafe, one = np.full(60, -rate / n), np.full(60, (1 - rate) / n)
-    people = annotators_variance(one, unsafe, Raters(query, who, safe))
+    people = PerVote(Raters(query, who, safe), one, unsafe).variance
 
     def clustered(groups: np.ndarray) -> float:
         fit = sm.OLS(safe.astype(float), np.ones(n)).fit(
@@ -234,7 +233,7 @@ def test_what_a_vote_adds_by_exchange_is_what_a_mean_loses_without_it():
     raters = Raters(np.array([0, 0, 0, 1, 1]), np.arange(5), np.array([True, False, False, True, True]))
     safe, votes = np.array([1, 2]), np.array([3, 2])
 
-    terms = VotesTerms.of_counts(lambda s, m: (s / m)[:, None], safe, votes, raters)
+    terms = PerVote.of_counts(lambda s, m: (s / m)[:, None], safe, votes, raters)
 
     assert terms.of_safe[:, 0] == pytest.approx([1 / 3 - 0, 0])
     assert terms.of_unsafe[:, 0] == pytest.approx([1 / 3 - 1 / 2, 0])

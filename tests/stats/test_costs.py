@@ -100,19 +100,18 @@ def test_judges_change_places_where_their_costs_are_equal():
     assert at_two[0] == pytest.approx(at_two[1])
 
 
-def test_a_judge_that_is_better_at_both_never_changes_places():
-    found = turning_point(sample_of([1, 0], [1, 0]), sample_of([1, 0], [0, 1]))
+@pytest.mark.parametrize(
+    ("first", "second", "why", "cheaper"),
+    [
+        ([1, 0], [0, 1], "one is at least as good at both errors", ("first", "first")),
+        ([1, 1], [1, 1], "they make the same errors", (None, None)),
+    ],
+)
+def test_judges_that_never_change_places_have_no_ratio(first, second, why, cheaper):
+    result = turning_point(sample_of([1, 0], first), sample_of([1, 0], second))
 
-    assert found.ratio.estimate is None
-    assert found.ratio.method == "undefined: one is at least as good at both errors"
-    assert (found.cheaper_below, found.cheaper_above) == ("first", "first")
-
-
-def test_equal_judges_have_no_cheaper_one():
-    found = turning_point(sample_of([1, 0], [1, 1]), sample_of([1, 0], [1, 1]))
-
-    assert (found.cheaper_below, found.cheaper_above) == (None, None)
-    assert found.ratio.method == "undefined: they make the same errors"
+    assert (result.ratio.estimate, result.ratio.method) == (None, f"undefined: {why}")
+    assert (result.cheaper_below, result.cheaper_above) == cheaper
 
 
 def test_a_scalar_costs_what_its_best_threshold_does_and_has_no_verdicts_of_its_own():

@@ -41,21 +41,14 @@ def by_brute_force(successes, sizes):
     return np.mean(np.array(drawn) >= statistic(successes))
 
 
-def test_everyone_agreeing_leaves_nothing_to_test():
-    result = kruskal_wallis(np.array([[21] * 5, [0] * 5]), np.full(5, 21), exact=True)
-
-    assert not np.any(result.testable)
-    assert (result.p == 1).all()
-    assert (result.h == 0).all()
-    assert (np.asarray(result.p) == 1).all()
-
-
 @pytest.mark.parametrize("case", reference("kruskal.json"))
 def test_agrees_with_r(case):
-    result = kruskal_wallis(np.array(case["successes"]), np.array(case["sizes"]))
+    result = kruskal_wallis(np.array(case["successes"]), np.array(case["sizes"]), exact=case["degenerate"])
 
     assert result.df == case["df"]
     assert result.testable == (not case["degenerate"])
+    if case["degenerate"]:
+        assert [result.h, result.p, result.p_exact] == pytest.approx([0, 1, 1], abs=0)
     if not case["degenerate"]:
         assert result.h == pytest.approx(case["H"], rel=1e-12)
         assert result.p == pytest.approx(case["p"], rel=1e-9)
@@ -127,15 +120,6 @@ def test_the_order_of_the_groups_does_not_matter():
 
     assert one.h == pytest.approx(other.h)
     assert one.p_exact == pytest.approx(other.p_exact)
-
-
-@pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 7, 10])
-def test_p_agrees_with_scipy_for_any_number_of_groups(df):
-    sizes = np.full(df + 1, 30)
-    rows = np.random.default_rng(df).integers(0, 31, (200, df + 1))
-
-    result = kruskal_wallis(rows, sizes)
-    assert result.p == pytest.approx(stats.chi2.sf(result.h, df), rel=1e-9)
 
 
 def test_a_group_without_ratings_is_left_out_of_its_task():

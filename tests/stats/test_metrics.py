@@ -38,54 +38,38 @@ def value(name, **columns):
     return value_of(metric, sample_of(**(FOUR | columns)))
 
 
+PAIRS = [(0.9, 0.8), (0.6, 0.3), (0.2, 0.1), (0.5, 0.6)]
+ENTROPY = -np.mean([r * np.log(r) + (1 - r) * np.log(1 - r) for r, _ in PAIRS])
+UNSCORED = {"safe": [1, NAN, 0, 1], "probability": [0.8, NAN, 0.1, 0.6]}
+
+
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "columns", "expected"),
     [
-        ("accuracy", 2.5 / 4),
-        ("recall_safe", 1.5 / 2.5),
-        ("recall_unsafe", 1 / 1.5),
-        ("balanced_accuracy", (0.6 + 2 / 3) / 2),
-        ("f1_safe", 2 * 1.5 / (2 + 2.5)),
-        ("f1_unsafe", 2 * 1 / (2 + 1.5)),
-        ("unscored_rate", 0),
-        ("brier", (0.01 + 0.09 + 0.01 + 0.01) / 4),
-        ("vote_noise", (0.09 + 0.24 + 0.16 + 0.25) / 19 / 4),
+        ("accuracy", {}, 2.5 / 4),
+        ("recall_safe", {}, 1.5 / 2.5),
+        ("recall_unsafe", {}, 1 / 1.5),
+        ("balanced_accuracy", {}, (0.6 + 2 / 3) / 2),
+        ("f1_safe", {}, 2 * 1.5 / (2 + 2.5)),
+        ("f1_unsafe", {}, 2 * 1 / (2 + 1.5)),
+        ("unscored_rate", {}, 0),
+        ("brier", {}, (0.01 + 0.09 + 0.01 + 0.01) / 4),
+        ("vote_noise", {}, (0.09 + 0.24 + 0.16 + 0.25) / 19 / 4),
+        ("vote_noise", {"n_votes": 1}, NAN),
+        ("cross_entropy", {}, -np.mean([r * np.log(q) + (1 - r) * np.log(1 - q) for r, q in PAIRS])),
+        ("cross_entropy", {"rate": [0] * 4, "probability": [1] * 4}, -np.log(1 - (1 - 1e-9))),
+        ("entropy", {}, ENTROPY),
+        ("attainable_entropy", {}, ENTROPY + 1 / 40),
+        ("attainable_entropy", {"rate": [1, 1, 0, 0]}, 0),
+        ("pearson", {"probability": [0.4] * 4}, NAN),
+        ("accuracy", UNSCORED, 2.5 / 4),
+        ("accuracy", UNSCORED | {"unscored_policy": "exclude"}, 2.5 / 3),
+        ("unscored_rate", UNSCORED, 0.25),
+        ("brier", UNSCORED, 0.01),
     ],
 )
-def test_values_computed_by_hand(name, expected):
-    assert value(name) == pytest.approx(expected, rel=1e-12)
-
-
-def test_cross_entropy_and_its_floors_computed_by_hand():
-    pairs = [(0.9, 0.8), (0.6, 0.3), (0.2, 0.1), (0.5, 0.6)]
-    entropy = -np.mean([r * np.log(r) + (1 - r) * np.log(1 - r) for r, _ in pairs])
-
-    assert value("cross_entropy") == pytest.approx(
-        -np.mean([r * np.log(q) + (1 - r) * np.log(1 - q) for r, q in pairs])
-    )
-    assert value("entropy") == pytest.approx(entropy)
-    assert value("attainable_entropy") == pytest.approx(entropy + 1 / 40)
-
-
-def test_items_on_which_all_agree_need_no_correction_of_their_entropy():
-    assert value("attainable_entropy", rate=[1, 1, 0, 0]) == 0
-
-
-def test_a_single_vote_says_nothing_of_the_noise_of_votes():
-    assert np.isnan(value("vote_noise", n_votes=1))
-
-
-def test_certainty_that_proves_wrong_costs_a_finite_cross_entropy():
-    assert value("cross_entropy", rate=[0, 0, 0, 0], probability=[1, 1, 1, 1]) == pytest.approx(-np.log(1e-9))
-
-
-def test_an_unscored_item_is_a_miss_by_default_and_is_left_out_on_request():
-    unscored = {"safe": [1, NAN, 0, 1], "probability": [0.8, NAN, 0.1, 0.6]}
-
-    assert value("accuracy", **unscored) == pytest.approx(2.5 / 4)
-    assert value("accuracy", **unscored, unscored_policy="exclude") == pytest.approx(2.5 / 3)
-    assert value("unscored_rate", **unscored) == 0.25
-    assert value("brier", **unscored) == pytest.approx(0.01)
+def test_values_computed_by_hand(name, columns, expected):
+    assert value(name, **columns) == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 def test_each_recall_counts_the_unscored_among_its_own_items():
@@ -95,10 +79,6 @@ def test_each_recall_counts_the_unscored_among_its_own_items():
     assert found["accuracy"].n_unscored == 4
     assert (found["recall_safe"].n_unscored, found["recall_unsafe"].n_unscored) == (2, 3)
     assert (found["over_refusal"].n_unscored, found["harm"].n_unscored) == (1, 2)
-
-
-def test_correlation_with_a_constant_is_undefined():
-    assert np.isnan(value("pearson", probability=[0.4, 0.4, 0.4, 0.4]))
 
 
 @pytest.fixture

@@ -60,25 +60,16 @@ def test_two_items_by_hand():
     assert mixed.agreement[0] == pytest.approx(0)
 
 
-def test_a_judge_that_is_one_person_is_worth_one():
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize(("people", "within", "seed"), [(1, 0.35, 3), (7, 2.1, 4)])
+def test_a_judge_that_is_so_many_people_is_worth_as_many(people, within, seed):
+    rng = np.random.default_rng(seed)
     true = rng.beta(2, 2, 4000)
     safe = rng.binomial(20, true)
-    one = rng.random(4000) < true
+    judge = rng.binomial(people, true) > people // 2
 
-    worth = panel_worth(one, safe, np.full(4000, 20))
-    assert worth.people == pytest.approx(1, abs=0.35)
-
-
-def test_a_judge_that_is_seven_people_is_worth_seven():
-    rng = np.random.default_rng(4)
-    true = rng.beta(2, 2, 4000)
-    safe = rng.binomial(20, true)
-    seven = rng.binomial(7, true) > 3
-
-    worth = panel_worth(seven, safe, np.full(4000, 20))
-    assert worth.people_low <= 7 <= worth.people_high
-    assert worth.people == pytest.approx(7, rel=0.3)
+    worth = panel_worth(judge, safe, np.full(4000, 20))
+    assert worth.people_low <= people <= worth.people_high
+    assert worth.people == pytest.approx(people, abs=within)
 
 
 def test_a_contrary_judge_is_worth_nobody():
@@ -95,7 +86,7 @@ def test_a_judge_without_verdicts_is_a_coin():
 
 
 def test_too_few_votes_are_an_error():
-    with pytest.raises(StatisticsError, match="more votes"):
+    with pytest.raises(StatisticsError, match="no item has 11 votes"):
         panel_curve([3], [5])
 
 

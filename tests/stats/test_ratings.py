@@ -81,14 +81,16 @@ def test_a_crossed_design_may_show_everyone_everything():
     assert len(code_ratings(frame, crossed=True)) == 4
 
 
-def test_a_missing_column_is_named_with_those_there_are():
-    with pytest.raises(StatisticsError, match="no column verdict; there are item_id, query_id"):
-        code_ratings(table().drop("verdict"))
-
-
-def test_an_empty_table_holds_no_ratings():
-    with pytest.raises(StatisticsError, match="no ratings"):
-        code_ratings(table().head(0))
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (table().drop("verdict"), "no column verdict; there are item_id, query_id"),
+        (table().head(0), "no ratings"),
+    ],
+)
+def test_a_table_without_a_column_or_without_rows_is_refused(frame, message):
+    with pytest.raises(StatisticsError, match=message):
+        code_ratings(frame)
 
 
 def study(crowd, *, seed=3):
@@ -195,34 +197,22 @@ def test_nobody_rates_a_query_twice_or_in_two_conditions():
     assert np.bincount(crowd.annotator).max() <= 25
 
 
-def test_a_crowd_without_effects_says_what_the_design_says():
-    crowd = simulate_ratings(
-        CrowdModel(query_sd=0, query_condition_sd=0, annotator_sd=0),
-        CrowdDesign(safe_rates=(0.2, 0.7), queries=500),
-        rng=rng(),
-    )
-
-    rates = [crowd.safe[crowd.condition == c].mean() for c in (0, 1)]
-    assert rates == pytest.approx([0.2, 0.7], abs=5 * np.sqrt(0.25 / 10_500))
+ALIKE = {"query_sd": 0.0, "query_condition_sd": 0.0, "annotator_sd": 0.0}
 
 
-def test_contrary_annotators_turn_the_rate_round():
-    crowd = simulate_ratings(
-        CrowdModel(query_sd=0, query_condition_sd=0, annotator_sd=0, contrary=1),
-        CrowdDesign(safe_rates=(0.2,), queries=500),
-        rng=rng(),
-    )
+@pytest.mark.parametrize(
+    ("model", "rates", "expected"),
+    [
+        (ALIKE, (0.2, 0.7), [0.2, 0.7]),
+        (ALIKE | {"contrary": 1}, (0.2,), [0.8]),
+        ({"careless": 1, "careless_safe_rate": 0.9}, (0.2,), [0.9]),
+    ],
+)
+def test_a_crowd_says_what_the_design_says_and_contrary_or_careless_people_something_else(model, rates, expected):
+    crowd = simulate_ratings(CrowdModel(**model), CrowdDesign(safe_rates=rates, queries=500), rng=rng())
 
-    assert crowd.safe.mean() == pytest.approx(0.8, abs=0.02)
-    assert set(crowd.annotators.kinds()) == {"contrary"}
-
-
-def test_careless_annotators_answer_by_a_coin():
-    crowd = simulate_ratings(
-        CrowdModel(careless=1, careless_safe_rate=0.9), CrowdDesign(safe_rates=(0.2,), queries=500), rng=rng()
-    )
-
-    assert crowd.safe.mean() == pytest.approx(0.9, abs=0.02)
+    found = [crowd.safe[crowd.condition == condition].mean() for condition in range(len(rates))]
+    assert found == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 10_500))
 
 
 def test_those_who_leave_rate_less_and_are_counted():
@@ -240,13 +230,17 @@ def test_the_same_seed_draws_the_same_study():
     assert (first.safe == second.safe).all()
 
 
-@pytest.mark.parametrize("model", [{"careless": 1.5}, {"annotator_sd": -1}, {"careless": 0.6, "contrary": 0.6}])
-def test_impossible_crowds_are_refused(model):
+@pytest.mark.parametrize(
+    "crowd",
+    [
+        lambda: CrowdModel(careless=1.5),
+        lambda: CrowdModel(annotator_sd=-1),
+        lambda: CrowdModel(careless=0.6, contrary=0.6),
+        lambda: CrowdDesign(safe_rates=()),
+        lambda: CrowdDesign(safe_rates=(1.0,)),
+        lambda: CrowdDesign(safe_rates=(0.5,), queries=0),
+    ],
+)
+def test_impossible_crowds_are_refused(crowd):
     with pytest.raises(StatisticsError):
-        CrowdModel(**model)
-
-
-@pytest.mark.parametrize("design", [{"safe_rates": ()}, {"safe_rates": (1.0,)}, {"safe_rates": (0.5,), "queries": 0}])
-def test_impossible_designs_are_refused(design):
-    with pytest.raises(StatisticsError):
-        CrowdDesign(**design)
+        crowd()

@@ -7,10 +7,10 @@ import pytest
 from tests.support.samples import NAN, named, random_sample, released_items, sample_of
 
 from casewise.errors import ConfigurationError, StatisticsError
-from casewise.stats.agreement import Given, agreement_of_votes, alpha_by_level, alpha_on_scale
+from casewise.stats.agreement import agreement_of_votes, alpha_by_level, alpha_on_scale
 from casewise.stats.arrays import PerVote, Raters
 from casewise.stats.estimates import estimate
-from casewise.stats.labels import PUBLISHED, VOTES, LabelPolicy, labels
+from casewise.stats.labels import PUBLISHED, LabelPolicy, labels
 from casewise.stats.metrics import METRICS, ON_SCALE, metric_named, value_of
 from casewise.stats.sample import (
     LEVEL,
@@ -57,46 +57,28 @@ THREE = pl.DataFrame(
 """A tie, a majority for safe against the intent, and an item without context or ratings."""
 
 
-def test_a_tie_is_half_safe_and_nothing_is_known_without_ratings():
-    found = labels(THREE)
-
-    assert found.weight[:2].tolist() == [0.5, 1]
-    assert np.isnan(found.weight[2])
-    assert np.isnan(found.rate[2])
+STATED = THREE.with_columns(published_rate=pl.Series([0.4, None, None]))
 
 
-@pytest.mark.parametrize(("ties", "weight"), [("half", 0.5), ("safe", 1), ("unsafe", 0)])
-def test_ties_are_worth_what_the_policy_says(ties, weight):
-    assert labels(THREE, LabelPolicy(ties=ties)).weight[0] == weight
+@pytest.mark.parametrize(
+    ("items", "policy", "weight", "rate"),
+    [
+        (THREE, "votes", [0.5, 1], [0.5, 0.7]),
+        (THREE, "votes,ties:safe", [1, 1], [0.5, 0.7]),
+        (THREE, "votes,ties:unsafe", [0, 1], [0.5, 0.7]),
+        (THREE, "votes,ties:drop", [NAN, 1], [0.5, 0.7]),
+        (THREE, "votes,override:terrorism=unsafe", [0, 0], [0, 0]),
+        (THREE, "intended", [1, 0], [0.5, 0.7]),
+        (THREE, "published", [1, 1], [11 / 21, 14 / 21]),
+        (STATED, "published", [0, 1], [0.4, 14 / 21]),
+        (STATED, "votes", [0.5, 1], [0.5, 0.7]),
+    ],
+)
+def test_labels_and_rates_are_what_the_policy_says_and_nothing_is_known_without_ratings(items, policy, weight, rate):
+    result = labels(items, LabelPolicy.parse(policy))
 
-
-def test_ties_can_be_dropped():
-    assert np.isnan(labels(THREE, LabelPolicy(ties="drop")).weight[0])
-
-
-def test_the_published_policy_lets_the_intent_vote():
-    found = labels(THREE, PUBLISHED)
-
-    assert found.rate[:2].tolist() == [11 / 21, 14 / 21]
-    assert found.weight[:2].tolist() == [1, 1]
-
-
-def test_a_stated_rate_is_taken_as_it_is():
-    stated = THREE.with_columns(published_rate=pl.Series([0.4, None, None]))
-
-    assert labels(stated, PUBLISHED).rate[0] == 0.4
-    assert labels(stated, VOTES).rate[0] == 0.5
-
-
-def test_the_intent_alone_can_be_the_label():
-    assert labels(THREE, LabelPolicy("intended")).weight[:2].tolist() == [1, 0]
-
-
-def test_an_override_lays_a_category_down():
-    found = labels(THREE, LabelPolicy(overrides=(("terrorism", "unsafe"),)))
-
-    assert found.weight[:2].tolist() == [0, 0]
-    assert found.rate[:2].tolist() == [0, 0]
+    np.testing.assert_array_equal(result.weight, [*weight, NAN])
+    np.testing.assert_allclose(result.rate, [*rate, NAN])
 
 
 def test_an_override_of_an_absent_category_is_an_error():
@@ -105,13 +87,19 @@ def test_an_override_of_an_absent_category_is_an_error():
 
 
 @pytest.mark.parametrize(
-    "text", ["votes", "published", "intended", "votes,ties:drop", "votes,ties:safe,override:fraud=unsafe"]
+    "text", ["published", "intended", "votes,ties:drop", "votes,ties:safe,unsure:half,override:x, y=safe"]
 )
 def test_a_policy_reads_back_from_its_name(text):
     assert LabelPolicy.parse(text).name == text
 
 
-@pytest.mark.parametrize("text", ["majority", "votes,ties:both", "votes,override:fraud", "votes,override:fraud=maybe"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("majority", "votes,ties:both", "votes,override:fraud", "votes,override:fraud=maybe"),
+        *("votes,unsure:safe", "votes,unsure", "votes,sure:half", "unsure:half"),
+    ],
+)
 def test_what_is_no_policy_is_refused(text):
     with pytest.raises(ConfigurationError):
         LabelPolicy.parse(text)
@@ -160,19 +148,6 @@ def test_an_unsure_vote_is_worth_what_the_policy_says(policy, weight, rate):
     np.testing.assert_allclose(found.weight, weight)
     np.testing.assert_allclose(found.rate, rate)
     assert LabelPolicy.parse(policy).name == policy
-
-
-@pytest.mark.parametrize(
-    "text", ["votes,unsure:safe", "votes,unsure", "votes,sure:half", "unsure:half", "votes,ties:x"]
-)
-def test_a_policy_that_is_none_is_refused(text):
-    with pytest.raises(ConfigurationError):
-        LabelPolicy.parse(text)
-
-
-def test_every_part_of_a_policy_is_read_back():
-    text = "votes,ties:safe,unsure:half,override:x, y=safe"
-    assert LabelPolicy.parse(text).name == text
 
 
 def test_items_of_one_cluster_are_numbered_alike():
@@ -257,13 +232,13 @@ def test_alpha_with_unsure_as_an_answer_is_the_librarys_and_with_two_answers_tha
     answers[:25] = rng.choice([0, 0, 0, 1, 2], (25, 7))
     item, annotator = (code.ravel() for code in np.indices(answers.shape))
     counts = np.stack([(answers == value).sum(1) for value in range(3)], 1)
-    found = alpha_by_level(counts, level="nominal", given=Given(item, annotator, answers.ravel()))
+    found = alpha_by_level(counts, level="nominal", given=Raters(item, annotator, answers.ravel()))
     assert found.alpha == pytest.approx(krippendorff.alpha(answers.T, level_of_measurement="nominal"))
 
     sure = answers.ravel() < 2
-    given = Given(item[sure], annotator[sure], answers.ravel()[sure])
+    given = Raters(item[sure], annotator[sure], answers.ravel()[sure])
     two = alpha_by_level(counts[:, :2], level="nominal", given=given)
-    raters = Raters(given.item, given.annotator, given.value == 0)
+    raters = Raters(given.item, given.annotator, given.safe == 0)
     votes = agreement_of_votes(counts[:, 0], counts[:, :2].sum(1), raters=raters)
     assert two.alpha == pytest.approx(votes.alpha)
     assert two.interval == pytest.approx(votes.alpha_interval, rel=1e-6)

@@ -12,7 +12,6 @@ from casewise.audits.subject import Part, Subject, known_raters
 from casewise.errors import StatisticsError
 from casewise.notation import interval, percent, share
 from casewise.stats.agreement import (
-    Given,
     LevelAlpha,
     agreement_of_votes,
     alpha_by_level,
@@ -103,14 +102,15 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
     """Krippendorff's alpha with unsure as an answer of its own, and of the ratings on the scale; absent where too few rated."""
     items, rated, by_kind = subject.items, subject.benchmark.ratings, dict[str, LevelAlpha]()
     if items["n_unsure"].sum():
+        # in the order of the table's verdicts
         counts = (subject.n_safe, subject.n_votes - subject.n_safe, items["n_unsure"].to_numpy())
-        raters = given_by(subject, rated.table["verdict"].to_physical().cast(pl.Int64))  # in the order of the counts
+        raters = known_raters(subject.benchmark, items, rated.table["verdict"].to_physical().cast(pl.Int64))
         with suppress(StatisticsError):
             by_kind["agreement_with_unsure"] = alpha_by_level(
                 np.stack(counts, axis=1), level="nominal", clusters=subject.query, given=raters
             )
     value = rated.table["value"]
-    place, raters = rated.places(items["item_id"]), given_by(subject, value)
+    place, raters = rated.places(items["item_id"]), known_raters(subject.benchmark, items, value)
     rows = (place >= 0) & value.is_not_null().to_numpy()
     annotator = None if raters is None else raters.annotator
     if rows.any():
@@ -119,12 +119,6 @@ def alphas(subject: Subject) -> dict[str, LevelAlpha]:
                 place[rows], value.filter(rows).to_numpy(), clusters=subject.query, annotator=annotator
             )
     return by_kind
-
-
-def given_by(subject: Subject, value: pl.Series) -> Given | None:
-    """Return each rating with a value and its person; None where one is anonymous."""
-    raters = known_raters(subject.benchmark, subject.items, value)
-    return None if raters is None else Given(*raters)
 
 
 # The labels: what is counted in them, what settles them, and how likely they are to come out the same again.
@@ -315,8 +309,8 @@ def unsure(subject: Subject, part: Part) -> None:
     terms = {"unsure": undecided, "votes": undecided + subject.n_votes}
     measured = TotalsByCluster.of(terms, subject.query).measure(share_of("unsure", "unsure", "votes"))
     verdicts = (subject.benchmark.ratings.table["verdict"] == "unsure").cast(pl.Float64)
-    if (votes := given_by(subject, verdicts)) is not None:
-        influence = (votes.value - measured.value) / len(votes.value)
+    if (votes := known_raters(subject.benchmark, subject.items, verdicts)) is not None:
+        influence = (votes.safe - measured.value) / len(votes.safe)
         measured = replace(measured, votes=votes_of_ratings(votes, influence))
     of_votes = estimate_of(measured)
     unsure_only = (undecided > 0) & (subject.n_votes == 0)

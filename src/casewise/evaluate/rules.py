@@ -11,7 +11,7 @@ import numpy as np
 
 from casewise.errors import BenchmarkError, DataError
 from casewise.evaluate.judged_runs import read_runs
-from casewise.stats.estimates import Estimate, RuleScores, rule_scores
+from casewise.stats.estimates import RuleScores, rule_scores
 from casewise.stats.sample import verdicts
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
@@ -47,7 +47,7 @@ class RuleReport:
     def cells(self) -> list[tuple[str, ...]]:
         """A row a level, with the scores that `COLUMNS` names."""
         return [
-            (level, f"{scores.cases:,}", *(dict(estimates(scores))[name].as_share for name in COLUMNS[2:]))
+            (level, f"{scores.cases:,}", *(scores.scores[name].as_share for name in COLUMNS[2:]))
             for level, scores in self.levels.items()
         ]
 
@@ -57,17 +57,11 @@ class RuleReport:
             "judge": self.judge,
             "protocol": self.protocol,
             "levels": {
-                level: {name: score.picked("n", "method") for name, score in estimates(scores)}
+                level: {name: score.picked("n", "method") for name, score in scores.scores.items()}
                 | {"cases": scores.cases, "clusters": scores.clusters}
                 for level, scores in self.levels.items()
             },
         }
-
-
-def estimates(scores: RuleScores) -> list[tuple[str, Estimate]]:
-    """Every score by the name that the benchmark gives it."""
-    at = [(f"RMR@{level:g}", score) for level, score in scores.match.items()]
-    return [("RMR", scores.rule_match), *at, ("RDR", scores.disagreement), ("unpredicted", scores.unpredicted)]
 
 
 def cases_of(benchmark: Benchmark) -> dict[str, Case]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from casewise.errors import StatisticsError
 from casewise.stats.arrays import (
@@ -17,6 +17,7 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
+    TermsOfCounts,
     clusters_of,
     coded_labels,
     safe_divide,
@@ -86,7 +87,8 @@ def reliability(
     ----------
     .. [1] Spearman (1910), Brown (1910), Br J Psychol 3. Lord & Novick (1968), ch. 5.
     """
-    (s, m), ids, raters = votes_that_differ(safe, votes, clusters, raters)
+    rated = RatedItems.of(safe, votes, clusters, raters)
+    s, m = rated.safe, rated.votes
     if len(s) < 3 or np.ptp(s / m) == 0:
         raise StatisticsError("reliability needs three items with two votes each, and rates that differ")
 
@@ -98,10 +100,10 @@ def reliability(
         variance = (t["pp"] - t["p"] ** 2 / t["items"]) / (t["items"] - 1)
         return 1 - safe_divide(t["noise"] / t["items"], variance, otherwise=np.nan)
 
-    totals = TotalsByCluster.of_counts(moments, (s, m), ids, names=("items", "p", "pp", "noise"), raters=raters)
+    totals = rated.totals(moments, ("items", "p", "pp", "noise"))
     number = Functional("reliability", formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
     analytic = estimate_of(totals.measure(number, by_leaving_out=True))
-    limits = None if lopsided(s, m, ids) else analytic.limits
+    limits = None if lopsided(rated) else analytic.limits
     correlations = []
     for _ in range(splits):
         first = rng.hypergeometric(s, m - s, m // 2)
@@ -120,22 +122,44 @@ def reliability(
     )
 
 
-def votes_that_differ(
-    safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, raters: Raters | None = None
-) -> tuple[Counts, IntArray, Raters | None]:
-    """Counts of the items with at least two votes, their clusters as 0, 1, 2, ..., and who gave these votes."""
-    s, m = Counts.of(safe, votes)
-    keep = m >= 2
-    if not keep.any():
-        raise StatisticsError("no item has two votes, so nothing is known of how people differ")
-    ids = coded_labels(clusters_of(clusters, len(s))[keep])
-    return Counts(s[keep], m[keep]), ids, None if raters is None else raters.where(keep)
+class RatedItems(NamedTuple):
+    """Items with enough votes: safe votes and all votes, clusters as 0, 1, 2, ..., and who gave these votes."""
+
+    safe: IntArray
+    votes: IntArray
+    cluster: IntArray
+    raters: Raters | None
+    kept: BoolArray
+    """Which of all items these are."""
+
+    @classmethod
+    def of(
+        cls,
+        safe: ArrayLike,
+        votes: ArrayLike,
+        clusters: ArrayLike | None,
+        raters: Raters | None = None,
+        *,
+        more_than: int = 1,
+    ) -> RatedItems:
+        """The items with more than so many votes. Raises StatisticsError: there are none."""
+        s, m = Counts.of(safe, votes)
+        kept = m > more_than
+        if not kept.any():
+            raise StatisticsError(f"no item has {more_than + 1} votes, so nothing is known of how people differ")
+        cluster = coded_labels(clusters_of(clusters, len(s))[kept])
+        return cls(s[kept], m[kept], cluster, None if raters is None else raters.where(kept), kept)
+
+    def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
+        """Sums of the columns of `terms`, which have these names."""
+        counts = self.safe, self.votes
+        return TotalsByCluster.of_counts(terms, counts, self.cluster, names=tuple(names), raters=self.raters)
 
 
-def lopsided(s: IntArray, m: IntArray, ids: IntArray) -> bool:
+def lopsided(rated: RatedItems) -> bool:
     """Return True where nearly all say the same on few clusters: what the few others do next time is then not known."""
-    share = float(s.sum() / m.sum())
-    return len(np.unique(ids)) < ENOUGH and min(share, 1 - share) < LOPSIDED
+    share = float(rated.safe.sum() / rated.votes.sum())
+    return int(rated.cluster.max()) + 1 < ENOUGH and min(share, 1 - share) < LOPSIDED
 
 
 # How far people agree, beyond what chance gives them.
@@ -185,8 +209,8 @@ def agreement_of_votes(
     StatisticsError
         No item has two votes, or there are fewer than two clusters.
     """
-    counts, ids, raters = votes_that_differ(safe, votes, clusters, raters)
-    groups = int(ids.max()) + 1
+    rated = RatedItems.of(safe, votes, clusters, raters)
+    groups = int(rated.cluster.max()) + 1
     if groups < 2:
         raise StatisticsError("an interval needs at least two clusters of items")
 
@@ -218,7 +242,7 @@ def agreement_of_votes(
         return (t["agreement"] / t["items"] - by_chance) / (1 - by_chance)
 
     names = ("votes", "safe", "pairs", "agreeing", "disagreement", "items", "agreement", "share")
-    totals = TotalsByCluster.of_counts(terms, counts, ids, names=names, raters=raters)
+    totals = rated.totals(terms, names)
     beyond_chance = (
         Functional(name, formula, over=lambda totals: totals["items"], domain=(-1.0, 1.0))
         for name, formula in (("alpha", krippendorff), ("kappa", fleiss), ("ac1", gwet))
@@ -227,7 +251,7 @@ def agreement_of_votes(
         estimate_of(totals.measure(number, by_leaving_out=True))
         for number in (share("raw", "agreeing", "pairs"), *beyond_chance)
     )
-    unsure = lopsided(*counts, ids)
+    unsure = lopsided(rated)
     assert raw.estimate is not None
     assert ac1.estimate is not None
     return Agreement(
@@ -239,7 +263,7 @@ def agreement_of_votes(
         kappa_interval=None if unsure else kappa.limits,
         ac1=ac1.estimate,
         ac1_interval=ac1.limits,
-        items=len(counts[0]),
+        items=len(rated.safe),
         clusters=groups,
     )
 
@@ -259,16 +283,8 @@ class LevelAlpha:
     """Items with at least two answers."""
 
 
-class Given(NamedTuple):
-    """One entry a rating: the place of its item, whose it is, and its value (of categories, the place of its column)."""
-
-    item: NDArray[np.intp]
-    annotator: NDArray[np.intp]
-    value: NDArray[Any]
-
-
 def alpha_by_level(
-    counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None, given: Given | None = None
+    counts: ArrayLike, *, level: Level, clusters: ArrayLike | None = None, given: Raters | None = None
 ) -> LevelAlpha:
     r"""Krippendorff's alpha of (items, values) counts; the values are in order, and equally far apart for `interval`.
 
@@ -276,7 +292,7 @@ def alpha_by_level(
 
     with coincidences :math:`o_{ck}` and :math:`\delta_{ck}^2` of 0 or 1 (nominal), :math:`(c - k)^2` (interval) or
     :math:`(\sum_{g=c}^{k} n_g - (n_c + n_k) / 2)^2` (ordinal). The interval is Student's *t* from the clusters'
-    influences, on the scale of a correlation; with `given`, who gave which answer, it is as much wider as annotators who
+    influences, on the scale of a correlation; with `given`, the places of values that people gave, it is as much wider as annotators who
     differ throughout make it. An answer adds what the sums lose where another one of its item stands in its place.
 
     Raises StatisticsError: no item has two ratings, or there are fewer than two clusters of such items.
@@ -288,7 +304,7 @@ def alpha_by_level(
     ids, counts_kept = clusters_of(clusters, len(table))[keep], table[keep]
     columns = coincidences(counts_kept)
     names = [str(place) for place in range(columns.shape[1])]
-    ratings = None if given is None else kept_ratings(given, keep)
+    ratings = None if given is None else given.where(keep)
 
     def alpha(totals: Totals) -> FloatArray:
         return alphas(np.stack([totals[name] for name in names], axis=-1), level)
@@ -302,9 +318,10 @@ def alpha_by_level(
             chance = exchanged[:, replacement] / exchanged.sum(1)
             exchanged[:, replacement] += 1
             added[has, value] += chance * ((columns[has] - coincidences(exchanged)) @ gradient)
-        return added
+        assert ratings is not None
+        return added[ratings.item, ratings.safe.astype(np.intp)]
 
-    return _level_alpha(dict(zip(names, columns.T, strict=True)), ids, alpha, level, votes=(ratings, adds))
+    return _level_alpha(dict(zip(names, columns.T, strict=True)), ids, alpha, level, ratings=ratings, adds=adds)
 
 
 def _level_alpha(
@@ -313,13 +330,10 @@ def _level_alpha(
     formula: Callable[[Totals], FloatArray],
     level: Level,
     *,
-    votes: tuple[Given | None, Callable[[FloatArray], FloatArray]],
+    ratings: Raters | None,
+    adds: Callable[[FloatArray], FloatArray],
 ) -> LevelAlpha:
-    """Alpha from what each item adds to its terms.
-
-    `votes`: the ratings, where it is known whose they are, and what each adds to alpha for a gradient by the terms; or what one
-    of each value adds to each item, (items, values).
-    """
+    """Alpha from what each item adds to its terms; `adds`: what each of the `ratings` adds, for a gradient by the terms."""
     if not len(clusters):
         raise StatisticsError("no item has two ratings, so there is no agreement to speak of")
     ids = coded_labels(clusters)
@@ -327,22 +341,14 @@ def _level_alpha(
         raise StatisticsError("an interval needs at least two clusters of items")
     totals = TotalsByCluster.of({**terms, "items": np.ones(len(ids))}, ids)
     functional = Functional("alpha", formula, over=lambda sums: sums["items"], domain=(-1.0, 1.0))
-    measured, (ratings, adds) = totals.measure(functional, by_leaving_out=True), votes
+    measured = totals.measure(functional, by_leaving_out=True)
     if ratings is not None:
-        added = adds(totals.gradient(functional)[:-1])
-        added = added if added.ndim == 1 else added[ratings.item, ratings.value.astype(np.intp)]
-        measured = replace(measured, votes=votes_of_ratings(ratings, added))
+        measured = replace(measured, votes=votes_of_ratings(ratings, adds(totals.gradient(functional)[:-1])))
     estimate = estimate_of(measured)
     return LevelAlpha(estimate.estimate, estimate.limits, level, len(ids))
 
 
-def kept_ratings(ratings: Given, keep: BoolArray) -> Given:
-    """The ratings of the items of `keep`, at their new places."""
-    mask, place = keep[ratings.item], np.cumsum(keep) - 1
-    return Given(place[ratings.item[mask]], ratings.annotator[mask], ratings.value[mask])
-
-
-def votes_of_ratings(ratings: Given, adds: FloatArray) -> PerVote:
+def votes_of_ratings(ratings: Raters, adds: FloatArray) -> PerVote:
     """Return the addition of each rating to a number, as a table in which each rating is an item."""
     alone = Raters(np.arange(len(adds)), ratings.annotator, np.ones(len(adds), dtype=bool))
     return PerVote(alone, adds, np.zeros(len(adds)))
@@ -368,10 +374,10 @@ def alpha_on_scale(
     ids, codes, values = coded_labels(clusters), np.asarray(item, dtype=np.intp), np.asarray(value, dtype=np.float64)
     people = codes if annotator is None else np.asarray(annotator, dtype=np.intp)
     keep = np.bincount(codes, minlength=len(ids)) >= 2
-    ratings = kept_ratings(Given(codes, people, values - values.mean() if len(values) else values), keep)
+    ratings = Raters(codes, people, values - values.mean() if len(values) else values).where(keep)
     n, total, squares = (
         np.bincount(ratings.item, weights=weights, minlength=int(keep.sum())).astype(np.float64)
-        for weights in (None, ratings.value, ratings.value**2)
+        for weights in (None, ratings.safe, ratings.safe**2)
     )
     within = (n * squares - total**2) / (n - 1)
 
@@ -380,7 +386,7 @@ def alpha_on_scale(
         return 1 - safe_divide((t["n"] - 1) * t["within"], spread, otherwise=np.nan)
 
     def adds(gradient: FloatArray) -> FloatArray:
-        own, count = ratings.value, n[ratings.item]
+        own, count = ratings.safe.astype(np.float64), n[ratings.item]
         left, left_squares = total[ratings.item] - own, squares[ratings.item] - own**2
         mean_other, other_squares = left / (count - 1), left_squares / (count - 1)  # of another rating of the item
         square = left**2 + 2 * left * mean_other + other_squares
@@ -390,7 +396,7 @@ def alpha_on_scale(
         return added
 
     terms = {"n": n, "total": total, "squares": squares, "within": within}
-    return _level_alpha(terms, ids[keep], alpha, "interval", votes=(None if annotator is None else ratings, adds))
+    return _level_alpha(terms, ids[keep], alpha, "interval", ratings=None if annotator is None else ratings, adds=adds)
 
 
 def coincidences(counts: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -66,6 +66,19 @@ def whole(value: object, name: str, *, least: int) -> int:
     return int(value)
 
 
+def least_reaching(target: float, function: Callable[[int], float], *, start: int, largest: int) -> int | None:
+    """The smallest integer from `start` on at which `function`, which rises, is at least `target`; None: not up to `largest`."""
+    low, high = start - 1, start
+    while function(high) < target:
+        if high * 2 > largest:
+            return None
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if function(middle) >= target else (middle, high)
+    return high
+
+
 # Sums within clusters, and the one computation of a cluster-robust variance. Neither needs scipy, which loads
 # long.
 
@@ -118,8 +131,9 @@ class Raters(NamedTuple):
 
     item: NDArray[np.intp]
     annotator: NDArray[np.intp]
-    safe: BoolArray | FloatArray
-    """True and false, or shares of 1: what a vote adds to a number lies between what a safe and an unsafe one add."""
+    safe: BoolArray | FloatArray | IntArray
+    """True and false, or shares of 1: what a vote adds to a number lies between what a safe and an unsafe one add. Of ratings
+    that are no verdicts, their values."""
 
     def where(self, mask: BoolArray) -> Raters:
         """The votes on the items of `mask`, at their new places."""
@@ -128,16 +142,12 @@ class Raters(NamedTuple):
         return Raters(place[self.item[on_items]], self.annotator[on_items], self.safe[on_items])
 
 
-def annotators_variance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> float:
-    """:math:`V_{annotator} - V_{cell}`, at least 0: what a number varies by because people differ throughout.
-
-    `of_safe`, `of_unsafe`: (items,); the influence of one safe and of one unsafe vote on each item.
-    """
-    return float(annotators_covariance(of_safe[:, None], of_unsafe[:, None], raters)[0, 0])
-
-
 def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Raters) -> FloatArray:
-    """The same of several numbers together, from the influences of votes on each, (items, numbers): no variance below 0."""
+    """:math:`V_{annotator} - V_{cell}` of several numbers together: what they vary by because people differ throughout.
+
+    `of_safe`, `of_unsafe`: (items, numbers); the influence of one safe and of one unsafe vote on each item. No variance is
+    below 0.
+    """
     weight = raters.safe.astype(np.float64)[:, None]
     influence = weight * of_safe[raters.item] + (1 - weight) * of_unsafe[raters.item]
     codes = np.unique(raters.annotator, return_inverse=True)[1]
@@ -154,17 +164,33 @@ def annotators_covariance(of_safe: FloatArray, of_unsafe: FloatArray, raters: Ra
     return covariance * own[:, None] * own
 
 
+TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
+"""From safe votes and votes of items to what each adds to each term: (items, terms)."""
+
+
 class PerVote(NamedTuple):
-    """The addition of one safe and of one unsafe vote on each item to a number, and who gave which."""
+    """Additions of one safe and of one unsafe vote on each item to a number, or (items, terms) to terms, and who gave which."""
 
     raters: Raters
     of_safe: FloatArray
     of_unsafe: FloatArray
 
+    @classmethod
+    def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
+        """A vote adds what the terms lose where it is exchanged for another one of its item."""
+        share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
+        alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
+        without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
+        return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
+
+    def of_number(self, gradient: FloatArray) -> PerVote:
+        """Return the additions of votes to a number with this gradient by the terms."""
+        return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
+
     @property
     def variance(self) -> float:
-        """The part of annotators in the number's variance."""
-        return annotators_variance(self.of_safe, self.of_unsafe, self.raters)
+        """The part of annotators in the variance of a number."""
+        return float(annotators_covariance(self.of_safe[:, None], self.of_unsafe[:, None], self.raters)[0, 0])
 
     @classmethod
     def weighted(cls, parts: Sequence[tuple[float, PerVote | None]]) -> PerVote | None:

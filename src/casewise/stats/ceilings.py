@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, digamma, ndtr, ndtri, stdtr, stdtrit, xlogy
 
 from casewise.errors import StatisticsError
-from casewise.stats.agreement import votes_that_differ
+from casewise.stats.agreement import RatedItems
 from casewise.stats.arrays import (
     Counts,
     FloatArray,
     IntArray,
+    PerVote,
     Raters,
     checked_share,
     cluster_sums,
@@ -24,7 +25,6 @@ from casewise.stats.arrays import (
     widened_for_annotators,
 )
 from casewise.stats.intervals import adjust, degrees_of_freedom, unskewed, unskewed_statistic
-from casewise.stats.measured import VotesTerms
 from casewise.stats.shares import chance_of_majority, log_choose, majority_weight
 
 # The best that any judge could score against rates of finitely many people's votes; how true rates are spread.
@@ -82,7 +82,7 @@ def ceilings(safe: ArrayLike, votes: ArrayLike, *, condition: ArrayLike | None =
     ----------
     .. [1] Lord & Novick (1968), ch. 3 (attenuation). Miller (1955), in Information Theory in Psychology.
     """
-    (s, m), groups, _ = votes_that_differ(safe, votes, condition)
+    s, m, groups, *_ = RatedItems.of(safe, votes, condition)
     p = s / m
     if len(p) < 2 or np.ptp(p) == 0:
         raise StatisticsError("a ceiling needs items whose safe rates differ")
@@ -305,7 +305,7 @@ def against_new_person(
         def ahead(safe: IntArray, votes: IntArray) -> FloatArray:
             return np.nan_to_num(leave_one_out(judge, safe, votes) @ [[1.0], [-1.0]]) / len(d)
 
-        more = VotesTerms.of_counts(ahead, *Counts.of(safe, votes), raters).of_number(np.ones(1)).variance
+        more = PerVote.of_counts(ahead, *Counts.of(safe, votes), raters).of_number(np.ones(1)).variance
         own, df = widened_for_annotators(own, more), min(df, len(np.unique(raters.annotator)) - 1)
     error = max(float(np.sqrt(cluster_variance(own))), 1e-12)  # a judge that never differs from a person is that person
     p = float(stdtr(df, -unskewed_statistic((difference + margin) / error, -own)))

@@ -387,16 +387,12 @@ NO_CASE = "undefined: no case has a prediction"
 
 @dataclass(frozen=True)
 class RuleScores:
-    """The scores of SafePyramid over cases, each with its interval over clusters."""
+    """The scores of SafePyramid over cases."""
 
-    match: dict[float, Estimate]
-    """The share of cases that match at each τ: 1.0 (the sets are equal), 0.9, 0.8 and 0.7."""
-    rule_match: Estimate
-    """RMR, the benchmark's main score: the mean of these four shares."""
-    disagreement: Estimate
-    """RDR: the Jaccard distance between predicted and true rules, summed over all cases. Lower is better."""
-    unpredicted: Estimate
-    """The share of cases without a prediction, which no other score counts."""
+    scores: dict[str, Estimate]
+    """By the benchmark's names, with intervals over clusters. RMR, the main score, is the mean of the shares of cases that match
+    at four levels: RMR@1 (the sets are equal) to RMR@0.7. RDR is the Jaccard distance between predicted and true rules, summed
+    over all cases; lower is better. `unpredicted` is the share of cases without a prediction, which no other score counts."""
     cases: int
     clusters: int
 
@@ -438,21 +434,17 @@ def rule_scores(
     ).T
     terms = {"scored": scored, "errors": scored * (wrong + missed), "union": scored * union, "cases": np.ones(len(ids))}
     for tenths in TENTHS:
-        terms[f"match_{tenths}"] = scored * (np.maximum(wrong, missed) <= (10 - tenths) * n_true // 10)
-    terms["matches"] = sum((terms[f"match_{tenths}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
+        terms[f"RMR@{tenths / 10:g}"] = scored * (np.maximum(wrong, missed) <= (10 - tenths) * n_true // 10)
+    terms["matches"] = sum((terms[f"RMR@{tenths / 10:g}"] for tenths in TENTHS), np.zeros(len(ids))) / len(TENTHS)
     terms["without"] = 1 - scored
     totals = TotalsByCluster.of(terms, ids, n_unscored=int(terms["without"].sum()))
+    no_rule = "undefined: no rule is violated or predicted"
+    matches = [f"RMR@{tenths / 10:g}" for tenths in TENTHS]
     numbers = (
-        *(share(f"match_{tenths}", f"match_{tenths}", "scored", undefined=NO_CASE) for tenths in TENTHS),
-        share("rule_match", "matches", "scored", kind="mean", undefined=NO_CASE),
-        replace(
-            share(
-                "disagreement", "errors", "union", kind="mean", undefined="undefined: no rule is violated or predicted"
-            ),
-            over=lambda t: t["scored"],
-        ),
+        share("RMR", "matches", "scored", kind="mean", undefined=NO_CASE),
+        *(share(name, name, "scored", undefined=NO_CASE) for name in matches),
+        replace(share("RDR", "errors", "union", kind="mean", undefined=no_rule), over=lambda t: t["scored"]),
         share("unpredicted", "without", "cases"),
     )
-    *match, rule_match, disagreement, unpredicted = (estimate_of(totals.measure(number)) for number in numbers)
-    levels = {tenths / 10: estimate for tenths, estimate in zip(TENTHS, match, strict=True)}
-    return RuleScores(levels, rule_match, disagreement, unpredicted, len(violated), int(ids.max()) + 1)
+    scores = {number.name: estimate_of(totals.measure(number)) for number in numbers}
+    return RuleScores(scores, len(violated), int(ids.max()) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from casewise.stats.arrays import (
     IntArray,
     PerVote,
     Raters,
+    TermsOfCounts,
     annotators_covariance,
     cluster_sums,
     cluster_variance,
@@ -112,30 +113,6 @@ def share(
     return Functional(name, formula, lambda totals: totals[bottom], kind, domain, undefined)
 
 
-TermsOfCounts = Callable[[IntArray, IntArray], FloatArray]
-"""From safe votes and votes of items to what each adds to each term: (items, terms)."""
-
-
-class VotesTerms(NamedTuple):
-    """Additions of one safe and of one unsafe vote on each item to its terms, (items, terms), and who gave which."""
-
-    raters: Raters
-    of_safe: FloatArray
-    of_unsafe: FloatArray
-
-    @classmethod
-    def of_counts(cls, terms: TermsOfCounts, safe: IntArray, votes: IntArray, raters: Raters) -> Self:
-        """A vote adds what the terms lose where it is exchanged for another one of its item."""
-        share, own = (safe / np.maximum(votes, 1))[:, None], terms(safe, votes)
-        alone = (votes / np.maximum(votes - 1, 1))[:, None]  # another one, not any one
-        without_safe, without_unsafe = terms(np.maximum(safe - 1, 0), votes), terms(np.minimum(safe + 1, votes), votes)
-        return cls(raters, alone * (1 - share) * (own - without_safe), alone * share * (own - without_unsafe))
-
-    def of_number(self, gradient: FloatArray) -> PerVote:
-        """Return the additions of votes to a number with this gradient."""
-        return PerVote(self.raters, self.of_safe @ gradient, self.of_unsafe @ gradient)
-
-
 @dataclass(frozen=True)
 class TotalsByCluster:
     """Named terms summed within clusters: `sums` of shape (clusters, terms) serves every functional."""
@@ -146,7 +123,7 @@ class TotalsByCluster:
     lost: FloatArray | None = None
     """(clusters, terms), or (1, terms) of all together: the same if everything were judged wrongly; None where that is
     not asked."""
-    votes: VotesTerms | None = None
+    votes: PerVote | None = None
     """The addition of each vote to the terms, and whose it is; None where nobody knows."""
 
     @classmethod
@@ -174,7 +151,7 @@ class TotalsByCluster:
     ) -> Self:
         """From what each item adds by its safe votes and votes; `raters` say who gave them, where that is known."""
         sums = cluster_sums(terms(*counts).T, cluster, n_clusters=int(cluster.max()) + 1)
-        return cls(names, sums, 0, votes=None if raters is None else VotesTerms.of_counts(terms, *counts, raters))
+        return cls(names, sums, 0, votes=None if raters is None else PerVote.of_counts(terms, *counts, raters))
 
     def only(self, *names: str) -> Self:
         """The same of these terms alone, in this order: all that a number takes which is made of them."""
@@ -191,7 +168,7 @@ class TotalsByCluster:
         votes = self.votes
         if votes is not None and added.votes is not None:
             safe, unsafe = (np.hstack(pair) for pair in zip(votes[1:], added.votes[1:], strict=True))
-            votes = VotesTerms(votes.raters, safe, unsafe)
+            votes = PerVote(votes.raters, safe, unsafe)
         return replace(
             self, names=self.names + added.names, sums=np.concatenate([self.sums.T, added.sums.T]).T, votes=votes
         )

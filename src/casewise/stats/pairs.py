@@ -27,7 +27,7 @@ from casewise.stats.arrays import (
 )
 from casewise.stats.estimates import ALIKE, BY_PARTS, Estimate, difference_of, estimate_of
 from casewise.stats.intervals import degrees_of_freedom
-from casewise.stats.measured import Measured, TotalsByCluster, VotesTerms, share
+from casewise.stats.measured import Measured, TotalsByCluster, share
 from casewise.stats.sample import Sample, right
 from casewise.stats.shares import hypergeometric, majority_weight
 
@@ -302,7 +302,7 @@ def shares_of(terms: PairTerms, sample: Sample, pairs: PairIndex) -> dict[str, M
     }
 
 
-def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesTerms | None:
+def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> PerVote | None:
     """Return the addition of each vote on an item of a pair: the loss of the pair's terms without it."""
     if sample.raters is None or sample.without is None:
         return None
@@ -316,7 +316,7 @@ def votes_of_pairs(terms: PairTerms, sample: Sample, pairs: PairIndex) -> VotesT
         return votes
 
     safe, unsafe = (adds(fewer) for fewer in sample.without)
-    return VotesTerms(sample.raters, safe, unsafe)
+    return PerVote(sample.raters, safe, unsafe)
 
 
 def pair_terms(sample: Sample, pairs: PairIndex) -> dict[str, FloatArray]:

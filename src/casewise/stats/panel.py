@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -13,22 +12,21 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
 from casewise.records import ShortRepr
+from casewise.stats.agreement import RatedItems
 from casewise.stats.arrays import (
-    BoolArray,
     Counts,
     FloatArray,
     IntArray,
+    PerVote,
     Raters,
-    annotators_variance,
     checked_share,
     clusters_of,
-    coded_labels,
     whole,
 )
 from casewise.stats.ceilings import KindsOfItems, rates_of_any_shape
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import Ends
-from casewise.stats.measured import Functional, TermsOfCounts, Totals, TotalsByCluster, share
+from casewise.stats.measured import Functional, Totals, share
 from casewise.stats.shares import hypergeometric, majority_weight, score_limits
 
 AT_ONCE = 4_000_000
@@ -129,7 +127,7 @@ def panel_curve(
     StatisticsError
         No item has enough votes.
     """
-    used = _Used.of(safe, votes, clusters, reference_size, raters)
+    used = RatedItems.of(safe, votes, clusters, raters, more_than=reference_size)
     sizes = np.arange(1, largest + 1)
     totals = used.totals(
         lambda s, m: np.vstack([np.ones(len(s)), _panel_agreement(s, m, reference_size, sizes).T]).T,
@@ -170,7 +168,7 @@ def panel_worth(
         No item has enough votes.
     """
     sizes = np.arange(1, largest + 1, 2)
-    used = _Used.of(safe, votes, clusters, reference_size, raters)
+    used = RatedItems.of(safe, votes, clusters, raters, more_than=reference_size)
     verdicts = np.nan_to_num(np.asarray(judge, dtype=np.float64), nan=0.5)[used.kept]
     references = np.arange(reference_size + 1) / reference_size
 
@@ -204,36 +202,6 @@ def panel_worth(
     kinds, of_kinds = _kinds_agreement(used.safe, used.votes, reference_size, sizes)
     people = _place(own.value, kinds.times @ of_kinds / len(used.votes), sizes)
     return PanelWorth(own.value, low, min(high, 1.0), people, few, many, len(used.votes), reference_size)
-
-
-class _Used(NamedTuple):
-    """Safe votes, votes and clusters of the items with more votes than the reference takes, and who gave them."""
-
-    safe: IntArray
-    votes: IntArray
-    ids: IntArray
-    raters: Raters | None
-    kept: BoolArray
-    """(items,) which of all items these are."""
-    reference_size: int
-
-    @classmethod
-    def of(
-        cls, safe: ArrayLike, votes: ArrayLike, clusters: ArrayLike | None, reference_size: int, raters: Raters | None
-    ) -> _Used:
-        s, m = Counts.of(safe, votes)
-        keep = m > reference_size
-        if not keep.any():
-            raise StatisticsError(
-                f"a panel curve against {reference_size} people needs items with more votes than that"
-            )
-        ids = coded_labels(clusters_of(clusters, len(s))[keep])
-        return cls(s[keep], m[keep], ids, None if raters is None else raters.where(keep), keep, reference_size)
-
-    def totals(self, terms: TermsOfCounts, names: Iterable[str]) -> TotalsByCluster:
-        """Sums of the columns of `terms`, which have these names."""
-        counts = self.safe, self.votes
-        return TotalsByCluster.of_counts(terms, counts, self.ids, names=tuple(names), raters=self.raters)
 
 
 def _ends(estimate: Estimate) -> Ends:
@@ -395,7 +363,7 @@ def prediction_powered_rate(
         # What people add to the variance of the labels' mean.
         vote_weight = 1 / (np.maximum(np.bincount(raters.item, minlength=len(y)), 1) * has.sum())
         share = np.nan_to_num(y)
-        by_people = annotators_variance((1 - share) * vote_weight, -share * vote_weight, raters)
+        by_people = PerVote(raters, (1 - share) * vote_weight, -share * vote_weight).variance
         clusters_or_people = max(2, min(labelled, len(np.unique(raters.annotator))))
     alone = float((own**2).sum()) + by_people
     by_labels = float(y[has].mean())

@@ -13,7 +13,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from casewise.errors import StatisticsError
-from casewise.stats.arrays import FloatArray, checked_share, cluster_sums, clusters_of, coded_labels, whole
+from casewise.stats.arrays import (
+    FloatArray,
+    checked_share,
+    cluster_sums,
+    clusters_of,
+    coded_labels,
+    least_reaching,
+    whole,
+)
 from casewise.stats.intervals import Ends
 from casewise.stats.kruskal import kruskal_wallis
 from casewise.stats.shares import f_critical, f_power, wilson
@@ -27,22 +35,17 @@ MOST_GROUPS, MOST_SIMULATED = 10_000, 10**8
 """Groups that are compared, and ratings of a task that are drawn."""
 
 
-def least_reaching(
-    target: float, function: Callable[[int], float], *, start: int, question: str, largest: int = LARGEST
+def least_n(
+    target: float, power_at: Callable[[int], float], *, start: int, question: str, largest: int = LARGEST
 ) -> int:
-    """The smallest integer from `start` on at which `function`, which rises, is at least `target`.
+    """The smallest sample from `start` on with a power of at least `target`.
 
     Raises StatisticsError: not reached at `largest`; the message names `question`.
     """
-    low, high = start - 1, start
-    while function(high) < target:
-        low, high = high, high * 2
-        if high > largest:
-            raise StatisticsError(f"{question}: no sample of up to {largest:.0e} reaches a power of {target}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if function(middle) >= target else (middle, high)
-    return high
+    n = least_reaching(target, power_at, start=start, largest=largest)
+    if n is None:
+        raise StatisticsError(f"{question}: no sample of up to {largest:.0e} reaches a power of {target}")
+    return n
 
 
 LARGEST_EFFECT = 1000.0
@@ -181,7 +184,7 @@ def anova_power(
         f = rising_root(power, lambda f: at(n, f).actual_power, question=question)
     elif n_per_group is None:
         question = f"one-way ANOVA with {groups} groups and f = {effect_size}"
-        n = least_reaching(power, lambda n: at(n, f).actual_power, start=2, question=question)
+        n = least_n(power, lambda n: at(n, f).actual_power, start=2, question=question)
     return at(n, f)
 
 
@@ -270,7 +273,7 @@ def kruskal_power(
     if len(set(rates)) == 1:
         raise StatisticsError(f"all safe rates are {rates[0]}: no number of annotators finds a difference")
     question = "Kruskal-Wallis on these safe rates"
-    return at(least_reaching(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
+    return at(least_n(power, lambda n: at(n).actual_power, start=2, question=question, largest=20_000))
 
 
 # How many annotators it takes to tell two safe rates apart.
@@ -341,7 +344,7 @@ def proportions_power(
     if h == 0:
         raise StatisticsError(f"p1 and p2 are both {p1}: no number of annotators finds a difference that is not there")
     if n_per_group is None:
-        n = least_reaching(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
+        n = least_n(power, lambda n: at(n, h), start=2, question=f"proportions {p1} and {p2}")
     return ProportionsPower(p1=p1, p2=p2, alpha=alpha, cohen_h=h, n_per_group=n, n_total=2 * n, actual_power=at(n, h))
 
 
@@ -516,7 +519,7 @@ def study_queries(
             variance, difference, queries=queries, per_item=per_item, per_annotator=per_annotator, alpha=alpha
         )
 
-    return least_reaching(power, at, start=about, question=f"a study of a difference of {difference:g}")
+    return least_n(power, at, start=about, question=f"a study of a difference of {difference:g}")
 
 
 def detectable_shift(df: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -663,7 +666,7 @@ def queries_needed(difference: float, deviation: float, *, alpha: float = 0.05, 
         return power_of_queries(n, difference, deviation, alpha=alpha)
 
     question = f"a difference of {difference:g} between judges"
-    return least_reaching(power, at, start=max(2, int(about)), question=question)
+    return least_n(power, at, start=max(2, int(about)), question=question)
 
 
 def standardised(difference: float, deviation: float) -> float:

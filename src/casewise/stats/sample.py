@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import StatisticsError
 from casewise.records import Elicitation, ShortRepr, scale_of
-from casewise.stats.arrays import BoolArray, FloatArray, IntArray, Raters, coded_labels
+from casewise.stats.arrays import BoolArray, FloatArray, IntArray, PerVote, Raters, coded_labels
 from casewise.stats.labels import VOTES, LabelPolicy, counted_votes, labels
-from casewise.stats.measured import TotalsByCluster, VotesTerms
+from casewise.stats.measured import TotalsByCluster
 
 # What a judge said beside what people said: the arrays that every metric is computed from.
 
@@ -237,7 +237,7 @@ def totals_by_query(sample: Sample, columns: Columns) -> TotalsByCluster:
         for part in (sample, *sample.without)
     )
     safe, unsafe = (whole - less for less in fewer)
-    return replace(totals, votes=VotesTerms(sample.raters, safe, unsafe))
+    return replace(totals, votes=PerVote(sample.raters, safe, unsafe))
 
 
 def label_terms(sample: Sample) -> dict[str, FloatArray]:
@@ -294,7 +294,7 @@ def scale_totals(sample: Sample) -> TotalsByCluster:
         mean = np.where(several, (scale.n * scale.mean - value) / n_others, scale.mean)
         return whole - np.column_stack(list(rate_terms(replace(sample, rate=mean)).values()))
 
-    return replace(totals, votes=VotesTerms(scale.raters, adds(1.0), adds(0.0)))
+    return replace(totals, votes=PerVote(scale.raters, adds(1.0), adds(0.0)))
 
 
 def floor_terms(sample: Sample) -> dict[str, FloatArray]:

@@ -28,8 +28,8 @@ from casewise.stats.arrays import (
     BoolArray,
     Counts,
     IntArray,
+    PerVote,
     Raters,
-    annotators_variance,
     checked_share,
     cluster_variance,
     whole,
@@ -128,7 +128,7 @@ def share_limits(
     variance = cluster_variance((chosen - share) / n, queries)
     if annotator is not None:
         own = np.full(clusters, 1 / n)
-        variance += annotators_variance((1 - share) * own, -share * own, Raters(queries, annotator, chosen))
+        variance += PerVote(Raters(queries, annotator, chosen), (1 - share) * own, -share * own).variance
         clusters = max(2, min(clusters, len(np.unique(annotator))))
     limits = korn_graubard(share, variance, n=n, clusters=clusters, level=level)
     return {"ci_low": float(limits.low), "ci_high": float(limits.high)}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats.arrays import BoolArray, FloatArray
+from casewise.stats.arrays import BoolArray, FloatArray, least_reaching
 from casewise.stats.costs import cheapest_threshold, cuts_between
 from casewise.stats.estimates import Estimate, estimate_of
 from casewise.stats.intervals import LEVEL
@@ -272,19 +272,13 @@ def queries_at(promise: RiskPromise, loss: float, *, whole: bool) -> int | None:
         return None
     if promise.level is None:
         return max(fewest, math.ceil((1 - promise.at_most) / (promise.at_most - loss)))
-    alpha = 1 - promise.level
+    level = promise.level
 
     def carries(n: int) -> bool:
-        return bool(loss_p_value(np.array(loss), promise.at_most, n=n, whole=whole) <= alpha)
+        return bool(loss_p_value(np.array(loss), promise.at_most, n=n, whole=whole) <= 1 - level)
 
-    high = fewest
-    while not carries(high) and high < MOST_QUERIES:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if carries(middle) else (middle, high)
-    return None if high >= MOST_QUERIES else max(high, fewest)
+    n = least_reaching(1, carries, start=fewest, largest=2 * MOST_QUERIES - 1)
+    return None if n is None or n >= MOST_QUERIES else n
 
 
 MOST_QUERIES = 100_000
