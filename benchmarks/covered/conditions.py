@@ -200,7 +200,7 @@ def category_p(rng: np.random.Generator, each: int) -> Mapping[str, float | None
         name: float(
             category_tests(
                 counts, np.zeros(10, dtype=int), result=result, rng=rng, alpha=0.05, paper_level=0.0125, people=who
-            ).p[0]
+            )["p"][0]
         )
         for name, who in both.items()
     }

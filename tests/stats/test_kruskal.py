@@ -166,8 +166,8 @@ def test_mean_h_is_that_of_the_tasks():
     result = gathered(found, np.repeat([0, 1], 5))
 
     h = kruskal_wallis(*found).h
-    assert result.mean_h == pytest.approx([h[:5].mean(), h[5:].mean()])
-    assert result.queries.tolist() == [5, 5]
+    assert result["mean_h"].to_list() == pytest.approx([h[:5].mean(), h[5:].mean()])
+    assert result["queries"].to_list() == [5, 5]
 
 
 def test_context_that_matters_has_a_small_p_and_one_that_does_not_a_large_one():
@@ -175,17 +175,17 @@ def test_context_that_matters_has_a_small_p_and_one_that_does_not_a_large_one():
     both = Counts(np.concatenate([strong.successes, none.successes]), np.concatenate([strong.sizes, none.sizes]))
 
     result = gathered(both, np.repeat([0, 1], 10))
-    assert result.p[0] == pytest.approx(1 / (1 + result.draws))
-    assert result.p[1] > 0.05
-    assert result.share_after_correction[0] > 0.5
+    assert result["p"][0] == pytest.approx(1 / (1 + result["draws"][0]))
+    assert result["p"][1] > 0.05
+    assert result["significant_after_correction"][0] > 0.5
 
 
 def test_tasks_where_all_agree_are_counted_as_untestable():
     sizes = np.full((3, 2), 5)
     result = gathered(Counts(np.array([[5, 5], [0, 0], [5, 0]]), sizes), np.zeros(3, dtype=int))
 
-    assert (result.queries[0], result.testable[0]) == (3, 1)
-    assert result.mean_h[0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
+    assert (result["queries"][0], result["testable"][0]) == (3, 1)
+    assert result["mean_h"][0] == pytest.approx(kruskal_wallis([5, 0], [5, 5]).h)
 
 
 def testshuffled_within_taskss_keep_each_tasks_votes():
@@ -215,7 +215,7 @@ def test_people_who_rate_one_category_make_no_false_discovery(monkeypatch):
             )
             for who in (people, None)
         ]
-        found.append([test.p[0] for test in tested])
+        found.append([test["p"][0] for test in tested])
 
     rejected = (np.array(found) <= 0.05).mean(0)
     assert rejected[0] < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 100)

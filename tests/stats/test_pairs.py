@@ -52,31 +52,35 @@ def test_what_people_say_of_pairs_is_counted():
     assert (counts.tied, counts.reversed, counts.unscored) == (1, 1, 0)
 
 
-def test_flips_are_right_reversed_or_false():
-    found = results([1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1])
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            [1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1],
+            {
+                "both_right": 2 / 5,
+                "right_flips": 1 / 3,
+                "reversed_flips": 1 / 3,
+                "both_right_where_alike": 1 / 2,
+                "false_flips": 1 / 2,
+            },
+        ),
+        ([0] * 12, {"right_flips": 0, "false_flips": 0, "both_right_where_alike": 0.5}),
+        ([1, NAN, 1, 0, NAN, 0, 1, 1, NAN, NAN, 0, 1], {"right_flips": 2 / 3, "false_flips": 0}),
+    ],
+)
+def test_flips_are_right_reversed_or_false_and_none_without_a_verdict(said, expected):
+    judged_pairs = results(said)
 
-    assert found.both_right.estimate == pytest.approx(2 / 5)
-    assert found.right_flips.estimate == pytest.approx(1 / 3)
-    assert found.reversed_flips.estimate == pytest.approx(1 / 3)
-    assert found.both_right_where_alike.estimate == pytest.approx(1 / 2)
-    assert found.false_flips.estimate == pytest.approx(1 / 2)
+    assert {name: getattr(judged_pairs, name).estimate for name in expected} == pytest.approx(expected)
 
 
-def test_a_judge_that_never_turns_is_right_only_where_people_do_not_turn_either():
-    found = results([0] * 12)
+def test_pairs_without_a_verdict_are_counted():
+    judged_pairs = results([1, NAN, 1, 0, NAN, 0, 1, 1, NAN, NAN, 0, 1])
 
-    assert found.right_flips.estimate == 0
-    assert found.false_flips.estimate == 0
-    assert found.both_right_where_alike.estimate == 0.5
-
-
-def test_a_pair_without_a_verdict_is_no_flip_and_not_right():
-    found = results([1, NAN, 1, 0, NAN, 0, 1, 1, NAN, NAN, 0, 1])
-
-    assert found.counts.unscored == 2
-    assert found.right_flips.estimate == pytest.approx(2 / 3)
-    assert found.false_flips.estimate == 0
-    assert [e.n_unscored for e in (found.both_right, found.right_flips, found.false_flips)] == [2, 1, 1]
+    assert judged_pairs.counts.unscored == 2
+    of_pairs = (judged_pairs.both_right, judged_pairs.right_flips, judged_pairs.false_flips)
+    assert [estimate.n_unscored for estimate in of_pairs] == [2, 1, 1]
 
 
 def test_one_person_flips_as_often_as_two_votes_drawn_at_random():
@@ -251,11 +255,6 @@ def test_no_verdict_is_a_miss():
     assert found.accuracy.n_unscored == 40
 
 
-def test_a_baseline_that_is_never_wrong_leaves_nothing_hard():
-    with pytest.raises(StatisticsError, match="no hard ones"):
-        hard_score([20] * 5, [20] * 5, baseline=[1] * 5, judge=[1] * 5, cluster=np.arange(5))
-
-
 PLAYERS = ("recipient", "sender", "terms")
 
 
@@ -322,17 +321,17 @@ def test_the_interval_is_that_of_the_combined_influences():
     assert (found.ci_low, found.ci_high) == pytest.approx(limits)
 
 
-def test_a_missing_subset_is_named():
-    values = game([0.0] * 8)
-    del values[frozenset({"sender", "terms"})]
-
-    with pytest.raises(StatisticsError, match="this one is missing: sender, terms"):
-        shapley_values(values)
-
-
-def test_numbers_over_different_queries_have_no_mean():
-    with pytest.raises(StatisticsError, match="different queries"):
-        weighted_mean([(0.5, measured(1.0)), (0.5, measured(1.0, clusters=7))])
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        (lambda: weighted_mean([(0.5, measured(1.0)), (0.5, measured(1.0, clusters=7))]), "different queries"),
+        (lambda: shapley_values(dict(list(game([0.0] * 8).items())[:-1])), "missing: recipient, sender, terms"),
+        (lambda: hard_score([20] * 5, [20] * 5, baseline=[1] * 5, judge=[1] * 5, cluster=np.arange(5)), "no hard ones"),
+    ],
+)
+def test_what_has_no_answer_is_an_error(question, why):
+    with pytest.raises(StatisticsError, match=why):
+        question()
 
 
 CLUSTER = np.array([0, 0, 1, 1, 2, 2])
@@ -384,12 +383,6 @@ def test_nothing_turned_and_all_turned_have_intervals():
     difference = difference_of_means(one, two)
     assert difference.estimate == 1
     assert difference.ci_low == pytest.approx(1 - np.hypot(*[1 - 0.025 ** (1 / 20)] * 2))
-
-
-def test_a_mean_is_as_uncertain_as_its_shares_are_together():
-    before = np.zeros(40)
-    cluster, every = np.repeat(np.arange(20), 2), np.ones(40, dtype=bool)
-    none = flips(before, before, cluster, of=every, towards="safe").turned
     mean = mean_of_shares([none] * 6)
     assert mean is not None
     assert mean.estimate.ci_high == pytest.approx(estimate_of(none).ci_high)

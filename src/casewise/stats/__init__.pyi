@@ -1,68 +1,40 @@
-from .agreement import Agreement, Reliability, agreement_of_votes, reliability
-from .ceilings import AlternativeAnnotator, Ceilings, alternative_annotator_test, ceilings
-from .contrasts import (
-    ClusteredContrast,
-    Difference,
-    TwoProportionZ,
-    clustered_contrast,
-    equivalence,
-    newcombe,
-    two_proportion_z,
-)
-from .intervals import adjust
-from .kruskal import KruskalWallis, PairwiseTests, dunn, kruskal_wallis, pairwise_proportions
-from .panel import PanelCurve, PanelWorth, panel_curve, panel_worth
-from .power import (
-    AnovaPower,
-    KruskalPower,
-    ProportionsPower,
-    anova_power,
-    cohen_h,
-    kruskal_power,
-    proportions_power,
-)
-from .ratings import CrowdDesign, CrowdModel, CrowdRatings, simulate_ratings
-from .shares import Interval, clopper_pearson, korn_graubard, wilson
-
-__all__ = [
-    "Agreement",
-    "AlternativeAnnotator",
-    "AnovaPower",
-    "Ceilings",
-    "ClusteredContrast",
-    "CrowdDesign",
-    "CrowdModel",
-    "CrowdRatings",
-    "Difference",
-    "Interval",
-    "KruskalPower",
-    "KruskalWallis",
-    "PairwiseTests",
-    "PanelCurve",
-    "PanelWorth",
-    "ProportionsPower",
-    "Reliability",
-    "TwoProportionZ",
-    "adjust",
-    "agreement_of_votes",
-    "alternative_annotator_test",
-    "anova_power",
-    "ceilings",
-    "clopper_pearson",
-    "clustered_contrast",
-    "cohen_h",
-    "dunn",
-    "equivalence",
-    "korn_graubard",
-    "kruskal_power",
-    "kruskal_wallis",
-    "newcombe",
-    "pairwise_proportions",
-    "panel_curve",
-    "panel_worth",
-    "proportions_power",
-    "reliability",
-    "simulate_ratings",
-    "two_proportion_z",
-    "wilson",
-]
+from .agreement import Agreement as Agreement
+from .agreement import Reliability as Reliability
+from .agreement import agreement_of_votes as agreement_of_votes
+from .agreement import reliability as reliability
+from .ceilings import AlternativeAnnotator as AlternativeAnnotator
+from .ceilings import Ceilings as Ceilings
+from .ceilings import alternative_annotator_test as alternative_annotator_test
+from .ceilings import ceilings as ceilings
+from .contrasts import ClusteredContrast as ClusteredContrast
+from .contrasts import Difference as Difference
+from .contrasts import TwoProportionZ as TwoProportionZ
+from .contrasts import clustered_contrast as clustered_contrast
+from .contrasts import equivalence as equivalence
+from .contrasts import newcombe as newcombe
+from .contrasts import two_proportion_z as two_proportion_z
+from .intervals import adjust as adjust
+from .kruskal import KruskalWallis as KruskalWallis
+from .kruskal import PairwiseTests as PairwiseTests
+from .kruskal import dunn as dunn
+from .kruskal import kruskal_wallis as kruskal_wallis
+from .kruskal import pairwise_proportions as pairwise_proportions
+from .panel import PanelCurve as PanelCurve
+from .panel import PanelWorth as PanelWorth
+from .panel import panel_curve as panel_curve
+from .panel import panel_worth as panel_worth
+from .power import AnovaPower as AnovaPower
+from .power import KruskalPower as KruskalPower
+from .power import ProportionsPower as ProportionsPower
+from .power import anova_power as anova_power
+from .power import cohen_h as cohen_h
+from .power import kruskal_power as kruskal_power
+from .power import proportions_power as proportions_power
+from .ratings import CrowdDesign as CrowdDesign
+from .ratings import CrowdModel as CrowdModel
+from .ratings import CrowdRatings as CrowdRatings
+from .ratings import simulate_ratings as simulate_ratings
+from .shares import Interval as Interval
+from .shares import clopper_pearson as clopper_pearson
+from .shares import korn_graubard as korn_graubard
+from .shares import wilson as wilson

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 from scipy.special import gammaincc, ndtr
 
@@ -270,22 +271,6 @@ MOST_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
-class CategoryTests:
-    """One entry a category."""
-
-    queries: IntArray
-    testable: IntArray
-    mean_h: FloatArray
-    """Over the testable tasks; 0 where there are none."""
-    p: FloatArray
-    """Permutation p of the mean H: people are shuffled over the conditions, or ratings within each task."""
-    share_after_correction: FloatArray
-    """Share of tasks with p below alpha after Benjamini-Hochberg over all tasks."""
-    share_at_paper_level: FloatArray
-    draws: int
-
-
-@dataclass(frozen=True)
 class PeopleOfTasks:
     """Ratings of tasks with the people who gave them, where each person has one condition."""
 
@@ -311,8 +296,11 @@ def category_tests(
     alpha: float,
     paper_level: float,
     people: PeopleOfTasks | None = None,
-) -> CategoryTests:
-    """Mean H of each category's tasks with its permutation p, and the share of significant tasks.
+) -> pl.DataFrame:
+    """One row a category: its tasks (`queries`), the `testable` ones, their `mean_h` with its permutation `p`, and shares.
+
+    `p` is of people shuffled over the conditions, or of ratings shuffled within each task, `draws` times; `p_at_floor` where it
+    cannot be smaller. `significant_after_correction` and `significant_at_paper_level` are shares of tasks.
 
     `counts`: (tasks, conditions), each task with ratings under two conditions at least.
     `category`: (tasks,) integers.
@@ -338,14 +326,19 @@ def category_tests(
     for _ in range(draws):
         dealt = shuffled_within_tasks(counts, rng) if people is None else people.shuffled(counts.sizes.shape, rng)
         as_large += by_category(h_statistic(*dealt)) >= observed - 1e-9
-    return CategoryTests(
-        queries=queries.astype(np.int64),
-        testable=testable.astype(np.int64),
-        mean_h=observed / np.maximum(testable, 1),
-        p=np.where(testable > 0, (1 + as_large) / (1 + draws), 1.0),
-        share_after_correction=by_category(corrected <= alpha) / queries,
-        share_at_paper_level=by_category(p <= paper_level) / queries,
-        draws=draws,
+    of_category = np.where(testable > 0, (1 + as_large) / (1 + draws), 1.0)
+    return pl.DataFrame(
+        {
+            "queries": queries.astype(np.int64),
+            "testable": testable.astype(np.int64),
+            "mean_h": observed / np.maximum(testable, 1),
+            "p": of_category,
+            "p_at_floor": of_category <= 1 / (1 + draws),
+            "p_benjamini_hochberg": adjust(of_category, "benjamini_hochberg"),
+            "significant_after_correction": by_category(corrected <= alpha) / queries,
+            "significant_at_paper_level": by_category(p <= paper_level) / queries,
+            "draws": np.full(groups, draws),
+        }
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -367,15 +366,9 @@ def prediction_powered_rate(
         clusters_or_people = max(2, min(labelled, len(np.unique(raters.annotator))))
     alone = float((own**2).sum()) + by_people
     by_labels = float(y[has].mean())
-    values: FloatArray = np.unique(f)
-    if len(values) <= STRATA and not has.all():
-        corrected = _in_strata(
-            y, np.searchsorted(values, f), ids, df=clusters_or_people - 1, by_people=by_people, level=level
-        )
-        estimate, variance, (low, high) = corrected.estimate, corrected.variance, corrected.limits
-        slope = values - float(corrected.shares @ values)
-        spread = corrected.shares * slope
-        weight = float(spread @ corrected.means) / max(float(spread @ slope), 1e-300)
+    if len(np.unique(f)) <= STRATA and not has.all():
+        df = clusters_or_people - 1
+        estimate, variance, weight, (low, high) = _in_strata(f, y, ids, df=df, by_people=by_people, level=level)
     else:
         estimate, variance, weight = by_labels, float((own**2).sum()), 0.0
         if not has.all():
@@ -408,17 +401,11 @@ STRATA = 3
 """A grader of so many values, or fewer, divides the items into strata."""
 
 
-class _Strata(NamedTuple):
-    shares: FloatArray
-    means: FloatArray
-    estimate: float
-    variance: float
-    limits: Ends
-
-
-def _in_strata(y: FloatArray, at: IntArray, ids: IntArray, *, df: int, by_people: float, level: float) -> _Strata:
-    """The stratified rate with its interval; `at` is the stratum of each item, `y` its label or nan."""
-    has = ~np.isnan(y)
+def _in_strata(
+    f: FloatArray, y: FloatArray, ids: IntArray, *, df: int, by_people: float, level: float
+) -> tuple[float, float, float, Ends]:
+    """The stratified rate, its variance, the weight of the grader `f` and the limits; `y` is an item's label or nan."""
+    has, (values, at) = ~np.isnan(y), np.unique(f, return_inverse=True)
     n = np.bincount(at[has], minlength=at.max() + 1).astype(float)
     shares = np.bincount(at) / len(at)
     # Of a stratum without a label nothing is known: its rate lies anywhere, and counts as a half.
@@ -441,8 +428,10 @@ def _in_strata(y: FloatArray, at: IntArray, ids: IntArray, *, df: int, by_people
     low, high = np.where((means == 0) | (n == 0), 0.0, low), np.where((means == 1) | (n == 0), 1.0, high)
     more = t**2 * (of_shares + by_people)
     below, above = (float(np.sqrt((shares**2 * reach**2).sum() + more)) for reach in (means - low, high - means))
+    slope = values - float(shares @ values)
+    weight = float((shares * slope) @ means) / max(float((shares * slope) @ slope), 1e-300)
     limits = Ends(max(0.0, estimate - below), min(1.0, estimate + above))
-    return _Strata(shares, means, estimate, sampled + of_shares + by_people, limits)
+    return estimate, sampled + of_shares + by_people, weight, limits
 
 
 def labels_needed(half_width: float, *, rate: float, correlation: float, items: int) -> tuple[int, int]:

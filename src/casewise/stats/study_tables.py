@@ -423,21 +423,9 @@ def _categories(
     present, codes = np.unique(ratings.category.codes[testable], return_inverse=True)
     people = _people(ratings, testable)
     tests = category_tests(counts, codes, result=result, rng=rng, alpha=levels[0], paper_level=levels[1], people=people)
-    table = pl.DataFrame(
-        {
-            "category": [ratings.category.names[i] for i in present],
-            "queries": tests.queries,
-            "testable": tests.testable,
-            "mean_h": tests.mean_h,
-            "p": tests.p,
-            "p_at_floor": tests.p <= 1 / (1 + tests.draws),
-            "p_benjamini_hochberg": adjust(tests.p, "benjamini_hochberg"),
-            "significant_after_correction": tests.share_after_correction,
-            "significant_at_paper_level": tests.share_at_paper_level,
-        }
-    )
+    table = tests.drop("draws").insert_column(0, pl.Series("category", [ratings.category.names[i] for i in present]))
     shuffled = "shuffles within tasks" if people is None else "shuffles of people over the conditions"
-    return f"{tests.draws:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
+    return f"{tests['draws'][0]:,} {shuffled}", table.sort("mean_h", "category", descending=[True, False])
 
 
 def _people(ratings: CodedRatings, testable: IntArray) -> PeopleOfTasks | None:

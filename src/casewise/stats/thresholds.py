@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,9 +78,10 @@ def platt(values: FloatArray, weight: FloatArray) -> Platt:
     from sklearn.linear_model import LogisticRegression  # 0.6 s that not every command needs to wait for
 
     standard = np.tile((values - middle) / spread, 2)[:, None]
-    fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(
-        standard, np.repeat([1, 0], len(values)), sample_weight=np.r_[target, 1 - target]
-    )
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Line search of Newton solver")  # L-BFGS then goes on
+        fit = model.fit(standard, np.repeat([1, 0], len(values)), sample_weight=np.r_[target, 1 - target])
     slope, intercept = float(fit.coef_[0, 0]), float(fit.intercept_[0])
     if slope <= 0:
         return Platt(0.0, base)

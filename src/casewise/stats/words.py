@@ -206,15 +206,10 @@ def out_of_fold(
 ) -> FloatArray:
     """P(safe) of every text, from a classifier that saw no row of its fold.
 
-    Parameters
-    ----------
-    texts
-        n texts, or their phrases counted before.
-    weight
-        (n,) of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows without a
+    `texts`: n texts, or their phrases counted before.
+    `weight`: (n,) of "safe"; a row with weight *w* is learnt as safe with weight *w* and as unsafe with 1 − *w*. Rows without a
         label (nan) are predicted, not learnt.
-    folds
-        Of one kind of group, or of several that are crossed: then a classifier saw no row that shares a fold of either kind.
+    `folds`: of one kind of group, or of several that are crossed: a classifier saw no row that shares a fold of either kind.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
