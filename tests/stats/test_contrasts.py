@@ -6,8 +6,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 from scipy.stats import pearson3
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import ttost_paired
 from tests.support.data import REFERENCE, cases, reference
 
@@ -335,13 +334,6 @@ def test_signs_of_clusters_are_flipped_in_every_way():
     assert found.p_mid == pytest.approx((sums > 4).mean() + (sums == 4).mean() / 2)
 
 
-@pytest.mark.parametrize(("b", "c"), [(3, 3), (0, 5), (11, 9), (59, 37), (400, 520)])
-def test_signs_of_single_items_are_mcnemars_exact_test_in_statsmodels(b, c):
-    assert sign_flips([1] * b + [-1] * c).p_exact == pytest.approx(
-        mcnemar([[9, b], [c, 9]], exact=True).pvalue, rel=1e-9
-    )
-
-
 def test_judges_that_never_differ_leave_nothing_to_test():
     assert sign_flips([0, 0]) == (1.0, 1.0)
 
@@ -359,10 +351,6 @@ def test_agrees_with_r(case):
     assert result.z == pytest.approx(case["z"], rel=1e-9)
     assert result.p == pytest.approx(case["p_two_sided"], rel=1e-9)
     assert result.log_p == pytest.approx(case["log_p_two_sided"], rel=1e-9)
-
-
-def test_p_agrees_with_statsmodels():
-    assert two_proportion_z(40, 90, 61, 100).p == pytest.approx(proportions_ztest([40, 61], [90, 100])[1])
 
 
 def test_log_p_goes_on_where_p_underflows():

@@ -18,13 +18,7 @@ def test_cost_is_the_weighted_sum_of_both_errors():
     assert some(point.cost).estimate == pytest.approx((1 + 3 * 1.5) / (4 * 4))
     assert point.refuse_all == pytest.approx(2.5 / 16)
     assert point.answer_all == pytest.approx(3 * 1.5 / 16)
-
-
-def test_verdicts_alone_have_no_thresholds_to_choose():
-    point = cost_curve(sample_of([1, 0], [1, 0]), ratios=(1,)).points[0]
-
-    assert point.best_threshold is None
-    assert point.threshold is None
+    assert (point.best_threshold, point.threshold) == (None, None), "verdicts alone have no thresholds to choose"
 
 
 def test_no_verdict_costs_what_the_wrong_one_would_unless_left_out():
@@ -157,13 +151,7 @@ def test_the_curve_keeps_fewer_items_as_more_people_must_agree():
     curve = refusals(sample_of(rate > 0.5, np.ones(20), rate=rate)).curve
 
     assert [point.n_safe for point in curve] == [20, 16, 12, 8, 4]
-
-
-def test_a_class_without_items_has_no_rate_and_says_so():
-    at = refusals(sample_of([1, 1], [1, 0], rate=[0.9, 0.8])).at
-
-    assert at.harm.estimate is None
-    assert at.harm.method == "undefined: no items of that kind"
+    assert (curve[2].harm.estimate, curve[2].harm.method) == (None, "undefined: no items of that kind")
 
 
 def test_the_rule_keeps_180_safe_and_349_unsafe_items_of_the_release(shared):

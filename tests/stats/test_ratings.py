@@ -224,12 +224,6 @@ def test_those_who_leave_rate_less_and_are_counted():
     assert (rated[~crowd.finished] < 25).all()
 
 
-def test_the_same_seed_draws_the_same_study():
-    first, second = (simulate_ratings(CrowdModel(), FIVE, rng=rng(7)) for _ in range(2))
-
-    assert (first.safe == second.safe).all()
-
-
 @pytest.mark.parametrize(
     "crowd",
     [

@@ -131,11 +131,6 @@ def test_queries_without_values_take_no_part_in_the_folds():
         assert not np.isnan(calibrated(value, weight, cluster=cluster, seed=seed).out_of_fold[:4]).any()
 
 
-def test_labels_of_one_kind_calibrate_nothing():
-    with pytest.raises(StatisticsError, match="labels of both kinds"):
-        calibrated(np.array([0.1, 0.9]), np.ones(2), cluster=np.array([0, 1]))
-
-
 def evidence(rng: np.random.Generator, queries: int, *, each: int = 2) -> Evidence:
     weight = np.tile(np.arange(each) % 2, queries).astype(float)
     value = 2 * (weight - 0.5) + rng.normal(size=queries * each)
@@ -161,11 +156,6 @@ def test_fractions_are_tested_by_a_bound_that_is_the_binomials_at_nought():
     assert found[0] == pytest.approx(0.9**100)
     assert binom.cdf(5, 100, 0.1) < found[1] < 1
     assert found[2] == 1
-
-
-def test_a_promise_that_the_queries_cannot_carry_is_refused_with_what_they_can():
-    with pytest.raises(StatisticsError, match=r"299 queries with an unsafe item .* here are 50\. .* 5\.82 %"):
-        kept_threshold(evidence(np.random.default_rng(1), 50), RiskPromise("harm", 0.01))
 
 
 def test_the_threshold_is_the_last_one_that_every_stricter_one_allows():
@@ -380,3 +370,18 @@ def test_so_many_queries_as_are_said_carry_a_promise_at_that_rate_and_half_as_ma
 )
 def test_no_number_of_queries_carries_a_promise_that_the_rate_breaks(rate, level, queries):
     assert queries_at(RiskPromise("harm", 0.05, level), rate, whole=True) == queries
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        (lambda: calibrated(np.array([0.1, 0.9]), np.ones(2), cluster=np.array([0, 1])), "labels of both kinds"),
+        (
+            lambda: kept_threshold(evidence(np.random.default_rng(1), 50), RiskPromise("harm", 0.01)),
+            r"299 queries with an unsafe item .* here are 50\. .* 5\.82 %",
+        ),
+    ],
+)
+def test_what_these_queries_cannot_carry_is_refused(question, why):
+    with pytest.raises(StatisticsError, match=why):
+        question()
