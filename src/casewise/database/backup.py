@@ -6,7 +6,6 @@ them: a file that was cut off is noticed. Equal databases give equal files, so e
 
 from __future__ import annotations
 
-import base64
 import gzip
 import io
 import json
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Date, Integer, LargeBinary, func, insert, select, text
+from sqlalchemy import Connection, Date, func, insert, select, text
+from sqlalchemy.types import TypeEngine
 
 from casewise.database.engine import Database, migrate
 from casewise.database.tables import metadata
@@ -40,7 +40,7 @@ def backup(database: Database, path: Path) -> int:
     try:
         if path.exists():
             raise ConfigurationError(f"{path} exists; give the backup another name")
-        with database.snapshot() as connection, writing(part) as file:
+        with database.read(snapshot=True) as connection, writing(part) as file:
             count = write_rows(connection, file)
         part.rename(path)
     except OSError as error:
@@ -75,22 +75,16 @@ def write_rows(connection: Connection, file: IO[str]) -> int:
     for table in metadata.sorted_tables:
         rows_in_order = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=AT_ONCE)
         for row in connection.execute(rows_in_order).mappings():
-            file.write(line({"table": table.name, "row": {name: plain(value) for name, value in row.items()}}))
+            file.write(line({"table": table.name, "row": dict(row)}))
             count += 1
     file.write(line({"rows": count}))
     return count
 
 
 def line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return value
+    return (
+        json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=lambda moment: moment.isoformat()) + "\n"
+    )
 
 
 def restore(database: Database, path: Path) -> int:
@@ -163,26 +157,16 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
     return count
 
 
-def stored(kind: Any, value: Any) -> Any:
+def stored(kind: TypeEngine[Any], value: Any) -> Any:
     """Return a JSON value as the column holds it."""
-    if value is None:
-        return None
-    if isinstance(kind, UtcTime):
-        return datetime.fromisoformat(value)
-    if isinstance(kind, Date):
-        return date.fromisoformat(value)
-    return base64.b64decode(value) if isinstance(kind, LargeBinary) else value
+    if value is None or not isinstance(kind, UtcTime | Date):
+        return value
+    return (datetime if isinstance(kind, UtcTime) else date).fromisoformat(value)
 
 
 def set_counters(connection: Connection) -> None:
     """Set PostgreSQL's counters, which know nothing of rows that came with their numbers."""
     for table in metadata.sorted_tables:
-        counted = table.autoincrement_column
-        if counted is not None and isinstance(counted.type, Integer):
-            connection.execute(
-                text(
-                    f"SELECT setval(pg_get_serial_sequence('{table.name}', '{counted.name}'), "  # noqa: S608 - our names
-                    f'(SELECT max("{counted.name}") FROM "{table.name}"))'
-                    f' WHERE EXISTS (SELECT 1 FROM "{table.name}")'
-                )
-            )
+        if (counted := table.autoincrement_column) is not None:
+            sequence = func.pg_get_serial_sequence(table.name, counted.name)
+            connection.execute(select(func.setval(sequence, func.max(counted))))

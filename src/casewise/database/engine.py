@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -36,14 +36,6 @@ T = TypeVar("T")
 MOST_TOGETHER = 32
 
 
-@dataclass(slots=True)
-class AwaitedWrite:
-    """A write, and where its result is waited for."""
-
-    work: Callable[[Connection], Any]
-    result: Future[Any] = field(default_factory=Future)
-
-
 class GroupedWrites:
     """Performs writes in one thread, as many in a transaction as have come while the one before was being committed.
 
@@ -56,17 +48,17 @@ class GroupedWrites:
     def __init__(self, write: Callable[[], AbstractContextManager[Connection]], *, threads: int) -> None:
         self._write = write
         self._groups = threads == 1
-        self._waiting: deque[AwaitedWrite] = deque()
+        self._waiting: deque[tuple[Callable[[Connection], Any], Future[Any]]] = deque()
         self._threads = ThreadPoolExecutor(threads, "casewise writes")
 
     def submit(self, work: Callable[[Connection], T]) -> Future[T]:
         """Return a future of the result of `work`, once it is committed."""
         if not self._groups:
             return self._threads.submit(self._alone, work)
-        awaited = AwaitedWrite(work)
-        self._waiting.append(awaited)
+        result: Future[T] = Future()
+        self._waiting.append((work, result))
         self._threads.submit(self._write_waiting)
-        return awaited.result
+        return result
 
     def close(self) -> None:
         """Perform what was submitted, and take nothing more."""
@@ -78,26 +70,24 @@ class GroupedWrites:
 
     def _write_waiting(self) -> None:
         taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        group = [write for write in taken if write.result.set_running_or_notify_cancel()]
-        if len(group) > 1 and self._performed_together(group):
-            return
-        for write in group:
+        group = [(work, result) for work, result in taken if result.set_running_or_notify_cancel()]
+        if len(group) > 1:
             try:
-                outcome = self._alone(write.work)
-            except BaseException as error:  # noqa: BLE001 - it is raised where the result is waited for
-                write.result.set_exception(error)
+                with self._write() as connection:
+                    outcomes = [work(connection) for work, _ in group]
+            except Exception:  # noqa: BLE001, S110 - whose it is comes out when each is performed by itself
+                pass
             else:
-                write.result.set_result(outcome)
-
-    def _performed_together(self, group: list[AwaitedWrite]) -> bool:
-        try:
-            with self._write() as connection:
-                results = [write.work(connection) for write in group]
-        except Exception:  # noqa: BLE001 - whose it is comes out when each is performed by itself
-            return False
-        for write, result in zip(group, results, strict=True):
-            write.result.set_result(result)
-        return True
+                for (_, result), outcome in zip(group, outcomes, strict=True):
+                    result.set_result(outcome)
+                return
+        for work, result in group:
+            try:
+                outcome = self._alone(work)
+            except BaseException as error:  # noqa: BLE001 - it is raised where the result is waited for
+                result.set_exception(error)
+            else:
+                result.set_result(outcome)
 
 
 # How the database is reached: reads that see one moment, and writes one after another.
@@ -131,17 +121,10 @@ class Database:
         self.close()
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """A connection that sees the database at one moment and changes nothing."""
-        with self.engine.connect() as connection, connection.begin() as transaction:
-            yield connection
-            transaction.rollback()
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """As `read`, and every statement sees the same moment; on PostgreSQL that has to be asked for."""
+    def read(self, *, snapshot: bool = False) -> Iterator[Connection]:
+        """A connection that changes nothing; with `snapshot`, every statement sees the database at the same moment."""
         with self.engine.connect() as connection:
-            if not self.is_sqlite:
+            if snapshot and not self.is_sqlite:  # on SQLite they do so by themselves
                 connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin() as transaction:
                 yield connection
@@ -311,34 +294,17 @@ def only_one(database: Database, job: str) -> Iterator[None]:
 
 @contextmanager
 def locked_file(database: Database, job: str) -> Iterator[bool]:
-    """A file beside the database while the lock is held; who holds it removes it first and lets go then."""
-    path = Path(f"{database.url.database}.{number_of(job):x}.lock")
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    while (mine := is_locked(handle)) and not is_still(path, handle):
-        os.close(handle)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    """A file beside the database that is locked; it stays, as SQLite's own files do."""
+    handle = os.open(f"{database.url.database}.{number_of(job):x}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine = True
+    except BlockingIOError:
+        mine = False
     try:
         yield mine
     finally:
-        if mine:
-            path.unlink(missing_ok=True)
         os.close(handle)
-
-
-def is_still(path: Path, handle: int) -> bool:
-    """Return whether `path` is the file that was opened, and not removed since by the holder of the lock before."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(handle))
-    except FileNotFoundError:
-        return False
-
-
-def is_locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @contextmanager
@@ -362,11 +328,14 @@ def number_of(job: str) -> int:
 
 
 WITHDRAWN = "EXISTS (SELECT 1 FROM study_annotators a WHERE a.id = OLD.annotator_id AND a.withdrawn_at IS NOT NULL)"
+"""The events of a study's annotator who withdrew can be deleted, of nobody else; and none can be changed."""
 
 POSTGRESQL_APPEND_ONLY = (
     (
-        "CREATE OR REPLACE FUNCTION casewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'rows of %% are only added', TG_TABLE_NAME; END $$"
+        "CREATE OR REPLACE FUNCTION casewise_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF TG_TABLE_NAME = 'study_events' AND TG_OP = 'DELETE' THEN "
+        f"IF {WITHDRAWN} THEN RETURN OLD; END IF; END IF; "
+        "RAISE EXCEPTION 'rows of %% are only added', TG_TABLE_NAME; END $$"
     ),
     (
         "CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
@@ -377,37 +346,10 @@ POSTGRESQL_APPEND_ONLY = (
         "FOR EACH STATEMENT EXECUTE FUNCTION casewise_append_only()"
     ),
 )
-SQLITE_APPEND_ONLY = (
-    (
-        "CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} "
-        "BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
-    ),
-    (
-        "CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} "
-        "BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
-    ),
-)
-POSTGRESQL_LET_WITHDRAWN_GO = (
-    (
-        f"CREATE OR REPLACE FUNCTION casewise_events_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"IF {WITHDRAWN} THEN RETURN OLD; END IF; RAISE EXCEPTION 'rows of study_events are only added'; END $$"
-    ),
-    "DROP TRIGGER study_events_append_only ON study_events",
-    (
-        "CREATE TRIGGER study_events_append_only BEFORE UPDATE ON study_events "
-        "FOR EACH ROW EXECUTE FUNCTION casewise_append_only()"
-    ),
-    (
-        "CREATE TRIGGER study_events_kept BEFORE DELETE ON study_events "
-        "FOR EACH ROW EXECUTE FUNCTION casewise_events_kept()"
-    ),
-)
-SQLITE_LET_WITHDRAWN_GO = (
-    "DROP TRIGGER study_events_no_delete",
-    (
-        f"CREATE TRIGGER study_events_no_delete BEFORE DELETE ON study_events WHEN NOT {WITHDRAWN} "
-        "BEGIN SELECT RAISE(ABORT, 'rows of study_events are only added'); END"
-    ),
+SQLITE_APPEND_ONLY = tuple(
+    f"CREATE TRIGGER {{table}}_no_{change} BEFORE {change} ON {{table}} {{when}} "
+    "BEGIN SELECT RAISE(ABORT, 'rows of {table} are only added'); END"
+    for change in ("update", "delete")
 )
 
 
@@ -415,11 +357,5 @@ def make_append_only(connection: Connection, table: str) -> None:
     """Have triggers refuse UPDATE and DELETE (and TRUNCATE, on PostgreSQL) on `table`. Called by migrations."""
     postgresql = connection.dialect.name == "postgresql"
     for statement in POSTGRESQL_APPEND_ONLY if postgresql else SQLITE_APPEND_ONLY:
-        connection.exec_driver_sql(statement.format(table=table))
-
-
-def let_withdrawn_go(connection: Connection) -> None:
-    """Have the events of a study's annotator who withdrew be deletable; of nobody else, and none may be changed."""
-    postgresql = connection.dialect.name == "postgresql"
-    for statement in POSTGRESQL_LET_WITHDRAWN_GO if postgresql else SQLITE_LET_WITHDRAWN_GO:
-        connection.exec_driver_sql(statement)
+        when = f"WHEN NOT {WITHDRAWN}" if table == "study_events" and "BEFORE delete" in statement else ""
+        connection.exec_driver_sql(statement.format(table=table, when=when))

@@ -126,13 +126,16 @@ def join(connection: Connection, token: str, *, name: str, password_hash: str, n
 
 def find_person(connection: Connection, person_id: str) -> Person | None:
     """The person with this id, or None."""
-    row = connection.execute(select(staff.people).where(staff.people.c.id == person_id)).first()
-    return None if row is None else as_person(connection, row)
+    return first_person(connection, staff.people.c.id == person_id)
 
 
 def find_by_email(connection: Connection, email: str) -> Person | None:
     """The person with this e-mail address, in whatever case; or None."""
-    row = connection.execute(select(staff.people).where(staff.people.c.email == email.strip().lower())).first()
+    return first_person(connection, staff.people.c.email == email.strip().lower())
+
+
+def first_person(connection: Connection, which: ColumnElement[bool]) -> Person | None:
+    row = connection.execute(select(staff.people).where(which)).first()
     return None if row is None else as_person(connection, row)
 
 

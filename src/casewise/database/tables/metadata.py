@@ -9,9 +9,6 @@ from sqlalchemy import Connection, DateTime, Dialect, MetaData, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
-# What means the same on SQLite and PostgreSQL and is spelt apart: moments, and adding a row that may be there
-# already.
-
 
 class UtcTime(TypeDecorator[datetime]):
     """A moment, kept in UTC. A naive datetime is an error: nobody knows which moment it means."""
@@ -40,9 +37,6 @@ def insert_if_absent(connection: Connection, table: Table, values: dict[str, Any
     # The row count of an INSERT is not to be had from every driver; what it returns is.
     added = insert(table).values(values).on_conflict_do_nothing().returning(*table.primary_key.columns)
     return connection.execute(added).first() is not None
-
-
-# What all tables hang on.
 
 
 NAMING = {

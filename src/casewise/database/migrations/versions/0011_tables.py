@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from casewise.database.engine import let_withdrawn_go, make_append_only
+from casewise.database.engine import make_append_only
 from casewise.database.tables import metadata
 
 revision = "0011"
@@ -20,4 +20,3 @@ def upgrade() -> None:
     metadata.create_all(connection)
     for table in ("staff_events", "review_events", "study_events"):
         make_append_only(connection, table)
-    let_withdrawn_go(connection)
