@@ -23,8 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Analyse the school's small study.")
     parser.add_argument("--out", type=Path, required=True, help="a folder for the page, tables and figures")
     out = parser.parse_args().out
-    options = api.choose_options(contrasts=api.read_contrasts(COMPARED), margin=0.1)
-    report = api.study_report(HERE / "ratings_synthetic.csv", **options)
+    report = api.study_report(HERE / "ratings_synthetic.csv", contrasts=api.read_contrasts(COMPARED), margin=0.1)
     report.write(out)
     print(api.format_named("text").write(report.document.answer))
 

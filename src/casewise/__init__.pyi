@@ -67,7 +67,6 @@ from .storage.load import load as load
 from .storage.load import load_frame as load_frame
 from .storage.loaders.registry import fetch as fetch
 from .storage.loaders.registry import public_benchmarks as public_benchmarks
-from .studies.analysis import choose_options as choose_options
 from .studies.analysis import read_contrasts as read_contrasts
 from .studies.ratings_source import read_flow as read_flow
 from .studies.simulation import simulate_studies as simulate_studies

@@ -191,12 +191,11 @@ def test_prolific_is_told_what_to_create_publish_and_keep_out(casewise, monkeypa
         assert "created, unpublished: study-1" in said
         assert "languages English" in said
         assert "study-1 is published" in casewise("prolific publish --phase pilot")
-        assert "study-1 has 9 places" in casewise("prolific places --phase pilot --total 9")
+        assert "4 of 10 places taken, 6 more people needed" in casewise("prolific places --phase pilot")
         assert "name its --workspace" in casewise(again, fails=True)
         assert "0 people are in the group group-0, which is kept out" in casewise(f"{again} --workspace w")
 
     assert server.created[0]["total_available_places"] == 5
-    assert server.places["total_available_places"] == 9
     assert "participant_group_blocklist" in str(server.created[1]["filters"])
 
 

@@ -21,14 +21,7 @@ from tests.support.study import RIGHT, SECRET, START, design, opened
 from casewise import database
 from casewise.database.backup import backup, restore
 from casewise.database.tables import study as tables
-from casewise.studies.answers import (
-    INSTEAD,
-    Given,
-    finish_batch,
-    next_page,
-    take_answer,
-    take_returned,
-)
+from casewise.studies.answers import INSTEAD, Given, finish_batch, next_page, take_answer, take_returned
 from casewise.studies.monitor import keep_up, monitor
 from casewise.studies.owner import known_here
 from casewise.studies.people import (
@@ -239,7 +232,7 @@ class Month:
                 for person in self.people
             ]
             with self.study.read(self.store, self.now) as live:
-                _, people, bonuses, known = known_here(live, vault=self.vault)
+                people, bonuses, known = known_here(live, vault=self.vault)
             lines = reconcile(there, people, self.study.design, bonuses=bonuses, all_known=known)
             self.lines = {line.submission.person: line for line in lines if line.submission}
             chosen = [line for line in lines if line.action]

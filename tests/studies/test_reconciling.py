@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
+from tests.support.command import invoke
 from tests.support.study import RIGHT, SECRET, START, design, opened
 
 from casewise import database
 from casewise.api import StudyAtProlific
-from casewise.cli.app import main
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
 from casewise.studies.answers import Given, next_page, take_answer
@@ -125,7 +125,12 @@ def crowd(place, study, prolific):
     return actions
 
 
-def test_every_state_is_listed_with_what_to_do(prolific, place, crowd):
+def reconciled(place, *words):
+    """Run `casewise prolific reconcile` on the study at `place`."""
+    return invoke("prolific", "reconcile", place["file"], "--database", place["database"], *words)
+
+
+def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, study, crowd):
     lines = StudyAtProlific(**place).reconcile()
     assert {line.submission.id: line.action for line in lines if line.submission} == crowd
     settled = {line.submission.id for line in lines if line.submission and line.advice == SETTLED}
@@ -134,24 +139,11 @@ def test_every_state_is_listed_with_what_to_do(prolific, place, crowd):
     assert "s-completed-rejected" not in settled
     assert "s-too_many_skips-awaiting_review" not in settled
 
-
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr("sys.argv", ["casewise", *words])
-    code = 0
-    try:
-        main()
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, capsys.readouterr()
-
-
-def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, crowd, monkeypatch, capsys):
-    words = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]))
-    assert run(monkeypatch, capsys, *words, "--no")[0] == 0
+    assert reconciled(place, "--no").code == 0
     assert (prolific.paid, prolific.returns, prolific.approved) == ([], {}, [])
 
-    code, printed = run(monkeypatch, capsys, *words, "--yes")
-    assert (code, "refused" in printed.out.splitlines()[-1]) == (0, False)
+    done = reconciled(place, "--yes")
+    assert (done.code, "refused" in done.out.splitlines()[-1]) == (0, False)
     # Whoever rated a part and left is ended, and then paid; whoever left while reading is paid a screen-out.
     due = [name for name, action in crowd.items() if action == "approve"]
     ended = [f"s-rating_away-{there}" for there in ("awaiting_review", "timed-out")]
@@ -165,7 +157,7 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
     assert len(prolific.paid) == len(screened)
 
     once = (list(prolific.approved), list(prolific.paid))
-    run(monkeypatch, capsys, *words, "--yes")
+    reconciled(place, "--yes")
     assert (prolific.approved, prolific.paid) == once
     assert sorted(prolific.returns) == [f"s-{name}" for name in sorted(screened) if name.endswith("review")]
     assert not [
@@ -179,7 +171,7 @@ def test_all_of_it_is_done_once_and_the_money_is_exact(prolific, place, study, c
     assert len(left_out) == 11
 
 
-def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study, monkeypatch, capsys):
+def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific, place, study):
     prolific.refuses_late = True
     with database.open(str(place["database"])) as store, store.write() as connection:
         comes(connection, study, "late", "completed")
@@ -188,41 +180,36 @@ def test_what_timed_out_and_cannot_be_approved_is_paid_a_bonus_instead(prolific,
         prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": status, "study_code": "NOCODE"}
     lines = {line.submission.id: line for line in StudyAtProlific(**place).reconcile() if line.submission}
     assert "without the right code" in lines["s-good"].advice
-    code, _ = run(
-        monkeypatch, capsys, "prolific", "reconcile", str(place["file"]), "--database", str(place["database"]), "--yes"
+    assert (reconciled(place, "--yes").code, prolific.approved, prolific.bonuses) == (
+        0,
+        ["s-good"],
+        {"bonus-0": "s-late,4.00"},
     )
-    assert (code, prolific.approved, prolific.bonuses) == (0, ["s-good"], {"bonus-0": "s-late,4.00"})
     assert Counter(line.advice for line in StudyAtProlific(**place).reconcile()) == {SETTLED: 2}
     with database.open(str(place["database"])) as store, study.read(store) as live:
         spent = monitor(live).money.spent
     assert spent == pytest.approx(2 * 4.0 * 1.3), "a bonus instead of an approval is counted once"
 
 
-def test_one_that_is_refused_stops_no_other(prolific, place, study, monkeypatch, capsys):
+def test_one_that_is_refused_stops_no_other(prolific, place, study):
     with database.open(str(place["database"])) as store, store.write() as connection:
         for name in ("one", "two"):
             comes(connection, study, name, "completed")
             prolific.submissions[f"s-{name}"] = {"participant_id": f"p-{name}", "status": "AWAITING REVIEW"}
     prolific.breaks = "POST /submissions/s-one"
-    words = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]), "--yes")
-    code, printed = run(monkeypatch, capsys, *words)
-    assert (code, sorted(prolific.approved)) == (1, ["s-one", "s-two"]), (
-        "the answer to the first was lost, and it was done"
-    )
-    assert "s-one: approve was refused: " in printed.err
+    done = reconciled(place, "--yes")
+    assert (done.code, sorted(prolific.approved)) == (1, ["s-one", "s-two"]), "only the answer to the first was lost"
+    assert "s-one: approve was refused: " in done.err
 
 
 @pytest.mark.parametrize(
     ("words", "approved"), [(("--yes",), []), (("--no",), []), (("--no", "--doubtful"), ["s-skips"])]
 )
-def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(
-    prolific, place, study, monkeypatch, capsys, words, approved
-):
+def test_who_skipped_too_much_is_paid_only_where_somebody_says_so(prolific, place, study, words, approved):
     with database.open(str(place["database"])) as store, store.write() as connection:
         comes(connection, study, "skips", "too_many_skips")
     prolific.submissions["s-skips"] = {"participant_id": "p-skips", "status": "AWAITING REVIEW"}
-    where = ("prolific", "reconcile", str(place["file"]), "--database", str(place["database"]))
-    assert run(monkeypatch, capsys, *where, *words)[0] == 0
+    assert reconciled(place, *words).code == 0
     assert prolific.approved == approved
 
 

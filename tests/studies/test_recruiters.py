@@ -28,16 +28,18 @@ def test_prolific_needs_all_three_ids(missing):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "code"), [("completed", "DONE1234"), ("screened_out", "OUT12345"), ("failed_checks", "FAIL1234")]
+    ("outcome", "way_out"),
+    [
+        ("completed", "/complete?cc=DONE1234"),
+        ("screened_out", "/complete?cc=OUT12345"),
+        ("failed_checks", "/complete?cc=FAIL1234"),
+        ("no_consent", ""),
+    ],
 )
-def test_prolific_gets_people_back_with_the_code_of_their_outcome(outcome, code):
+def test_prolific_gets_people_back_with_the_code_of_their_outcome(outcome, way_out):
     finish = recruiter(kind="prolific", **CODES).finish(outcome, None)
 
-    assert finish.url == f"https://app.prolific.com/submissions/complete?cc={code}"
-
-
-def test_who_does_not_consent_is_asked_to_return_at_prolific():
-    assert recruiter(kind="prolific", **CODES).finish("no_consent", None).url == "https://app.prolific.com/submissions"
+    assert finish.url == f"https://app.prolific.com/submissions{way_out}"
 
 
 def test_a_redirect_fills_in_ids_once_and_escaped():
@@ -48,7 +50,7 @@ def test_a_redirect_fills_in_ids_once_and_escaped():
     assert found.finish("completed", RecruiterIds("a&b={code}")).url == "https://r.example/?p=a%26b%3D%7Bcode%7D&s="
 
 
-@pytest.mark.parametrize("person", ["", "a b", "<script>", "x" * 201])
+@pytest.mark.parametrize("person", ["", "a b", "<script>", "x" * 201, "alice\n"])
 def test_an_id_that_cannot_be_one_is_refused(person):
     with pytest.raises(StudyError, match="participant"):
         recruiter(kind="code", completion_code="DONE1234").arrive({"participant": person})
@@ -72,21 +74,18 @@ def test_an_id_in_capitals_is_the_same_person():
     assert (found.person, found.session) == ("5f00ab", "Se1")
 
 
-def test_an_id_with_a_line_break_at_its_end_is_none():
-    with pytest.raises(StudyError):
-        recruiter(kind="code", completion_code="DONE1234").arrive({"participant": "alice\n"})
-
-
-def prolific_design():
-    return design(
+def request_to_prolific(*, group=None, **changes):
+    plan = design(
         recruiter={"kind": "prolific", **CODES},
         quiz={"attempts": 2},
         eligibility={"approval_rate": 95, "approved_count": 100},
     )
+    plan, url = plan.model_copy(update=changes), "https://study.example/study/1"
+    return study_request(plan, url=url, places=10, minutes=14.6, group=group)
 
 
 def test_the_request_to_prolific_pays_screen_outs_and_keeps_returners_out():
-    request = study_request(prolific_design(), url="https://study.example/study/1", places=10, minutes=14.6, group="g1")
+    request = request_to_prolific(group="g1")
 
     assert request["reward"] == 350
     assert request["estimated_completion_time"] == 15
@@ -95,29 +94,18 @@ def test_the_request_to_prolific_pays_screen_outs_and_keeps_returners_out():
     screened = next(code for code in request["completion_codes"] if code["code"] == "OUT12345")
     assert screened["actions"][0]["fixed_screen_out_reward"] == 50
     assert "REJECT" not in str(request)
+    assert "NO_CONSENT" not in str(request)
+    assert "read what a chatbot replied" in request_to_prolific(rates="replies")["description"]
 
 
 def test_those_who_do_not_consent_have_a_code_that_prolific_knows():
-    asked = study_request(prolific_design(), url="https://study.example/study/1", places=10, minutes=14.6)
-    plain = prolific_design()
-    settings = plain.recruiter.model_copy(update={"no_consent_code": "NOTHANKS1"})
-    known = study_request(
-        plain.model_copy(update={"recruiter": settings}), url="https://study.example/1", places=10, minutes=14.6
-    )
+    settings = RecruiterSettings(kind="prolific", **CODES, no_consent_code="NOTHANKS1")
 
-    assert "NO_CONSENT" not in {code["code_type"] for code in asked["completion_codes"]}
-    assert known["completion_codes"][-1] == {
+    assert request_to_prolific(recruiter=settings)["completion_codes"][-1] == {
         "code": "NOTHANKS1",
         "code_type": "NO_CONSENT",
         "actions": [{"action": "REQUEST_RETURN", "return_reason": "Withdrew consent"}],
     }
-
-
-def test_a_study_of_replies_is_described_as_one():
-    design = prolific_design().model_copy(update={"rates": "replies"})
-    request = study_request(design, url="https://study.example/study/1", places=10, minutes=14.6)
-
-    assert "read what a chatbot replied" in request["description"]
 
 
 def test_there_is_no_way_to_reject_anybody():

@@ -15,9 +15,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from tests.support.databases import empty_database
-from tests.support.study import SECRET, START, design
-
-from casewise.studies.rounds import init_study
+from tests.support.study import SECRET, tea
 
 
 @dataclass
@@ -207,6 +205,4 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """A study of the preset for Prolific, and an empty database of either kind."""
     sqlite = request.param == "sqlite"
     url = empty_database(tmp_path / "casewise.db") if sqlite else request.getfixturevalue("postgres_copy")
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
-    return {"file": path, "database": url}
+    return {"file": tea(tmp_path / "study.toml", "prolific"), "database": url}

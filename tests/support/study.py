@@ -10,8 +10,9 @@ from typing import Any
 from tests.support.app import form_token, visitor
 
 from casewise.studies.design import Design, study_toml
+from casewise.studies.export import Exported, export
 from casewise.studies.freeze import Material, StudyItem
-from casewise.studies.rounds import load_round, open_round
+from casewise.studies.rounds import StudyPlan, init_study, load_round, open_plan, open_round
 from casewise.studies.wording import read_wording
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -73,6 +74,29 @@ def opened(database: Any, plan: Design | None = None, *, queries: int = 4, phase
         texts, shown = read_wording(plan, Path()), material(plan, queries=queries)
         study_id = open_round(connection, plan, phase=phase, wording=texts, material=shown, now=START)
         return load_round(connection, study_id)
+
+
+def tea(path: Path, preset: str = "lab", *changes: tuple[str, str]) -> Path:
+    """Write the preset's study of the demo to `path`; each of `changes` is a pattern and what stands in its place."""
+    init_study("demo", preset=preset, name="tea", path=path, today=START.date(), contact=design().contact)
+    text = path.read_text(encoding="utf-8")
+    for pattern, replacement in changes:
+        text, count = re.subn(pattern, replacement, text)
+        assert count, pattern
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def opened_plan(database: Any, plan: StudyPlan, phase: Any = "main") -> Any:
+    """A round of `plan` in `database`, opened now."""
+    with database.write() as connection:
+        return load_round(connection, open_plan(connection, plan, phase=phase, now=START))
+
+
+def exported(database: Any, study: Any, plan: StudyPlan, folder: Path) -> Exported:
+    """The round's ratings, written to `folder`."""
+    with study.read(database) as live:
+        return export(live, benchmark=plan.benchmark, design=plan.design, folder=folder)
 
 
 def preset(name: Any = "lab") -> str:

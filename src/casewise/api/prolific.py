@@ -46,14 +46,6 @@ T = TypeVar("T")
 BonusCheck = Callable[[LiveRound, str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The outcome of one line; `refused` is the reason if Prolific refused the action."""
-
-    line: Reconciled
-    refused: str = ""
-
-
 def call(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
     """Return the result of calls to Prolific."""
 
@@ -115,10 +107,7 @@ class StudyAtProlific(Study):
     def ids(self) -> list[str]:
         """Return the ids that the round has there: the one given, or all that `create` put on record.
 
-        Raises
-        ------
-        StudyError
-            None is given, and none is on record.
+        Raises StudyError: there is neither.
         """
         if self.prolific_study:
             return [self.prolific_study]
@@ -137,22 +126,13 @@ class StudyAtProlific(Study):
         call(lambda prolific: prolific.transition(f"/studies/{study_id}", "PUBLISH"))
         return study_id
 
-    def set_places(self, total: int) -> str:
-        """Set the number of places to `total`; return the study's id there."""
-        study_id = self.ids()[-1]
-        call(lambda prolific: prolific.call("PATCH", f"/studies/{study_id}/", {"total_available_places": total}))
-        return study_id
-
     def fit_places(self) -> FittedPlaces:
         """Raise or lower the places there to those taken and as many more as the round needs now.
 
         Where Prolific lets none be taken away, and nobody is needed, the study is paused there; one that is paused is
         started again once somebody is needed. A closed round needs nobody.
 
-        Raises
-        ------
-        StudyError
-            The round is paused, or no study there is on record.
+        Raises StudyError: the round is paused.
         """
         study_id, now = self.ids()[-1], datetime.now(UTC)
         with self.round() as here, here.round.write(here.store, now) as live:
@@ -177,19 +157,19 @@ class StudyAtProlific(Study):
             with here.round.write(here.store, now) as live:
                 keep_up(live)
             with here.round.read(here.store, now) as live:
-                _, people, paid, all_known = known_here(live, vault=here.vault)
+                people, paid, all_known = known_here(live, vault=here.vault)
         return reconcile(submissions, people, here.round.design, bonuses=paid, all_known=all_known)
 
-    def carry_out(self, lines: Sequence[Reconciled]) -> list[Done]:
-        """Do what each line's action says; one that is refused stops none of the others."""
-        outcomes = []
+    def carry_out(self, lines: Sequence[Reconciled]) -> list[str]:
+        """Do what each line's action says; return the reason where one was refused, else "": it stops none of the others."""
+        refusals = []
         for line in lines:
             try:
                 self._carry_out(line)
-                outcomes.append(Done(line))
+                refusals.append("")
             except StudyError as error:
-                outcomes.append(Done(line, str(error)))
-        return outcomes
+                refusals.append(str(error))
+        return refusals
 
     def _carry_out(self, line: Reconciled) -> None:
         submission, standing = line.submission, line.standing
@@ -259,10 +239,7 @@ class StudyAtProlific(Study):
         Prolific pays as often as it is told to, so one that was begun here, whether or not its answer came, is not paid a
         second time but with `again`. One that Prolific refused was not begun.
 
-        Raises
-        ------
-        StudyError
-            A bonus was begun for this annotator before.
+        Raises StudyError: a bonus was begun for this annotator before, or their ids are deleted by now.
         """
         amount = round(amount, 2)
         if not (isfinite(amount) and amount > 0):
@@ -287,10 +264,7 @@ class StudyAtProlific(Study):
 
         One that was not is not spent, and can be paid. `payment` is Prolific's id of it, where several are in doubt.
 
-        Raises
-        ------
-        StudyError
-            None is in doubt, or more than one.
+        Raises StudyError: none is in doubt, or more than one.
         """
         with self.round() as here, here.round.write(here.store) as live:
             hold_study(live)

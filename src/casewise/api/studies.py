@@ -63,14 +63,8 @@ def init_replies(
     The sample lies beside `path`, as a benchmark folder that only its owner may read. The study's export is what
     `casewise report --grader-labels` takes.
 
-    Raises
-    ------
-    ConfigurationError
-        There is something at `path`, or beside it where the sample should lie.
-    DataError
-        There are no replies with words.
-    StudyError
-        There is no such preset.
+    Raises ConfigurationError: there is something at `path`, or beside it where the sample should lie; DataError: there are no
+    replies with words; StudyError: there is no such preset.
     """
     folder = path.with_name(f"{path.stem}-replies")
     if path.exists() or folder.exists():
@@ -124,7 +118,8 @@ class StudyRound:
 class Study:
     """A study by its file, and its round of one phase in a database.
 
-    Whatever is asked of the round raises `StudyError` where there is no such phase, or no such round in the database.
+    Whatever is asked of the round raises `StudyError` where there is no such phase, no such round in the database, or nobody
+    of a given number in it.
     """
 
     file: str | Path = "study.toml"
@@ -144,14 +139,9 @@ class Study:
         return freeze_plan(self.plan(), at=datetime.now(UTC))
 
     def deposit(self, to: str | Path) -> Path:
-        """Write a package for a registry: preregistration, frozen plan, texts, codebook and analysis, as a folder or `.zip`.
+        """Write a package for a registry, a folder: preregistration, frozen plan, texts and codebook.
 
-        Raises
-        ------
-        StudyError
-            The study is not frozen.
-        ConfigurationError
-            There is something at `to` already.
+        Raises StudyError: the study is not frozen; ConfigurationError: there is something at `to` already.
         """
         return deposit(self.plan(), Path(to))
 
@@ -251,24 +241,12 @@ class Study:
             yield study
 
     def void(self, number: str, *, why: str) -> int:
-        """Leave out an annotator's ratings; return how many slots are open again.
-
-        Raises
-        ------
-        StudyError
-            Nobody in this round has that number.
-        """
+        """Leave out an annotator's ratings; return how many slots are open again."""
         with self._person(number) as study:
             return answers.void(study, number, why=why, by="owner")
 
     def restore(self, number: str, *, why: str) -> int:
-        """Take in again somebody who was left out; return how many ratings count, for their items still have room.
-
-        Raises
-        ------
-        StudyError
-            Nobody in this round has that number.
-        """
+        """Take in again somebody who was left out; return how many ratings count, for their items still have room."""
         with self._person(number) as study:
             return answers.restore(study, number, why=why, by="owner")
 

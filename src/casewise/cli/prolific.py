@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 from cyclopts.types import PositiveInt
 
-from casewise.api.prolific import Done, StudyAtProlific
+from casewise.api.prolific import StudyAtProlific
 from casewise.cli.options import DatabaseOption, PhaseOption, SiteOption
 from casewise.cli.printing import confirmed, note, print_table, say
 from casewise.cli.study import STUDY, StudyArgument
@@ -88,24 +88,12 @@ def places(
     study: StudyArgument = STUDY,
     /,
     *,
-    total: PositiveInt | None = None,
     phase: PhaseOption = "main",
     prolific_study: IdOption = None,
     database: DatabaseOption = None,
 ) -> None:
-    """Set the number of places at Prolific to the number that the round needs now.
-
-    Parameters
-    ----------
-    total
-        Total number of places. Default: the places taken plus the people still needed.
-    """
-    recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
-    if total is not None:
-        name = recruiting.set_places(total)
-        say(f"{name} has {total} places", places=total)
-        return
-    fitted = recruiting.fit_places()
+    """Set the number of places at Prolific to the places taken plus the people that the round needs now."""
+    fitted = StudyAtProlific(study, phase, database, prolific_study=prolific_study).fit_places()
     say(
         f"{fitted.taken} of {fitted.before} places taken, {fitted.needed} more people needed; "
         f"it has {fitted.after} places now",
@@ -157,7 +145,7 @@ def reconcile(
     """
     recruiting = StudyAtProlific(study, phase, database, prolific_study=prolific_study)
     first: list[Reconciled] | None = None
-    outcomes: list[Done] = []
+    outcomes: list[tuple[Reconciled, str]] = []
     proposed: set[tuple[str, str | None]] = set()
     while True:  # who is ended in one round is paid in the next
         lines = recruiting.reconcile()
@@ -180,16 +168,16 @@ def reconcile(
                 chosen += of_kind
         if not chosen:
             break
-        outcomes += recruiting.carry_out(chosen)
-    refused = [result for result in outcomes if result.refused]
-    for result in refused:
-        note(f"{reconciled_row(result.line)[0]}: {result.line.action} was refused: {result.refused}")
-    counts = Counter(result.line.action for result in outcomes if not result.refused)
+        outcomes += zip(chosen, recruiting.carry_out(chosen), strict=True)
+    refused = [(reconciled_row(line)[0], line.action, why) for line, why in outcomes if why]
+    for submission, refused_action, why in refused:
+        note(f"{submission}: {refused_action} was refused: {why}")
+    counts = Counter(line.action for line, why in outcomes if not why)
     summary = "; ".join(f"{action}: {many}" for action, many in counts.items()) or "nothing was done"
     say(
         summary + (f"; refused: {len(refused)}" if refused else ""),
         done=dict(counts),
-        refused=[{"submission": reconciled_row(result.line)[0], "why": result.refused} for result in refused],
+        refused=[{"submission": submission, "why": why} for submission, _, why in refused],
         lines=[
             dict(zip(("submission", "there", "annotator", "here", "advice"), reconciled_row(line), strict=True))
             | {"action": line.action}

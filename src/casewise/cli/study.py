@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ from cyclopts.validators import Number
 from casewise import api
 from casewise.api.prolific import StudyAtProlific
 from casewise.api.studies import Study, init_replies
-from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption, options_group
+from casewise.cli.options import DatabaseOption, FormatOption, PhaseOption, SiteOption
 from casewise.cli.printing import (
     DocumentOptions,
     as_json,
@@ -34,9 +34,6 @@ from casewise.options import Flat
 from casewise.reports import power
 from casewise.studies.design import NOBODY
 from casewise.studies.rounds import RehearsalOptions, RoundState, StudyPlan, init_study, read_plan
-
-# `casewise study rehearse`: a study tried out on simulated people.
-
 
 app = App(name="study")
 
@@ -88,9 +85,6 @@ def rehearse(
     )
     if not isnan(result.slowdown):
         print(f"the last thousand steps took {result.slowdown:.2f} times as long as the first")
-
-
-# `casewise study report`.
 
 
 @app.command
@@ -147,7 +141,10 @@ def report(
     seed
         Seed of the bootstrap and of the permutations.
     """
-    options = api.choose_options(
+    analysis = api.study_report(
+        ratings,
+        crossed=crossed,
+        judges=judge,
         alpha=alpha,
         correction=correction,
         labels=labels,
@@ -158,15 +155,11 @@ def report(
         flow=None if flow is None else api.read_flow(flow),
         seed=seed,
     )
-    analysis = api.study_report(ratings, crossed=crossed, judges=judge, **options)
     page = out / "report.html"
     again = page.exists()
     analysis.write(out)
     DocumentOptions(form=form).present(analysis)
     note(f"page: {page}" + (" (in place of the earlier one)" if again else ""))
-
-
-# `casewise study`: plan, open, watch, export and forget.
 
 
 @app.command
@@ -271,8 +264,8 @@ def check(study: StudyArgument = STUDY, /, *, freeze: bool = False, deposit: Pat
     freeze
         Fix contrasts, exclusions, stopping and label policy. Reports list every later departure.
     deposit
-        With --freeze: also write a preregistration package to this new folder or .zip file. It holds preregistration
-        text, frozen plan, consent and texts, codebook and analysis.
+        With --freeze: also write a preregistration package to this new folder. It holds preregistration text, frozen
+        plan, consent and texts, and codebook.
     """
     if deposit is not None and not freeze:
         raise ConfigurationError("--deposit goes with --freeze: it is the frozen plan that is deposited")
@@ -414,52 +407,6 @@ def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | Non
     return agreed
 
 
-@dataclass(frozen=True)
-class AtProlific:
-    """Actions at Prolific for one annotator. No action rejects a submission."""
-
-    message: str | None = None
-    """Send this message to the annotator."""
-    bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None
-    """Pay this amount in the study's currency; never twice by accident."""
-    again: bool = False
-    """With --bonus: pay even if a bonus was begun before."""
-    settle: Literal["paid", "not-paid"] | None = None
-    """State whether a bonus in doubt was paid, as Prolific shows it. If it was not, it can be paid again."""
-    payment: str | None = None
-    """With --settle: the payment's id at Prolific, if several are in doubt."""
-    ask_return: str | None = None
-    """Ask the annotator to return the submission, for this reason. The annotator reads it and may decline."""
-
-    @property
-    def wishes(self) -> dict[str, object]:
-        """Return the value of each option that is an action."""
-        return {
-            "--message": self.message,
-            "--bonus": self.bonus,
-            "--settle": self.settle,
-            "--ask-return": self.ask_return,
-        }
-
-    def do(self, number: str, study: StudyAtProlific) -> None:
-        """Do what was asked."""
-        if self.message is not None:
-            study.message(number, self.message)
-            say(f"{number} was written to", annotator=number)
-        elif self.bonus is not None:
-            study.bonus(number, self.bonus, again=self.again)
-            say(f"{number} is paid {self.bonus:.2f} more", annotator=number, amount=self.bonus)
-        elif self.settle is not None:
-            paid = self.settle == "paid"
-            amount = study.settle(number, paid=paid, payment=self.payment)
-            say(
-                f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid
-            )
-        else:
-            study.ask_return(number, str(self.ask_return))
-            say(f"{number} was asked to return their submission", annotator=number)
-
-
 @app.command
 def person(
     number: str,
@@ -469,11 +416,18 @@ def person(
     leave_out: str | None = None,
     take_in: str | None = None,
     forget: bool = False,
-    at_prolific: Annotated[AtProlific, options_group("At Prolific", 1)] = AtProlific(),
+    message: str | None = None,
+    bonus: Annotated[float | None, Parameter(validator=Number(gte=0.01))] = None,
+    again: bool = False,
+    settle: Literal["paid", "not-paid"] | None = None,
+    payment: str | None = None,
+    ask_return: str | None = None,
     phase: PhaseOption = "main",
     database: DatabaseOption = None,
 ) -> None:
     """Exclude or include one annotator, delete their data, or message or pay them at Prolific.
+
+    No action rejects a submission.
 
     Parameters
     ----------
@@ -486,8 +440,28 @@ def person(
         Include an excluded annotator again, for this reason. Ratings whose slots are filled by now stay excluded.
     forget
         Delete the data about the annotator; until the date stated in the study, the ratings as well.
+    message
+        At Prolific: send this message to the annotator.
+    bonus
+        At Prolific: pay this amount in the study's currency; never twice by accident.
+    again
+        With --bonus: pay even if a bonus was begun before.
+    settle
+        State whether a bonus in doubt was paid, as Prolific shows it. If it was not, it can be paid again.
+    payment
+        With --settle: the payment's id at Prolific, if several are in doubt.
+    ask_return
+        At Prolific: ask the annotator to return the submission, for this reason. The annotator reads it and may decline.
     """
-    wishes = {"--leave-out": leave_out, "--take-in": take_in, "--forget": forget or None, **at_prolific.wishes}
+    wishes = {
+        "--leave-out": leave_out,
+        "--take-in": take_in,
+        "--forget": forget or None,
+        "--message": message,
+        "--bonus": bonus,
+        "--settle": settle,
+        "--ask-return": ask_return,
+    }
     if sum(wish is not None for wish in wishes.values()) != 1:
         raise StudyError(f"give one of {', '.join(wishes)}")
     place = StudyAtProlific(study, phase, database)
@@ -497,11 +471,22 @@ def person(
     elif take_in is not None:
         counted = place.restore(number, why=take_in)
         say(f"{number} is taken in again; {counted} ratings count", annotator=number, counted=counted)
-    elif forget:
+    elif message is not None:
+        place.message(number, message)
+        say(f"{number} was written to", annotator=number)
+    elif bonus is not None:
+        place.bonus(number, bonus, again=again)
+        say(f"{number} is paid {bonus:.2f} more", annotator=number, amount=bonus)
+    elif settle is not None:
+        paid = settle == "paid"
+        amount = place.settle(number, paid=paid, payment=payment)
+        say(f"{number}: {amount:.2f} {'is' if paid else 'was not'} paid", annotator=number, amount=amount, paid=paid)
+    elif ask_return is not None:
+        place.ask_return(number, ask_return)
+        say(f"{number} was asked to return their submission", annotator=number)
+    else:
         withdrawn = place.forget(number)
         say(
             f"forgotten; the ratings are {'withdrawn' if withdrawn else 'anonymous now, and kept'}",
             ratings="withdrawn" if withdrawn else "kept",
         )
-    else:
-        at_prolific.do(number, place)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -40,14 +40,12 @@ from casewise.reports.study_parts import (
     with_judge_section,
     write_mixed_model,
 )
-from casewise.stats.ratings import CodedRatings, code_ratings
+from casewise.stats.ratings import code_ratings
 from casewise.stats.study_tables import AnalysisOptions
 from casewise.storage.benchmark_folder import write_table
 from casewise.storage.files import json_text, json_value, parse, read_text, write_text
 from casewise.studies.analysis import (
     PAPER_LEVEL,
-    ChosenOptions,
-    OwnFound,
     StudyAnalysis,
     analyse,
     own_questions,
@@ -480,18 +478,18 @@ def study_report(
     *,
     crossed: bool = False,
     judges: Sequence[Path | str] = (),
-    **chosen: Unpack[ChosenOptions],
+    **chosen: Any,
 ) -> StudyReport:
     """Read ratings, analyse them, and give the report.
 
     `source`: CSV, Parquet, a benchmark, or ratings read already.
     `crossed`: whether annotators may rate under several conditions.
     `judges`: runs over the whole benchmark. Where people rated a random part of it, rates are given with their help.
-    `**chosen`: options of the analysis (see `AnalysisOptions`). An exported study has its own, which hold where nothing
-        else is wanted; what differs from what it froze is a departure, and the report says so.
+    `**chosen`: options of the analysis, by the names of `AnalysisOptions`. An exported study has its own, which hold where
+        nothing else is wanted (None); what differs from what it froze is a departure, and the report says so.
 
-    Raises DataError, StatisticsError, StudyError: the ratings cannot be read, or cannot be what they say; the message
-    says where.
+    Raises ConfigurationError: an option is none of those that there are. DataError, StatisticsError, StudyError: the
+    ratings cannot be read, or cannot be what they say; the message says where.
     """
     ratings = source if isinstance(source, RatingsSource) else read_ratings(source)
     study = ratings.study
@@ -501,18 +499,13 @@ def study_report(
     counted, left_out = ratings.split(options.exclude)
     options, unmade = without_unrated(options, study, counted) if study else (options, ())
     code = partial(code_ratings, crossed=crossed, source=ratings.name)
-
-    def own(ratings: CodedRatings) -> tuple[OwnFound, ...]:
-        if study is None or not study.questions:
-            return ()
-        return own_questions(ratings, study.questions, study.own_answers, level=options.level)
-
+    coded = code(counted)
     analysis = analyse(
-        code(counted),
+        coded,
         options,
         all_ratings=code(pl.concat([counted, left_out.drop("reason")])) if len(left_out) else None,
         reasons=dict(left_out.group_by("reason", maintain_order=True).len().iter_rows()),
-        own=own,
+        own=own_questions(coded, study.questions, study.own_answers, level=options.level) if study else (),
         traits=study.traits if study else None,
     )
     with_judges = tuple(rates_with_judge(analysis.ratings, Path(judge), level=options.level) for judge in judges)

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import polars as pl
 
 from casewise.errors import ConfigurationError, StatisticsError
 from casewise.records import ShortRepr
-from casewise.stats import (
-    Agreement,
-    Ceilings,
-    Reliability,
-    agreement_of_votes,
-)
+from casewise.stats import Agreement, Ceilings, Reliability, agreement_of_votes
 from casewise.stats import ceilings as vote_ceilings
 from casewise.stats import reliability as vote_reliability
 from casewise.stats.agreement import LevelAlpha, alpha_by_level
 from casewise.stats.labels import LabelBase, Ties
 from casewise.stats.panel import PanelCurve, panel_curve
-from casewise.stats.ratings import (
-    AnnotatorTable,
-    Attrition,
-    CodedRatings,
-    Flow,
-    annotator_table,
-    attrition,
-)
+from casewise.stats.ratings import AnnotatorTable, Attrition, CodedRatings, annotator_table, attrition
 from casewise.stats.study_tables import (
     AnalysisOptions,
     Ground,
@@ -47,59 +35,26 @@ from casewise.stats.study_tables import (
 from casewise.studies.design import OwnQuestion
 from casewise.studies.freeze import Departure
 
-# What is decided before the data are seen: as frozen, unless somebody asks for something else, which is a
-# departure.
-
-
 CHOICES = {"correction": PlannedCorrection, "labels": LabelBase, "ties": Ties, "exclude": Ground}
 
 
-class ChosenOptions(TypedDict, total=False):
-    """Those of `AnalysisOptions` that somebody asks for; what is not here is as the study froze it."""
-
-    contrasts: tuple[tuple[str, str], ...] | None
-    alpha: float
-    correction: PlannedCorrection
-    labels: LabelBase
-    ties: Ties
-    exclude: tuple[Ground, ...]
-    margin: float
-    level: float
-    reference_size: int
-    flow: Flow | None
-    seed: int
-
-
-def choose_options(**values: object) -> ChosenOptions:
-    """Those of `values` that are not None, checked against what each can be.
-
-    Raises
-    ------
-    ConfigurationError
-        A value is none of those that there are; the message lists them.
-    """
-    for name, kind in CHOICES.items():
-        value, allowed = values.get(name), get_args(kind)
-        wrong = [
-            unknown
-            for unknown in (value if isinstance(value, tuple) else (value,))
-            if unknown is not None and unknown not in allowed
-        ]
-        if wrong:
-            raise ConfigurationError(f"--{name} is {wrong[0]!r}; it can be {', '.join(allowed)}")
-    return cast(ChosenOptions, {name: value for name, value in values.items() if value is not None})
-
-
 def settle(
-    chosen: ChosenOptions, planned: Mapping[str, Any], *, frozen: bool
+    chosen: Mapping[str, Any], planned: Mapping[str, Any], *, frozen: bool
 ) -> tuple[AnalysisOptions, tuple[Departure, ...]]:
-    """The options that hold, and where `wanted` departs from what was frozen.
+    """The options that hold, and where those chosen depart from what was frozen.
 
-    `planned`: the study's own settings, by the names of `AnalysisOptions`.
+    `chosen`: those of `AnalysisOptions` that somebody asks for; None is as planned.
+    `planned`: the study's own settings, by the same names.
     `frozen`: whether they were frozen: a departure needs a promise.
 
-    Raises StatisticsError: an option lies outside its range.
+    Raises ConfigurationError: a value is none of those that there are. StatisticsError: an option lies outside its range.
     """
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    for name, kind in CHOICES.items():
+        value, allowed = chosen.get(name, ()), get_args(kind)
+        for unknown in {value} if isinstance(value, str) else value:
+            if unknown not in allowed:
+                raise ConfigurationError(f"--{name} is {unknown!r}; it can be {', '.join(allowed)}")
     options = AnalysisOptions(**{**planned, **chosen})
     changed = {name: value for name, value in chosen.items() if name in planned and value != planned[name]}
     if not frozen:
@@ -110,10 +65,7 @@ def settle(
 def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """`FIRST:SECOND` as pairs of conditions.
 
-    Raises
-    ------
-    ConfigurationError
-        One has no colon, or compares a condition with itself.
+    Raises ConfigurationError: one has no colon, or compares a condition with itself.
     """
     pairs = []
     for text in written:
@@ -122,9 +74,6 @@ def read_contrasts(written: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise ConfigurationError(f"--contrast is {text!r}; write two conditions as no_context:safe_revised")
         pairs.append((first, second))
     return tuple(pairs)
-
-
-# What people answered to the owner's own questions: shares by condition, and how far they agree, by level.
 
 
 @dataclass(frozen=True)
@@ -212,9 +161,6 @@ def question_answers(
     return OwnFound(question, pl.DataFrame(shares, infer_schema_length=None), means, alphas)
 
 
-# The whole analysis of a study's ratings, as numbers. `reporting.study_report` writes it out.
-
-
 Answer = TypeVar("Answer")
 
 PAPER_LEVEL = 0.05 / 4
@@ -280,7 +226,7 @@ def analyse(
     *,
     all_ratings: CodedRatings | None = None,
     reasons: Mapping[str, int] | None = None,
-    own: Callable[[CodedRatings], tuple[OwnFound, ...]] = lambda _ratings: (),
+    own: tuple[OwnFound, ...] = (),
     traits: Mapping[str, Mapping[str, str]] | None = None,
 ) -> StudyAnalysis:
     """Everything that these ratings can tell.
@@ -289,7 +235,7 @@ def analyse(
 
     `all_ratings`: `ratings` and those that were left out of them, where there are some.
     `reasons`: how many were left out, by the reason given.
-    `own`: the analysis of the owner's own questions, where there are some.
+    `own`: the analysis of the owner's own questions over `ratings`, where there are some.
     `traits`: what annotators said of themselves, by their ids.
 
     Raises StudyError: a planned contrast names a condition without ratings. StatisticsError: an option lies outside its
@@ -342,7 +288,7 @@ def analyse(
         ),
         annotators=attempt("annotators", lambda: annotator_table(ratings, rng=rng)) if with_annotators else None,
         attrition=None if options.flow is None else attrition(options.flow),
-        own=own(ratings),
+        own=own,
         groups=group_table(ratings, traits or {}, options),
         not_available=why,
     )

@@ -16,16 +16,7 @@ from casewise.studies.design import REPLY_QUESTION, Demographic, Exclusion, OwnA
 from casewise.studies.quality import OUTCOMES as ENDED
 from casewise.studies.quality import AnsweredPage, reason_to_void
 from casewise.studies.rounds import LiveRound
-from casewise.studies.slots import (
-    lapse_expired,
-    lease_end,
-    release,
-    resume,
-    take_slot,
-)
-
-# Answers in the database: taken once, whatever the browser does; undone, skipped, or late.
-
+from casewise.studies.slots import lapse_expired, lease_end, release, resume, take_slot
 
 Decision = Literal["respond", "refuse", "skip"]
 Taken = Literal["rated", "skipped", "surplus", "again", "over"]
@@ -354,11 +345,6 @@ def lapse_and_void(study: LiveRound) -> int:
     return expired
 
 
-# What people have cost, the recruiter's fee apart: by how it ended for them, and in bonuses.
-
-
-EVENTS = tables.events
-
 PAID_IN_FULL = ("completed", "stopped", "no_room", "too_many_skips", "failed_checks", "excluded")
 """Outcomes that take a place at the recruiter; who failed checks or was excluded is paid or not by a person's decision, and counted."""
 PAID_AS_SCREEN_OUT = ("screened_out", "left_early")
@@ -384,11 +370,11 @@ class Bonus:
 
 def begun_bonuses(study: LiveRound, annotator_id: str | None = None) -> list[Bonus]:
     """Return the bonuses that were paid, or may have been, to all or to one."""
-    mine = [] if annotator_id is None else [EVENTS.c.annotator_id == annotator_id]
-    query = select(EVENTS.c.annotator_id, EVENTS.c.kind, EVENTS.c.detail).where(
-        EVENTS.c.study_id == study.id, EVENTS.c.kind.in_(("bonus begun", "bonus refused", "bonus paid")), *mine
-    )
-    rows = study.execute(query.order_by(EVENTS.c.id)).all()
+    rows = [
+        (event.annotator_id, event.kind, event.detail)
+        for event in study.events("bonus begun", "bonus refused", "bonus paid")
+        if annotator_id in (None, event.annotator_id)
+    ]
     ends = {(kind, detail.get("payment")) for _, kind, detail in rows}
     return [
         Bonus(
@@ -460,9 +446,6 @@ def cost_of_more(pay: Pay, stages: Mapping[str, int], *, people: int) -> float:
     return people * (pay.per_batch + pay.screen_out * (1 - rate) / rate) * (1 + pay.fee_percent / 100)
 
 
-# Answers to the owner's own questions: read from a form, and no other than those that were offered.
-
-
 def read_own_answers(questions: Sequence[OwnQuestion], form: Mapping[str, str]) -> dict[str, OwnAnswer]:
     """Read the answers in `form`, by the names of their questions; what was not offered is no answer.
 
@@ -500,9 +483,6 @@ def chosen_demographics(questions: Sequence[Demographic], form: Mapping[str, str
     """Return what somebody chose to say about themselves, of what was offered."""
     places = {question: whole_number(form.get(f"about-{question.name}", "")) for question in questions}
     return {q.name: q.options[place] for q, place in places.items() if 0 <= place < len(q.options)}
-
-
-# Taking back that somebody was left out.
 
 
 def restore(study: LiveRound, annotator_id: str, *, why: str, by: str) -> int:

@@ -67,9 +67,6 @@ class Speech:
 ENGLISH = Speech("en")
 
 
-# What `study.toml` could say once. Rounds and files of then are read where it changes nothing that people do.
-
-
 RETIRED = frozenset(
     {
         "alerts.email",
@@ -85,9 +82,6 @@ RETIRED = frozenset(
     }
 )
 """Settings that are read past."""
-
-
-# What the tables of `study.toml` have in common.
 
 
 def written_small(name: str) -> str:
@@ -106,9 +100,6 @@ class DesignSection(BaseModel):
     """A table of `study.toml`. Unknown keys are errors: a misspelt setting must not pass for its default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-# The owner's own questions: beside respond and refuse on each page, and about the annotators at the end.
 
 
 OwnAnswer = int | list[int]
@@ -183,39 +174,24 @@ class Demographic(DesignSection):
     options: tuple[Words, ...] = Field(min_length=2)
 
 
+EDUCATION = ("No school certificate", "School certificate", "Vocational training", "Bachelor's degree", "Higher degree")
+
 DEMOGRAPHICS = tuple(
     Demographic(name=name, ask=ask, options=options)
     for name, ask, options in (
         ("age", "Your age", ("18 to 24", "25 to 34", "35 to 44", "45 to 54", "55 to 64", "65 or older")),
         ("gender", "Your gender", ("Woman", "Man", "Another")),
-        (
-            "education",
-            "Your highest education",
-            (
-                "No school certificate",
-                "School certificate",
-                "Vocational training",
-                "Bachelor's degree",
-                "Higher degree",
-            ),
-        ),
+        ("education", "Your highest education", EDUCATION),
         (
             "region",
             "Where you live",
             ("Africa", "Asia", "Europe", "North America", "Oceania", "South or Central America"),
         ),
-        (
-            "english",
-            "English is",
-            ("my first language", "a language I use every day", "a language I use now and then"),
-        ),
+        ("english", "English is", ("my first language", "a language I use every day", "a language I use now and then")),
         ("chatbots", "You use chatbots", ("every day", "every week", "now and then", "never")),
     )
 )
 """Asked where `study.toml` says nothing else; `demographics = []` asks nothing."""
-
-
-# Studies in which people say what replies do: what each page asks.
 
 
 RatedThing = Literal["requests", "replies"]
@@ -234,9 +210,6 @@ REPLY_QUESTION = OwnQuestion(
     ),
 )
 """The one question of its pages; its options stand in the order of `OUTCOMES`, and their words may be the owner's own."""
-
-
-# The design of a study: everything that `study.toml` says, as one frozen value.
 
 
 Code = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{4,40}$")]
@@ -626,10 +599,6 @@ def read_design(path: Path) -> Design:
         raise ConfigurationError(str(error)) from error
     except ValidationError as error:
         raise ConfigurationError(f"{path}: " + "\n  ".join(problems(error, Design, "the study"))) from error
-
-
-# A first `study.toml`, commented: for the paper's design or its unreleased part, for Prolific, for a lab, for
-# invited experts.
 
 
 Preset = Literal["paper", "paper-rest", "prolific", "lab", "experts"]

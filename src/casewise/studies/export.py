@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from casewise.errors import ConfigurationError, StudyError
 from casewise.records import Rating
 from casewise.storage import About, Benchmark, write_benchmark
 from casewise.studies.design import Design, rendered
-from casewise.studies.freeze import Frozen, Promise, departures, plain, rated_items, read_frozen
+from casewise.studies.freeze import Frozen, departures, plain, policy_of, rated_items, read_frozen
 from casewise.studies.owner import Overview, overview, people_states
 from casewise.studies.rounds import SIGHT, LiveRound, StudyPlan, amendments, read_events, shown_items
 from casewise.studies.wording import FEWEST_ALIKE, PAGES, StudyWording
@@ -216,10 +214,10 @@ def timing_lines(study: LiveRound) -> Iterator[dict[str, Any]]:
 
 def departed(study: LiveRound, design: Design, frozen: Frozen) -> list[str]:
     """Return the departures from what was frozen, of the round as it ran or of the analysis in `design`."""
-    ran = Promise(study.design, study.wording, shown_items(study))
     analysis = {"analysis": design.analysis, "contrasts": design.contrasts}
-    now = replace(ran, design=study.design.model_copy(update=analysis))
-    return list(dict.fromkeys(str(departure) for departure in (*departures(ran, frozen), *departures(now, frozen))))
+    designs, items = (study.design, study.design.model_copy(update=analysis)), shown_items(study)
+    policies = [policy_of(each, study.wording, items) for each in designs]
+    return list(dict.fromkeys(str(departure) for policy in policies for departure in departures(policy, frozen)))
 
 
 def demographics(study: LiveRound) -> dict[str, dict[str, int]]:
@@ -231,30 +229,8 @@ def demographics(study: LiveRound) -> dict[str, dict[str, int]]:
     return {name: dict(sorted(counter.items())) for name, counter in sorted(counts.items())}
 
 
-# A package for a registry of studies: what was promised, what people read, and how it will be analysed.
-
-
-FIRST = (2020, 1, 1, 0, 0, 0)
-"""The time of every file in an archive, so that the same study makes the same archive."""
-
-ANALYSE = '''"""The analysis of this study, as it was frozen. Needs casewise {version}.
-
-Put the exported study beside this file as `rated/`, and run: python analyse.py
-"""
-
-from pathlib import Path
-
-from casewise import api
-
-report = api.study_report("rated")  # contrasts, alpha, correction, labels and exclusions are those that were frozen
-assert report.study is not None and report.study.frozen is not None, "rated/ is no export of a frozen study"
-assert report.study.frozen.digest == "{digest}", "rated/ is not the study of this package"
-report.write(Path("report"))
-'''
-
-
 def deposit(plan: StudyPlan, target: Path) -> Path:
-    """Write the package to a new folder, or to an archive where the name ends in `.zip`.
+    """Write the package for a registry to a new folder: what was promised, what people read, and how it will be analysed.
 
     Raises StudyError: the study is not frozen; ConfigurationError: there is something at `target` already.
     """
@@ -263,11 +239,6 @@ def deposit(plan: StudyPlan, target: Path) -> Path:
     contents = deposit_files(plan)
     sums = "".join(f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(contents.items()))
     contents["SHA256SUMS"] = sums
-    if target.suffix == ".zip":
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, text in sorted(contents.items()):
-                archive.writestr(zipfile.ZipInfo(f"{target.stem}/{name}", FIRST), text)
-        return target
     for name, text in contents.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -285,12 +256,10 @@ def deposit_files(plan: StudyPlan) -> dict[str, str]:
     values = {"design": plan.design, "frozen": plan.frozen, "estimate": plan.estimate, "sight": SIGHT}
     shown = {f"texts/{page}.md": text for page, text in pages(plan.wording).items()}
     return {
-        "README.md": readme(plan),
         "preregistration.md": rendered("preregistration.md", values | {"departures": plan.departures}),
         "codebook.md": rendered("codebook.md", values),
         "design.json": json_text(without_codes(plan.design)),
         "study.frozen.json": json_text(plain(plan.frozen)),
-        "analyse.py": ANALYSE.format(version=version("casewise"), digest=plan.frozen.digest),
         **shown,
     }
 
@@ -320,25 +289,3 @@ def pages(wording: StudyWording) -> dict[str, str]:
     )
     plain_texts = {page: text for page, text in asdict(wording).items() if page not in ("quiz", "checks")}
     return {page: {**plain_texts, "quiz": quiz, "checks": checks}[page].rstrip("\n") + "\n" for page in PAGES}
-
-
-def readme(plan: StudyPlan) -> str:
-    assert plan.frozen is not None  # as was checked
-    return "\n".join(
-        (
-            f"# {plan.design.title}",
-            "",
-            f"The study {plan.design.name} {plan.design.version} on {plan.benchmark.title}, as it was frozen: `{plan.frozen.digest}`.",
-            "",
-            "- `preregistration.md`: question, hypotheses, design, sample, exclusions and analysis",
-            "- `study.frozen.json`: every frozen setting, with the digests of all texts and items",
-            "- `design.json`: all settings, without completion codes",
-            "- `texts/`: consent and every other page that people read; the quiz and the checks with their answers",
-            "- `codebook.md`: every file and field of the exported data",
-            "- `analyse.py`: the analysis",
-            "- `SHA256SUMS`: checksums of these files (`sha256sum --check SHA256SUMS`)",
-            "",
-            "Requests and contexts are not part of it: they can be harmful, and their owners may have terms of their own.",
-            "",
-        )
-    )

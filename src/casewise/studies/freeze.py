@@ -19,12 +19,7 @@ from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark
-from casewise.studies.design import (
-    CHILD_RELATED,
-    RETIRED,
-    Design,
-    OwnQuestion,
-)
+from casewise.studies.design import CHILD_RELATED, RETIRED, Design, OwnQuestion
 from casewise.studies.wording import StudyWording
 
 # Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
@@ -97,9 +92,6 @@ def lay_out(items: Sequence[str], checks: Sequence[str], *, rng: np.random.Gener
         place = int(rng.integers(min(1, len(pages)), len(pages) + 1))
         pages.insert(place, BatchPage("check", checks[index]))
     return tuple(pages)
-
-
-# What a round shows: items without their labels, and the categories that the warning names.
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +205,6 @@ def pilot_sample(material: Material, *, queries: int, rng: np.random.Generator) 
     return Material(items, material.categories, material.benchmark, material.left_out)
 
 
-# What a study needs and costs, before anyone is asked: people, hours, money.
-
-
 @dataclass(frozen=True, slots=True)
 class StudyEstimate:
     """Needs and cost of a study. Money is in the design's currency; hours are the annotators'."""
@@ -304,9 +293,6 @@ def play(design: Design, items: Sequence[StudyItem]) -> list[int]:
     return sizes
 
 
-# What is promised before the data are seen, hashed, and every later departure from it.
-
-
 @dataclass(frozen=True, slots=True)
 class Frozen:
     """The policy as it was frozen."""
@@ -335,24 +321,16 @@ PROMISED = {
 """The settings that decide what is shown to whom, who counts, and how it is analysed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """Everything that freezing fixes: the design, and the digests of what people read and rate."""
-
-    design: Design
-    wording: StudyWording
-    items: tuple[StudyItem, ...]
-
-    @property
-    def policy(self) -> dict[str, Any]:
-        """Settings, texts (`texts.…`) and items, by dotted name; texts and items by their digests."""
-        flat: dict[str, Any] = {}
-        for name, value in self.design.model_dump(mode="json", include=PROMISED).items():
-            flat |= {f"{name}.{key}": item for key, item in value.items()} if isinstance(value, dict) else {name: value}
-        texts = asdict(self.wording)
-        flat |= {f"texts.{page}": digest({"text": text}) for page, text in texts.items()}
-        shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in self.items)
-        return flat | {"items": digest({"shown": shown})}
+def policy_of(design: Design, wording: StudyWording, items: Sequence[StudyItem]) -> dict[str, Any]:
+    """Everything that freezing fixes, by dotted name: settings; texts (`texts.…`) and items by their digests."""
+    flat: dict[str, Any] = {}
+    for name, value in design.model_dump(mode="json", include=PROMISED).items():
+        flat |= (
+            {f"{name}.{key}": setting for key, setting in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    flat |= {f"texts.{page}": digest({"text": text}) for page, text in asdict(wording).items()}
+    shown = sorted([item.item_id, item.condition, item.query_id, item.shown] for item in items)
+    return flat | {"items": digest({"shown": shown})}
 
 
 def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
@@ -364,13 +342,7 @@ def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def freeze(promise: Promise, *, at: datetime) -> Frozen:
-    """Freeze what is promised."""
-    promised = promise.policy
-    return Frozen(promised, digest(promised), at)
-
-
-def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
+def departures(policy: dict[str, Any], frozen: Frozen) -> tuple[Departure, ...]:
     """Return each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
 
     A setting that there was not when it was frozen could not be promised, and is none; nor is one that is retired.
@@ -378,10 +350,10 @@ def departures(promise: Promise, frozen: Frozen) -> tuple[Departure, ...]:
     questions = frozen.policy.get("questions", [])
     with suppress(ValidationError):  # in the words of today where there are some for them
         questions = [OwnQuestion.model_validate(question).model_dump(mode="json") for question in questions]
-    now, then = promise.policy, frozen.policy | {"questions": list(questions)}
-    gone = (name for name in frozen.policy if name not in now and name not in RETIRED)
-    names = [*(name for name in now if name in frozen.policy), *gone]
-    return tuple(Departure(name, then[name], now.get(name)) for name in names if then[name] != now.get(name))
+    then = frozen.policy | {"questions": list(questions)}
+    gone = (name for name in frozen.policy if name not in policy and name not in RETIRED)
+    names = [*(name for name in policy if name in frozen.policy), *gone]
+    return tuple(Departure(name, then[name], policy.get(name)) for name in names if then[name] != policy.get(name))
 
 
 def plain(frozen: Frozen) -> dict[str, Any]:

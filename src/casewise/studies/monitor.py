@@ -21,13 +21,10 @@ from casewise.studies.answers import (
     cost_of_more,
     lapse_and_void,
 )
-from casewise.studies.owner import Overview, PersonState, overview, people_states, purge
-from casewise.studies.people import Vault, people_needed, person_of, waiting_people
-from casewise.studies.recruiters import RecruiterIds, known_as
+from casewise.studies.owner import Overview, PersonState, overview, people_states, purge, standings
+from casewise.studies.people import Vault, people_needed, waiting_people
+from casewise.studies.recruiters import known_as
 from casewise.studies.rounds import LiveRound, Round, amendments, round_state
-
-# How a round goes: how fast, until when, what it costs, and where people are lost.
-
 
 ANNOTATORS, EVENTS, PAGES, TALLIES = tables.annotators, tables.events, tables.pages, tables.tallies
 
@@ -143,8 +140,7 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
     pay, fee = study.design.pay, 1 + study.design.pay.fee_percent / 100
     full = sum(stages.get(outcome, 0) for outcome in PAID_IN_FULL)
     partly = sum(stages.get(outcome, 0) for outcome in PAID_AS_SCREEN_OUT)
-    withdrawn = study.scalars(select(EVENTS.c.detail).where(EVENTS.c.study_id == study.id, EVENTS.c.kind == WITHDRAWN))
-    besides = bonuses(study) + sum(float(detail["cost"]) for detail in withdrawn)
+    besides = bonuses(study) + sum(float(event.detail["cost"]) for event in study.events(WITHDRAWN))
     rating = (ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.stage == "rating", ANNOTATORS.c.lapsed.is_(False))
     return Money(
         spent=(full * pay.per_batch + partly * pay.screen_out + besides) * fee,
@@ -154,14 +150,9 @@ def money(study: LiveRound, stages: Mapping[str, int], *, people: int) -> Money:
     )
 
 
-def arrivals(study: LiveRound) -> dict[str, int]:
-    """Return how many opened the first page, and how many were not let in."""
-    query = select(TALLIES.c.kind, TALLIES.c.count).where(TALLIES.c.study_id == study.id)
-    return {row[0]: row[1] for row in study.execute(query)}
-
-
 def funnel(study: LiveRound, counts: Overview) -> Funnel:
-    counted = arrivals(study)
+    tallies = study.execute(select(TALLIES.c.kind, TALLIES.c.count).where(TALLIES.c.study_id == study.id))
+    counted = {row[0]: row[1] for row in tallies}
     tried = select(func.count(EVENTS.c.annotator_id.distinct())).where(
         EVENTS.c.study_id == study.id, EVENTS.c.kind == "quiz"
     )
@@ -176,10 +167,6 @@ def funnel(study: LiveRound, counts: Overview) -> Funnel:
         batch={condition.condition: condition.people for condition in counts.conditions},
         finished={name: finished[name] for name in study.design.conditions},
     )
-
-
-# People of a round as their owner looks for them: found by id, condition, outcome and flag; sorted; a page at a
-# time.
 
 
 Sort = Literal["flags", "arrival", "rated", "skipped", "time"]
@@ -233,32 +220,21 @@ def find_people(study: LiveRound, filters: PeopleQuery, *, limit: int, offset: i
     return FoundPeople(tuple(people), len(matches), offset)
 
 
-def look_up(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> RecruiterIds | None:
-    """The recruiter's ids of an annotator, and on record that somebody looked; None once they are deleted."""
-    study.note("looked up", by=by, annotator_id=annotator_id)
-    return person_of(study, annotator_id, vault=vault)
-
-
 def with_submission(study: LiveRound, submission: str, *, vault: Vault) -> str | None:
     """Return the annotator behind a submission, or a person, at the recruiter's, or None.
 
-    Ids are sealed, so each is opened until it is found.
+    Ids are sealed, so all are opened.
     """
     submission = "".join(submission.split())
-    keys, person = tables.keys, known_as(submission, study.design.recruiter)
-    query = (
-        select(ANNOTATORS.c.id, ANNOTATORS.c.sealed, keys.c.wrapped)
-        .join(keys, keys.c.annotator_id == ANNOTATORS.c.id)
-        .where(ANNOTATORS.c.study_id == study.id, ANNOTATORS.c.sealed.is_not(None))
+    person = known_as(submission, study.design.recruiter)
+    return next(
+        (
+            standing.annotator
+            for standing in (standings(study, vault=vault) if person else ())
+            if standing.ids.session == submission or standing.ids.person == person
+        ),
+        None,
     )
-    for row in study.execute(query) if person else ():
-        ids = vault.open(row.sealed, row.wrapped)
-        if ids.session == submission or ids.person == person:
-            return str(row.id)
-    return None
-
-
-# What a round needs done while nobody looks: leases that end, dates of deletion.
 
 
 def keep_up(study: LiveRound) -> None:

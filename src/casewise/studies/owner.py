@@ -25,20 +25,16 @@ from casewise.studies.answers import (
 )
 from casewise.studies.freeze import StudyItem
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
-from casewise.studies.quality import AnsweredPage, Dissent, Flag, Skips, disagreement, flags
+from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
 from casewise.studies.rounds import (
     LiveRound,
     StudyPlan,
     add_slots,
-    all_made_at_recruiter,
     round_state,
     shown_items,
 )
 from casewise.studies.slots import release
-
-# What the owner sees and does: the state of every condition, people with their flags, and forgetting somebody.
-
 
 ARRIVAL_LIMIT = "arrival:"
 """Begins the keys under which arrivals are counted: a keyed hash of an address that changes daily, deleted after a day."""
@@ -167,7 +163,7 @@ def people_states(study: LiveRound) -> list[PersonState]:
             skipped=skipped[row.id],
             median_s=median(times) if times else None,
             voided_at=row.voided_at,
-            flags=flags(answers[row.id], study.design, skips=Skips(skipped[row.id], pages[row.id])),
+            flags=flags(answers[row.id], study.design, skipped=skipped[row.id], pages=pages[row.id]),
             disagreement=disagreement(own, votes),
             feedback=row.feedback,
         )
@@ -284,15 +280,14 @@ def standings(study: LiveRound, *, vault: Vault) -> list[Standing]:
     return people
 
 
-def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[str], list[Standing], dict[str, float], bool]:
-    """Return the round's studies there, its people, their bonuses, and whether everybody's ids are still kept."""
+def known_here(study: LiveRound, *, vault: Vault) -> tuple[list[Standing], dict[str, float], bool]:
+    """Return the round's people, their bonuses, and whether everybody's ids are still kept."""
     people = standings(study, vault=vault)
     bonuses: defaultdict[str, float] = defaultdict(float)
     for bonus in begun_bonuses(study):
         bonuses[bonus.annotator_id] += bonus.amount
     all_known = len(people) == sum(count_stages(study).values())
-    names = [name for name in all_made_at_recruiter(study, "study") if name]
-    return names, people, bonuses, all_known
+    return people, bonuses, all_known
 
 
 def forget(study: LiveRound, annotator_id: str, *, vault: Vault, by: str) -> bool:

@@ -9,12 +9,12 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from cryptography.fernet import Fernet, InvalidToken
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from casewise.database.tables import study as tables
@@ -23,8 +23,6 @@ from casewise.studies.freeze import most_taken
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import LiveRound, Round, round_state
 from casewise.studies.slots import assign, hold_study
-
-# Recruiter ids, kept so that they can be forgotten: one key for each person, and a keyed hash against returners.
 
 
 def derived_key(secret: str, purpose: str) -> bytes:
@@ -43,13 +41,10 @@ class Vault:
         self._wrap = Fernet(base64.urlsafe_b64encode(derived_key(secret, "wrapping of keys")))
         self._hash = derived_key(secret, "exclusion of returners")
 
-    def new_key(self) -> str:
-        """A new annotator's key, wrapped."""
-        return self._wrap.encrypt(Fernet.generate_key()).decode()
-
-    def seal(self, person: RecruiterIds, wrapped_key: str) -> str:
-        """`person` encrypted under a wrapped key."""
-        return self._key(wrapped_key).encrypt(json.dumps(asdict(person)).encode()).decode()
+    def seal(self, person: RecruiterIds) -> tuple[str, str]:
+        """`person` encrypted under a new key, and that key, wrapped."""
+        key = Fernet.generate_key()
+        return Fernet(key).encrypt(json.dumps(asdict(person)).encode()).decode(), self._wrap.encrypt(key).decode()
 
     def open(self, sealed: str, wrapped_key: str) -> RecruiterIds:
         """The person in `sealed`.
@@ -57,19 +52,14 @@ class Vault:
         Raises ConfigurationError: the server's secret is not the one under which this was sealed.
         """
         try:
-            return RecruiterIds(**json.loads(self._key(wrapped_key).decrypt(sealed.encode())))
+            key = Fernet(self._wrap.decrypt(wrapped_key.encode()))
+            return RecruiterIds(**json.loads(key.decrypt(sealed.encode())))
         except InvalidToken as error:
             raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
 
     def fingerprint(self, study: str, person: str) -> str:
         """A keyed hash of a person within a study of this name (all versions, pilots included)."""
         return hmac.new(self._hash, json.dumps([study, person]).encode(), hashlib.sha256).hexdigest()
-
-    def _key(self, wrapped: str) -> Fernet:
-        try:
-            return Fernet(self._wrap.decrypt(wrapped.encode()))
-        except InvalidToken as error:
-            raise ConfigurationError("recruiter ids cannot be read: the server's secret has changed") from error
 
 
 # An annotator's way in the database: consent, tutorial, quiz, batch, end. The stage is the server's, never the
@@ -82,17 +72,10 @@ QuizResult = Literal["passed", "again", "screened_out", "no_room"]
 ANNOTATORS, FINGERPRINTS, KEYS = tables.annotators, tables.fingerprints, tables.keys
 
 
-@dataclass(frozen=True, slots=True)
-class Annotator:
-    """The standing of an annotator."""
+STANDING = ("id", "study_id", "stage", "outcome", "condition", "quiz_attempts", "lapsed")
 
-    id: str
-    study_id: str
-    stage: Stage
-    outcome: str | None
-    condition: str | None
-    quiz_attempts: int
-    lapsed: bool
+Annotator = Row[*tuple[Any, ...]]
+"""The standing of an annotator: a row with the columns of `STANDING`."""
 
 
 def annotator(study: LiveRound, annotator_id: str) -> Annotator | None:
@@ -106,8 +89,7 @@ def find_returner(study: LiveRound, fingerprint: str) -> Annotator | None:
 
 
 def first_annotator(study: LiveRound, *where: ColumnElement[bool]) -> Annotator | None:
-    row = study.execute(select(*(ANNOTATORS.c[field.name] for field in fields(Annotator))).where(*where)).first()
-    return None if row is None else Annotator(*row)
+    return study.execute(select(*(ANNOTATORS.c[name] for name in STANDING)).where(*where)).first()
 
 
 def pass_tutorial(study: LiveRound, annotator_id: str) -> None:
@@ -313,9 +295,9 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
     returner = find_returner(study, fingerprint)
     if returner is not None or took_part(study, fingerprint):
         return returner
-    annotator_id, wrapped = f"a{secrets.token_hex(12)}", vault.new_key()
+    annotator_id, (sealed, wrapped) = f"a{secrets.token_hex(12)}", vault.seal(person)
     identity = {"study_id": study.id, "fingerprint": fingerprint}
-    begun = {"stage": "tutorial", "quiz_attempts": 0, "lapsed": False, "consented_at": study.now}
+    begun = {"stage": "tutorial", "quiz_attempts": 0, "lapsed": False, "consented_at": study.now, "sealed": sealed}
     excluded = {"study_name": excluded_under(study), "expires_on": study.design.privacy.exclude_until}
     expired = (FINGERPRINTS.c.fingerprint == fingerprint) & (FINGERPRINTS.c.expires_on < study.now.date())
     try:
@@ -326,6 +308,5 @@ def admit(study: LiveRound, person: RecruiterIds, *, vault: Vault) -> Annotator 
     except IntegrityError:  # the same person consented in another tab just now
         return find_returner(study, fingerprint)
     study.execute(insert(KEYS).values(annotator_id=annotator_id, wrapped=wrapped))
-    study.set_annotator(annotator_id, sealed=vault.seal(person, wrapped))
     study.note("consented", by="annotator", annotator_id=annotator_id)
-    return Annotator(annotator_id, study.id, "tutorial", None, None, 0, lapsed=False)
+    return annotator(study, annotator_id)

@@ -290,9 +290,6 @@ async def fit_study(prolific: ProlificClient, study: str, needed: int) -> Fitted
     return fitted
 
 
-# Reconciliation: their submissions against our people, and what is to be done about each.
-
-
 Action = Literal["approve", "decide", "pay", "ask return", "end", "leave out"]
 
 RETURN_REASON = "Did not finish study"

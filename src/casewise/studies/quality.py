@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from casewise.notation import percent
 from casewise.records import Verdict
@@ -50,13 +50,6 @@ class AnsweredPage:
         return self.expected is not None
 
 
-class Skips(NamedTuple):
-    """The number of skipped pages, of all pages of an annotator."""
-
-    skipped: int
-    pages: int
-
-
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A threshold that was passed."""
@@ -76,8 +69,11 @@ class Dissent:
     compared: int
 
 
-def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Skips(0, 0)) -> tuple[Flag, ...]:
-    """Return the flags that one annotator's answers raise under the thresholds of `design`, in a fixed order."""
+def flags(answers: Sequence[AnsweredPage], design: Design, *, skipped: int = 0, pages: int = 0) -> tuple[Flag, ...]:
+    """Return the flags that one annotator's answers raise under the thresholds of `design`, in a fixed order.
+
+    `skipped`: skipped pages, of all `pages` of the annotator.
+    """
     attention, quality, fastest = design.attention, design.quality, design.ratings.minimum_seconds
     raised = []
     if failed := failed_checks(answers, attention):
@@ -85,8 +81,8 @@ def flags(answers: Sequence[AnsweredPage], design: Design, *, skips: Skips = Ski
         names = ", ".join(answer.item_id + (" (skipped)" if answer.verdict is None else "") for answer in failed)
         evidence = f"failed {len(failed)} of {checks} attention checks: {names}"
         raised.append(Flag("failed_checks", len(failed), attention.may_fail, evidence))
-    if skips.skipped > (most := attention.most_skips(skips.pages)):
-        raised.append(Flag("many_skips", skips.skipped, most, f"skipped {skips.skipped} of {skips.pages} pages"))
+    if skipped > (most := attention.most_skips(pages)):
+        raised.append(Flag("many_skips", skipped, most, f"skipped {skipped} of {pages} pages"))
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     if len(times) >= ENOUGH and (fast := sum(time < fastest for time in times)) > quality.too_fast_share * len(times):
         evidence = f"{fast} of {len(times)} answers took less than {fastest:g} s (median {median(times):.1f} s)"

@@ -21,9 +21,6 @@ from casewise.studies.design import Analysis, OwnQuestion, RatedThing
 from casewise.studies.freeze import Frozen, read_frozen, unflattened
 from casewise.studies.quality import FAILED_CHECKS
 
-# What an exported study says of its people and its plan, beside its ratings.
-
-
 RATED_ALL = ("completed", "failed_checks", "excluded")
 """Outcomes of people who worked through all that they were given."""
 
@@ -136,10 +133,6 @@ def _flow(people: list[dict[str, Any]], conditions: tuple[str, ...]) -> Flow | N
             "void": by_condition([person for person in assigned if person.get("voided")]),
         },
     )
-
-
-# Where ratings come from: a table, a benchmark, or strings of votes, all made into one table; and people at each
-# step of a study.
 
 
 ALIASES = {
@@ -297,10 +290,7 @@ ALL = "all"
 def read_flow(path: Path) -> Flow:
     """A CSV with `step` (arrived, consented, passed, assigned, finished, void), `condition` (or `all`) and `people`.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, or a row is no such step; the message says which.
+    Raises DataError: the file cannot be read, or a row is no such step; the message says which.
     """
     try:
         frame = pl.read_csv(path, schema_overrides={"step": pl.String, "condition": pl.String, "people": pl.Int64})

@@ -15,9 +15,6 @@ from casewise.errors import StudyError
 from casewise.plugins import plugin
 from casewise.studies.design import RecruiterSettings
 
-# What a recruiter is: people arrive with ids in the URL, and leave with a redirect or a code.
-
-
 Outcome = Literal["completed", "screened_out", "failed_checks", "no_consent"]
 
 
@@ -51,9 +48,6 @@ class Recruiter(Protocol):
 
     def finish(self, outcome: Outcome, person: RecruiterIds | None) -> Finish:
         """Return the way out; `person` is None where the ids were deleted or never stored."""
-
-
-# Recruiters that come with casewise: invitation links, a redirect or a code by `study.toml`, and Prolific.
 
 
 NAME_LENGTH = 24

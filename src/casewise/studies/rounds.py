@@ -37,7 +37,7 @@ from sqlalchemy import (
 from casewise.database import Database
 from casewise.database.tables import study as tables
 from casewise.errors import ConfigurationError, StudyError, one_of
-from casewise.records.base import problems
+from casewise.records.base import digest, problems
 from casewise.records.item import CONDITIONS, NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark
 from casewise.storage.files import parse, read_text
@@ -57,15 +57,14 @@ from casewise.studies.freeze import (
     Departure,
     Frozen,
     Material,
-    Promise,
     StudyEstimate,
     StudyItem,
     collect,
     departures,
     estimate,
-    freeze,
     pilot_sample,
     plain,
+    policy_of,
     read_frozen,
 )
 from casewise.studies.wording import StudyWording, read_wording
@@ -74,24 +73,6 @@ from casewise.studies.wording import StudyWording, read_wording
 
 
 ACTORS = ("system", "annotator", "owner")
-
-
-def note(
-    connection: Connection,
-    study_id: str,
-    kind: str,
-    *,
-    at: datetime,
-    by: str = "system",
-    annotator_id: str | None = None,
-    detail: dict[str, Any] | None = None,
-) -> None:
-    """Add an event. `by` is `system`, `annotator`, `owner` or a staff id."""
-    connection.execute(
-        insert(tables.events).values(
-            study_id=study_id, at=at, by=by, kind=kind, annotator_id=annotator_id, detail=detail
-        )
-    )
 
 
 AT_RECRUITER = "at recruiter"
@@ -105,10 +86,8 @@ def note_at_recruiter(study: LiveRound, kind: str, state: str, object_id: str = 
 
 def all_made_at_recruiter(study: LiveRound, kind: str) -> list[str]:
     """Return the ids of every object of this kind made there, in order; empty for one that was never confirmed."""
-    table = tables.events
     ids: list[str] = []
-    query = select(table.c.detail).where(table.c.study_id == study.id, table.c.kind == AT_RECRUITER)
-    for detail in study.scalars(query.order_by(table.c.id)):
+    for detail in (event.detail for event in study.events(AT_RECRUITER)):
         if detail["what"] == kind:
             if detail["state"] != "begun":
                 ids.pop()
@@ -137,9 +116,7 @@ def none_made(study: LiveRound, kind: str, *, again: bool) -> None:
 
 def amendments(study: LiveRound) -> list[tuple[datetime, dict[str, Any]]]:
     """Return the changes of a round while it ran: the time, with `why` and the `changes`, a sentence each."""
-    table = tables.events
-    query = select(table.c.at, table.c.detail).where(table.c.study_id == study.id, table.c.kind == "amended")
-    return [(row.at, row.detail) for row in study.execute(query.order_by(table.c.id))]
+    return [(event.at, event.detail) for event in study.events("amended")]
 
 
 READ_ANEW_S = 60.0
@@ -158,8 +135,6 @@ def read_events(study: LiveRound) -> list[dict[str, Any]]:
     `after_s` are the seconds since the same annotator's first event; none where an event is of no annotator. Who of the
     staff it was is not told.
     """
-    table = tables.events
-    rows = study.execute(select(table).where(table.c.study_id == study.id).order_by(table.c.id)).all()
     began: dict[str, datetime] = {}
     return [
         {
@@ -172,18 +147,14 @@ def read_events(study: LiveRound) -> list[dict[str, Any]]:
             "annotator_id": annotator_id,
             "detail": row.detail,
         }
-        for order, row in enumerate(rows, start=1)
+        for order, row in enumerate(study.events(), start=1)
     ]
-
-
-# Rounds of a study in the database: a pilot, the main study, a rehearsal or a preview.
 
 
 Phase = Literal["pilot", "main", "rehearsal", "preview"]
 RoundState = Literal["open", "paused", "closed"]
 
 WORDING = TypeAdapter(StudyWording)
-ROWS_AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
@@ -255,11 +226,18 @@ class LiveRound(Round):
         annotators = tables.annotators
         self.execute(update(annotators).where(annotators.c.id == annotator_id).values(**values))
 
+    def events(self, *kinds: str) -> Sequence[Row[*tuple[Any, ...]]]:
+        """Return the round's events of these kinds, or all, in their order."""
+        table = tables.events
+        chosen = [table.c.kind.in_(kinds)] if kinds else []
+        return self.execute(select(table).where(table.c.study_id == self.id, *chosen).order_by(table.c.id)).all()
+
     def note(
         self, kind: str, *, by: str = "system", annotator_id: str | None = None, detail: dict[str, Any] | None = None
     ) -> None:
         """Add an event. `by` is `system`, `annotator`, `owner` or a staff id."""
-        note(self.connection, self.id, kind, at=self.now, by=by, annotator_id=annotator_id, detail=detail)
+        values = {"study_id": self.id, "at": self.now, "by": by, "kind": kind, "annotator_id": annotator_id}
+        self.execute(insert(tables.events).values(**values, detail=detail))
 
 
 def open_round(
@@ -300,7 +278,9 @@ def open_round(
     connection.execute(insert(tables.studies).values(values))
     connection.execute(insert(tables.items), [asdict(item) | {"study_id": study_id} for item in material.items])
     add_slots(connection, study_id, material.items, range(1, design.ratings.per_item + 1))
-    note(connection, study_id, "opened", at=now, detail={"phase": phase, "items": len(material.items)})
+    detail = {"phase": phase, "items": len(material.items)}
+    event = {"study_id": study_id, "at": now, "by": "system", "kind": "opened", "detail": detail}
+    connection.execute(insert(tables.events).values(event))
     return study_id
 
 
@@ -311,8 +291,7 @@ def add_slots(connection: Connection, study_id: str, items: Sequence[StudyItem],
         for item in items
         for number in numbers
     ]
-    for start in range(0, len(slots), ROWS_AT_ONCE):
-        connection.execute(insert(tables.slots), slots[start : start + ROWS_AT_ONCE])
+    connection.execute(insert(tables.slots), slots)
 
 
 def load_round(connection: Connection, study_id: str) -> Round | None:
@@ -371,10 +350,6 @@ def set_state(study: LiveRound, state: RoundState, *, by: str) -> None:
     study.note(state, by=by)
 
 
-# A study as it stands on disk: `study.toml`, its texts, its benchmark, and what was frozen; and rounds made of
-# it.
-
-
 @dataclass(frozen=True)
 class StudyPlan:
     """Everything that a round needs."""
@@ -396,14 +371,14 @@ class StudyPlan:
         return estimate(self.design, self.material)
 
     @property
-    def promise(self) -> Promise:
-        """The design, texts and items that freezing fixes."""
-        return Promise(self.design, self.wording, self.material.items)
+    def policy(self) -> dict[str, Any]:
+        """The settings, texts and items that freezing fixes, by name."""
+        return policy_of(self.design, self.wording, self.material.items)
 
     @property
     def departures(self) -> tuple[Departure, ...]:
         """The departures of the study from what was frozen; empty also where nothing was."""
-        return departures(self.promise, self.frozen) if self.frozen else ()
+        return departures(self.policy, self.frozen) if self.frozen else ()
 
     @property
     def problem(self) -> str | None:
@@ -514,9 +489,10 @@ def freeze_plan(plan: StudyPlan, *, at: datetime) -> Path:
     if plan.problem:
         raise StudyError(plan.problem)
     path = plan.path.with_suffix(".frozen.json")
+    frozen = Frozen(plan.policy, digest(plan.policy), at)
     try:
         with path.open("x", encoding="utf-8") as file:
-            json.dump(plain(freeze(plan.promise, at=at)), file, indent=2, ensure_ascii=False)
+            json.dump(plain(frozen), file, indent=2, ensure_ascii=False)
             file.write("\n")
     except FileExistsError as error:
         raise StudyError(
@@ -582,10 +558,6 @@ def rehearsal_of(plan: StudyPlan, *, lease_s: float, stamp: str) -> StudyPlan:
         }
     )
     return replace(plan, design=design, frozen=None)
-
-
-# What was on the screen before an answer: when the request and the situation were first seen, scrolling, other
-# tabs.
 
 
 SIGHT = {

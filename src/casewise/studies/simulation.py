@@ -53,10 +53,7 @@ def simulation_plan(path: Path) -> SimulationPlan:
     A `study.toml` serves too, once it has these tables: conditions, contrasts, `ratings.per_item`, `.per_annotator` and
     `analysis.alpha` are then the study's own.
 
-    Raises
-    ------
-    ConfigurationError
-        The file cannot be read, or a setting is missing, unknown or wrong; the message names it.
+    Raises ConfigurationError: the file cannot be read, or a setting is missing, unknown or wrong; the message names it.
     """
     try:
         read = read_toml(path, "a simulation")
@@ -133,10 +130,7 @@ def simulated_table(plan: SimulationPlan, *, rng: np.random.Generator) -> pl.Dat
 def write_ratings(table: pl.DataFrame, path: Path) -> None:
     """Write a table of ratings as CSV or Parquet, by the file's name.
 
-    Raises
-    ------
-    ConfigurationError
-        The name ends in neither, there is no such folder, or the disk is full: a file there is then as it was.
+    Raises ConfigurationError: the name ends in neither, there is no such folder, or the disk is full: a file there is then as it was.
     """
     if path.suffix not in {".csv", ".parquet"}:
         raise ConfigurationError(f"--out is {str(path)!r}; end it in .csv or .parquet")
@@ -177,10 +171,7 @@ def simulate_studies(plan: SimulationPlan, *, repeats: int, seed: int) -> Simula
     else it is the power; but for the queries drawn, which differ truly where queries take to conditions differently. The interval of `annotator` is of the difference for the queries drawn, the others of that
     for queries of the kind (of which the mean over the repetitions is the truth).
 
-    Raises
-    ------
-    StatisticsError
-        Fewer than two repetitions.
+    Raises StatisticsError: fewer than two repetitions.
     """
     if repeats < 2:
         raise StatisticsError(f"a simulation needs at least 2 repetitions, not {repeats}")

@@ -88,9 +88,6 @@ def read_checks(text: str, *, source: str) -> tuple[Check, ...]:
     return tuple(checks.values())
 
 
-# All texts of a study: ours, or the owner's own files where `study.toml` names them.
-
-
 PAGES = ("warning", "consent", "tutorial", "quiz", "checks", "screened_out", "debriefing", "help")
 
 PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")

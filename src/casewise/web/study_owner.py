@@ -24,12 +24,11 @@ from casewise.studies.monitor import (
     Sort,
     alerts,
     find_people,
-    look_up,
     monitor,
     with_submission,
 )
 from casewise.studies.owner import item_states, pages_in_order
-from casewise.studies.people import Annotator, annotator, count_stages
+from casewise.studies.people import Annotator, annotator, count_stages, person_of
 from casewise.studies.quality import FlagKind
 from casewise.studies.rounds import (
     LiveRound,
@@ -280,7 +279,8 @@ def recruiter_ids(
     """From the annotator to the recruiter's ids; that somebody looked is put on record."""
     with study.write(database_of(request), at) as live:
         person = annotator_of(live, annotator_id)
-        ids = look_up(live, annotator_id, vault=vault_of(request), by=owner.id)
+        live.note("looked up", by=owner.id, annotator_id=annotator_id)
+        ids = person_of(live, annotator_id, vault=vault_of(request))
     at_prolific = study.design.recruiter.kind == "prolific" and ids is not None and ids.session
     submission = f"https://app.prolific.com/submissions/{ids.session}" if ids and at_prolific else None
     link = f"{listed.link}&page={listed.page}"

@@ -1,41 +1,40 @@
 """Annotators compared by what they said of themselves: from study.toml to the report, and what is never told."""
 
 import json
-import re
 
 import pytest
-from tests.studies.running.test_export import exported, opened_plan
 from tests.studies.test_store import finished
-from tests.support.study import START, design
+from tests.support.databases import new_database
+from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.errors import ConfigurationError
 from casewise.reports.formats import markdown
 from casewise.reports.study import study_report
 from casewise.stats.study_tables import AnalysisOptions, group_table
 from casewise.studies.people import keep_questions
-from casewise.studies.rounds import freeze_plan, init_study, read_plan
+from casewise.studies.rounds import freeze_plan, read_plan
 
 
 @pytest.fixture
-def folder(store, tmp_path):
+def folder(tmp_path):
     """A study with groups: 12 women who refuse twice in three, 11 men who answer, 4 others; two say nothing."""
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
-    text = path.read_text().replace('# groups = ["gender"]', 'groups = ["gender"]')
-    path.write_text(
-        re.sub(r"checks_per_batch = \d+", "checks_per_batch = 0", re.sub(r"per_item = \d+", "per_item = 21", text))
+    changes = (
+        ('# groups = \\["gender"\\]', 'groups = ["gender"]'),
+        (r"checks_per_batch = \d+", "checks_per_batch = 0"),
     )
+    path = tea(tmp_path / "study.toml", "lab", *changes)
     freeze_plan(read_plan(path), at=START)
     plan = read_plan(path)
-    study = opened_plan(store, plan)
-    said = ["Woman"] * 12 + ["Man"] * 11 + ["Another"] * 4 + [None] * 2
-    for number, gender in enumerate(said):
-        decision = "refuse" if gender == "Woman" and number % 3 else "respond"
-        who = finished(store, study, f"p{number}", decision)
-        with study.write(store) as live:
-            about = {"age": "18 to 24"} | ({"gender": gender} if gender else {})
-            keep_questions(live, who, demographics=about, feedback="")
-    exported(store, study, plan, tmp_path / "out")
+    with new_database(tmp_path / "casewise.db") as store:
+        study = opened_plan(store, plan)
+        said = ["Woman"] * 12 + ["Man"] * 11 + ["Another"] * 4 + [None] * 2
+        for number, gender in enumerate(said):
+            decision = "refuse" if gender == "Woman" and number % 3 else "respond"
+            who = finished(store, study, f"p{number}", decision)
+            with study.write(store) as live:
+                about = {"age": "18 to 24"} | ({"gender": gender} if gender else {})
+                keep_questions(live, who, demographics=about, feedback="")
+        exported(store, study, plan, tmp_path / "out")
     assert "Your gender" in study.wording.consent
     assert "at least five people gave the same answer" in study.wording.consent
     return tmp_path / "out"
@@ -61,9 +60,7 @@ def test_groups_are_compared_with_the_power_there_is_and_what_cannot_be_told(fol
     assert report.as_json()["groups"][0]["detectable"] == rows["Man"]["detectable"]
     assert (report.analysis.options.groups, report.departures) == (("gender",), ())
 
-
-def test_few_people_are_not_compared_and_no_difference_is_not_called_agreement(folder):
-    report = study_report(folder)
+    # Few people are not compared, and no difference is not called agreement.
     ratings = report.analysis.ratings
     names = ratings.annotator.names if ratings.annotator else ()
     some = {name: {"gender": "Man" if place < 9 else "Woman"} for place, name in enumerate(names)}
@@ -79,8 +76,7 @@ def test_few_people_are_not_compared_and_no_difference_is_not_called_agreement(f
 
 
 def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
+    path = tea(tmp_path / "study.toml")
     plan = read_plan(path)
     freeze_plan(plan, at=START)
     study = opened_plan(store, read_plan(path))
@@ -93,9 +89,7 @@ def test_without_groups_nothing_is_said_of_single_people(store, tmp_path):
 
 
 def test_groups_must_be_asked(tmp_path):
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
-    path.write_text(path.read_text().replace('# groups = ["gender"]', 'groups = ["income"]'))
+    path = tea(tmp_path / "study.toml", "lab", ('# groups = \\["gender"\\]', 'groups = ["income"]'))
     with pytest.raises(
         ConfigurationError, match=r"analysis\.groups names 'income'; the demographics asked are age, gender"
     ):

@@ -1,18 +1,17 @@
 """From the answers on the pages through the export to the report."""
 
 import json
-import re
 
 import pytest
 from tests.studies.test_store import begun
-from tests.support.study import START, design
+from tests.support.databases import new_database
+from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.reports.formats import markdown
 from casewise.reports.study import study_report
 from casewise.studies.answers import Given, finish_batch, next_page, take_answer
 from casewise.studies.design import OwnAnswer
-from casewise.studies.export import export
-from casewise.studies.rounds import init_study, load_round, open_plan, read_plan
+from casewise.studies.rounds import read_plan
 
 OWN = """
 [[questions]]
@@ -30,29 +29,23 @@ options = ["Harm", "Law"]
 
 
 @pytest.fixture
-def folder(store, tmp_path):
+def folder(tmp_path):
     """People who rate alike, and are as sure of an item as each other."""
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=path, today=START.date(), contact=design().contact)
-    one = re.sub(r"(?m)^(conditions|contrasts) = .*$", "", path.read_text()).replace(
-        "checks_per_batch = 2", "checks_per_batch = 0"
-    )
-    path.write_text('conditions = ["no_context"]\n' + one + OWN)
+    changes = ((r"(?m)^(conditions|contrasts) = .*$", ""), (r"checks_per_batch = \d+", "checks_per_batch = 0"))
+    path = tea(tmp_path / "study.toml", "lab", *changes, (r"\A", 'conditions = ["no_context"]\n'), (r"\Z", OWN))
     plan = read_plan(path)
-    with store.write() as connection:
-        study = load_round(connection, open_plan(connection, plan, phase="pilot", now=START))
-    assert study is not None
-    for name in "abcdefghijkl":
-        who = begun(store, study, name)
-        with study.write(store, START) as live:
-            while (page := next_page(live, who)) is not None:
-                sure = 1 + page.text.count("e") % 3
-                own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
-                given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
-                take_answer(live, who, given)
-            finish_batch(live, who)
-    with study.read(store) as live:
-        export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    with new_database(tmp_path / "casewise.db") as store:
+        study = opened_plan(store, plan, "pilot")
+        for name in "abcdefghijkl":
+            who = begun(store, study, name)
+            with study.write(store, START) as live:
+                while (page := next_page(live, who)) is not None:
+                    sure = 1 + page.text.count("e") % 3
+                    own: dict[str, OwnAnswer] = {"sure": sure, "why": [0] if sure == 1 else [0, 1]}
+                    given = Given(page.position, page.revision, "respond", seconds=4.0, own=own)
+                    take_answer(live, who, given)
+                finish_batch(live, who)
+        exported(store, study, plan, tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -9,16 +9,17 @@ from pydantic import ValidationError
 from tests.support.study import design, material, preset
 
 from casewise.errors import ConfigurationError, StudyError
+from casewise.records.base import digest
 from casewise.studies.design import PRESETS, contrasts, read_design
 from casewise.studies.freeze import (
+    Frozen,
     Material,
-    Promise,
     StudyItem,
     as_panel,
     departures,
     estimate,
-    freeze,
     plain,
+    policy_of,
     read_frozen,
 )
 from casewise.studies.wording import PAGES, fill, read_checks, read_quiz, read_wording
@@ -192,35 +193,38 @@ def test_a_check_needs_a_text_an_answer_and_a_name_of_its_own(text):
         read_checks(text, source="checks.md")
 
 
-def promise(changed=None, **changes):
-    plan = changed or design()
-    return replace(Promise(plan, read_wording(plan, Path()), material(plan).items), **changes)
+def policy(plan=design(), *, wording=None, items=None):
+    return policy_of(plan, wording or read_wording(plan, Path()), items or material(plan).items)
+
+
+def freeze(policy):
+    return Frozen(policy, digest(policy), datetime(2026, 11, 20, tzinfo=UTC))
 
 
 def test_departures_from_what_was_frozen_are_named(tmp_path):
-    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    frozen = freeze(policy())
     changed = design(ratings={"per_item": 3}, analysis={"alpha": 0.01})
 
-    assert departures(promise(), frozen) == ()
+    assert departures(policy(), frozen) == ()
     assert {"seed", "quiz.may_miss", "quality.too_fast_share", "items", "texts.checks"} <= set(frozen.policy)
-    assert [str(departure) for departure in departures(promise(changed), frozen)] == [
+    assert [str(departure) for departure in departures(policy(changed), frozen)] == [
         "ratings.per_item: frozen as 2, now 3",
         "analysis.alpha: frozen as 0.05, now 0.01",
     ]
 
 
 def test_what_people_read_and_rate_is_frozen_too():
-    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    frozen = freeze(policy())
     plan = design()
     wording = read_wording(plan, Path())
     easier = replace(wording, quiz=wording.quiz[1:])
     fewer = material(plan).items[1:]
 
-    assert [one.setting for one in departures(promise(wording=easier), frozen)] == ["texts.quiz"]
-    assert [one.setting for one in departures(promise(items=fewer), frozen)] == ["items"]
-    assert departures(promise(items=tuple(reversed(material(plan).items))), frozen) == ()
+    assert [one.setting for one in departures(policy(wording=easier), frozen)] == ["texts.quiz"]
+    assert [one.setting for one in departures(policy(items=fewer), frozen)] == ["items"]
+    assert departures(policy(items=tuple(reversed(material(plan).items))), frozen) == ()
     for changes in ({"quiz": {"may_miss": 3}}, {"seed": 7}, {"quality": {"too_fast_share": 0.9}}):
-        assert len(departures(promise(design(**changes)), frozen)) == 1
+        assert len(departures(policy(design(**changes)), frozen)) == 1
 
 
 @pytest.mark.parametrize(
@@ -231,7 +235,7 @@ def test_an_address_that_is_for_examples_only_is_a_placeholder(email, blank):
 
 
 def test_a_frozen_policy_cannot_be_edited():
-    frozen = freeze(promise(), at=datetime(2026, 11, 20, tzinfo=UTC))
+    frozen = freeze(policy())
     edited = plain(frozen) | {"policy": frozen.policy | {"analysis.alpha": 0.2}}
     with pytest.raises(StudyError, match="was changed"):
         read_frozen(edited, source="study.frozen.json")
@@ -286,8 +290,8 @@ def test_what_is_retired_and_decides_nothing_is_read_past():
 
 
 def test_what_is_retired_or_in_the_words_of_before_is_no_departure_from_what_was_frozen():
-    now = promise(design(questions=[{"name": "sure", "kind": "confidence"}]))
-    frozen = freeze(now, at=datetime(2026, 11, 20, tzinfo=UTC))
+    now = policy(design(questions=[{"name": "sure", "kind": "confidence"}]))
+    frozen = freeze(now)
     asked = {"name": "sure", "kind": "confidence", "ask": "", "options": [], "points": 5, "low": "", "high": ""}
     before = replace(frozen, policy=frozen.policy | {"questions": [asked], "quality.llm_echo": 0.6})
     assert departures(now, before) == ()

@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import get_args
 
-import jinja2
 import pytest
 from tests.support.study import design
 
@@ -93,12 +92,6 @@ def test_dates_and_numbers_are_those_of_the_language():
     assert Speech("es").day(date(2027, 1, 5)) == "5 de enero de 2027"
     assert Speech("es")("You can skip {n} more.", n=2) == "Puede saltar 2 más."
     assert Speech("es")("{n} of {of}", n="{of}", of=3) == "{of} de 3"  # filled in once
-
-
-def test_every_annotators_template_can_be_read():
-    environment = jinja2.Environment(autoescape=True)
-    for path in ANNOTATORS:
-        environment.parse(path.read_text(encoding="utf-8"))
 
 
 def test_an_amount_is_written_as_the_language_writes_it():

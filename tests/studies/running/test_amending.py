@@ -5,22 +5,19 @@ from datetime import timedelta
 
 import pytest
 from tests.studies.test_store import VAULT, finished, seen
-from tests.support.study import START, design
+from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.errors import StudyError
 from casewise.reports.study import study_report
 from casewise.storage import write_benchmark
 from casewise.storage.load import load
-from casewise.studies.export import export
 from casewise.studies.monitor import monitor
 from casewise.studies.owner import amend, amendment_of
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
 from casewise.studies.rounds import (
     freeze_plan,
-    init_study,
     load_round,
-    open_plan,
     read_plan,
     seconds_to_wait,
     set_state,
@@ -29,12 +26,14 @@ from casewise.studies.rounds import (
 
 @pytest.fixture
 def path(tmp_path):
-    found = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=found, today=START.date(), contact=design().contact)
-    changed(found, r"checks_per_batch = 2", "checks_per_batch = 0")
-    changed(found, r"per_item = 21", "per_item = 2")
-    changed(found, r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised"]')
-    changed(found, r"contrasts = .*", 'contrasts = [["safe_revised", "unsafe_revised"]]')
+    found = tea(
+        tmp_path / "study.toml",
+        "lab",
+        (r"checks_per_batch = 2", "checks_per_batch = 0"),
+        (r"per_item = 21", "per_item = 2"),
+        (r"conditions = \[.*", 'conditions = ["safe_revised", "unsafe_revised"]'),
+        (r"contrasts = .*", 'contrasts = [["safe_revised", "unsafe_revised"]]'),
+    )
     freeze_plan(read_plan(found), at=START)
     return found
 
@@ -47,8 +46,7 @@ def changed(path, before, after):
 
 @pytest.fixture
 def study(store, path):
-    with store.write() as connection:
-        return load_round(connection, open_plan(connection, read_plan(path), phase="main", now=START))
+    return opened_plan(store, read_plan(path))
 
 
 def amended(store, study, path):
@@ -78,9 +76,7 @@ def test_more_ratings_of_each_item_keep_what_was_rated(store, study, path, tmp_p
         finished(store, after, name, "respond" if name < "h" else "refuse")
     assert seen(store, after).exact
 
-    plan = read_plan(path)
-    with after.read(store) as live:
-        export(live, benchmark=plan.benchmark, design=plan.design, folder=tmp_path / "out")
+    exported(store, after, read_plan(path), tmp_path / "out")
     notes = study_report(tmp_path / "out").notes
     assert "Amended while it ran: ratings.per_item was 2 and is 3 (too wide intervals)" in notes
     assert any("ratings.per_item: frozen as 2, now 3" in note for note in notes)

@@ -1,28 +1,23 @@
 """The package for a registry says what was frozen, names every exported field, and gives nothing away."""
 
-import ast
 import hashlib
 import json
-import zipfile
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from tests.studies.test_store import finished
 from tests.support.databases import new_database
-from tests.support.study import START, design
+from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.errors import ConfigurationError, StudyError
-from casewise.studies.export import deposit, deposit_files, export
-from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, read_plan
+from casewise.studies.export import deposit, deposit_files
+from casewise.studies.rounds import freeze_plan, read_plan
 
 
 @pytest.fixture
 def plan(tmp_path):
-    path = tmp_path / "study.toml"
-    init_study("demo", preset="prolific", name="tea", path=path, today=START.date(), contact=design().contact)
     own = '[[questions]]\nname = "sure"\nkind = "scale"\nask = "How sure?"\n[recruiter]'
-    path.write_text(path.read_text().replace("[recruiter]", own))
+    path = tea(tmp_path / "study.toml", "prolific", (r"\[recruiter\]", own))
     freeze_plan(read_plan(path), at=START)
     return read_plan(path)
 
@@ -43,19 +38,6 @@ def test_it_holds_the_plan_with_its_digest_and_the_texts_with_their_sums(plan, t
         deposit(plan, folder)
 
 
-def test_an_archive_of_the_same_study_is_the_same(plan, tmp_path):
-    one, other = (deposit(plan, tmp_path / place / "package.zip") for place in made(tmp_path))
-
-    assert one.read_bytes() == other.read_bytes()
-    assert "package/analyse.py" in zipfile.ZipFile(one).namelist()
-
-
-def made(tmp_path):
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        yield name
-
-
 def test_no_code_no_query_no_context_and_no_path_is_given_away(plan):
     elsewhere = replace(plan, design=plan.design.model_copy(update={"benchmark": "/home/ada/bench"}))
     text = "\n".join(deposit_files(elsewhere).values())
@@ -73,21 +55,12 @@ def test_what_is_not_frozen_cannot_be_deposited_and_a_departure_is_said(plan, tm
     assert "seed: frozen as 1, now 7" in deposit_files(later)["preregistration.md"]
 
 
-def exported(plan, folder, *people):
-    """The study with these people's ratings, exported."""
-    with new_database(folder / "casewise.db") as store:
-        with store.write() as connection:
-            study = load_round(connection, open_plan(connection, plan, phase="main", now=START))
-        assert study is not None
-        for name in people:
-            finished(store, study, name)
-        with study.read(store) as live:
-            export(live, benchmark=plan.benchmark, design=plan.design, folder=folder / "rated")
-    return folder / "rated"
-
-
 def test_the_codebook_names_every_file_and_field_of_an_export(plan, tmp_path):
-    rated = exported(plan, tmp_path, "a")
+    rated = tmp_path / "rated"
+    with new_database(tmp_path / "casewise.db") as store:
+        study = opened_plan(store, plan)
+        finished(store, study, "a")
+        exported(store, study, plan, rated)
     book = deposit_files(plan)["codebook.md"]
     for path in rated.glob("*.jsonl"):
         assert f"`{path.name}`" in book
@@ -97,16 +70,3 @@ def test_the_codebook_names_every_file_and_field_of_an_export(plan, tmp_path):
     about = json.loads((rated / "study.json").read_text())
     assert {name for name in about if f"`{name}`" not in book} == set()
     assert "`sure` (scale)" in book
-
-
-@pytest.mark.slow
-def test_the_analysis_runs_on_the_export_of_this_study_and_on_no_other(plan, tmp_path, monkeypatch):
-    exported(plan, tmp_path, *"abcdef")
-    monkeypatch.chdir(tmp_path)
-    script = deposit_files(plan)["analyse.py"]
-    exec(compile(ast.parse(script), "analyse.py", "exec"), {})
-    assert "Study: tea" in (tmp_path / "report" / "report.md").read_text()
-
-    other = replace(plan, frozen=replace(plan.frozen, digest="another", at=START + timedelta(days=1)))
-    with pytest.raises(AssertionError, match="not the study"):
-        exec(deposit_files(other)["analyse.py"], {})

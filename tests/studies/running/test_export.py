@@ -4,7 +4,7 @@ import re
 import pytest
 from sqlalchemy import select
 from tests.studies.test_store import VAULT, begun, finished
-from tests.support.study import START, design
+from tests.support.study import START, exported, opened_plan, tea
 
 from casewise.database.tables import study as tables
 from casewise.errors import StudyError
@@ -13,7 +13,7 @@ from casewise.storage.load import load
 from casewise.studies.answers import void
 from casewise.studies.export import export
 from casewise.studies.owner import forget
-from casewise.studies.rounds import freeze_plan, init_study, load_round, open_plan, pilot_of, read_plan
+from casewise.studies.rounds import freeze_plan, pilot_of, read_plan
 
 CODES = """[recruiter]
 kind = "code"
@@ -23,9 +23,7 @@ screened_out_code = "OUT12345\""""
 
 @pytest.fixture
 def path(tmp_path):
-    found = tmp_path / "study.toml"
-    init_study("demo", preset="lab", name="tea", path=found, today=START.date(), contact=design().contact)
-    return found
+    return tea(tmp_path / "study.toml")
 
 
 @pytest.fixture
@@ -34,14 +32,8 @@ def plan(path):
     return read_plan(path)
 
 
-def opened_plan(store, plan, phase="main"):
-    with store.write() as connection:
-        return load_round(connection, open_plan(connection, plan, phase=phase, now=START))
-
-
-def exported(store, study, plan, folder):
-    with study.read(store) as live:
-        return export(live, benchmark=plan.benchmark, design=plan.design, folder=folder)
+def lines(folder, name):
+    return [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
 
 
 def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(store, plan, tmp_path):
@@ -55,7 +47,7 @@ def test_an_export_is_a_benchmark_with_the_counted_ratings_and_the_rest_apart(st
     assert done.ratings == len(found.ratings) == 25
     assert {rating.annotator_id for rating in found.ratings} == {kept}
     assert all(rating.seconds == 5.0 and rating.at is None for rating in found.ratings)
-    apart = [json.loads(line) for line in (tmp_path / "out" / "excluded.jsonl").read_text().splitlines()]
+    apart = lines(tmp_path / "out", "excluded")
     assert len(apart) == 25
     assert {(line["annotator_id"], line["kind"], line["reason"]) for line in apart} == {(voided, "void", "asked us to")}
     assert not done.exact
@@ -66,8 +58,7 @@ def test_an_export_says_how_long_pages_took_and_never_when_anybody_worked(store,
     who = finished(store, study, "alice")
     exported(store, study, plan, tmp_path / "out")
 
-    timing = [json.loads(line) for line in (tmp_path / "out" / "timing.jsonl").read_text().splitlines()]
-    events = [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+    timing, events = lines(tmp_path / "out", "timing"), lines(tmp_path / "out", "events")
     assert [line["order"] for line in timing if line["annotator_id"] == who] == list(range(1, 28))
     assert {line["seconds"] for line in timing} == {5.0}
     assert all("at" not in event and event["order"] for event in events)
@@ -97,13 +88,10 @@ def test_whoever_withdraws_leaves_no_answer_and_no_event(store, plan, tmp_path):
         forget(live, gone, vault=VAULT, by="owner")
     exported(store, study, plan, tmp_path / "out")
 
-    lines = {
-        name: [json.loads(line) for line in (tmp_path / "out" / f"{name}.jsonl").read_text().splitlines()]
-        for name in ("timing", "events", "excluded")
-    }
-    assert gone not in {line["annotator_id"] for line in lines["timing"] + lines["excluded"]}
-    assert [line["kind"] for line in lines["events"] if line["annotator_id"] == gone] == ["forgotten"]
-    assert len([line for line in lines["timing"] if line["annotator_id"] == stays]) == 27
+    timing, events, apart = (lines(tmp_path / "out", name) for name in ("timing", "events", "excluded"))
+    assert gone not in {line["annotator_id"] for line in timing + apart}
+    assert [line["kind"] for line in events if line["annotator_id"] == gone] == ["forgotten"]
+    assert len([line for line in timing if line["annotator_id"] == stays]) == 27
     with store.read() as connection:
         pages = connection.execute(select(tables.pages).where(tables.pages.c.annotator_id == gone)).all()
     assert {(page.verdict, page.seconds, page.sight, page.answered_at) for page in pages} == {(None, None, None, None)}

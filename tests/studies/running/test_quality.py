@@ -5,7 +5,7 @@ import pytest
 from tests.support.study import design
 
 from casewise.records import Verdict
-from casewise.studies.quality import SAME_ANSWER, TOO_FAST, AnsweredPage, Skips, disagreement, flags, reason_to_void
+from casewise.studies.quality import SAME_ANSWER, TOO_FAST, AnsweredPage, disagreement, flags, reason_to_void
 
 VARIED = [5.0, 9.0, 14.0, 7.0, 22.0, 11.0, 6.5, 30.0, 8.0, 12.0, 17.0, 10.0]
 
@@ -32,7 +32,7 @@ def test_a_skipped_check_is_a_failed_one_and_says_so():
 
 @pytest.mark.parametrize(("skipped", "raised"), [(5, False), (6, True)])
 def test_more_skips_than_were_allowed_are_a_flag(skipped, raised):
-    found = flags(answers(), design(attention={"may_skip": 0.2}), skips=Skips(skipped, 27))
+    found = flags(answers(), design(attention={"may_skip": 0.2}), skipped=skipped, pages=27)
 
     assert ("many_skips" in kinds(found)) == raised
 
