@@ -32,18 +32,10 @@ from casewise.studies.prolific import (
     to_set_by_hand,
 )
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import (
-    LiveRound,
-    all_made_at_recruiter,
-    made_at_recruiter,
-    none_made,
-    note_at_recruiter,
-    round_state,
-)
+from casewise.studies.rounds import all_made_at_recruiter, made_at_recruiter, none_made, note_at_recruiter, round_state
 from casewise.studies.slots import hold_study
 
 T = TypeVar("T")
-BonusCheck = Callable[[LiveRound, str], None]
 
 
 def call(work: Callable[[ProlificClient], Awaitable[T]]) -> T:
@@ -198,8 +190,8 @@ class StudyAtProlific(Study):
         return round(float(call(lambda prolific: prolific.create("/eligibility-count/", request, field="count"))))
 
     @contextmanager
-    def _annotator(self, number: str) -> Iterator[tuple[StudyRound, RecruiterIds, Callable[..., None]]]:
-        """Yield the round, an annotator's ids there, and a function that records an action.
+    def _annotator(self, number: str) -> Iterator[tuple[StudyRound, RecruiterIds]]:
+        """Yield the round and an annotator's ids there.
 
         Raises StudyError: nobody in the round has that number, or the ids are deleted by now.
         """
@@ -210,28 +202,20 @@ class StudyAtProlific(Study):
                 person = person_of(live, number, vault=here.vault) if in_round else None
             if person is None:
                 raise StudyError(f"nobody in this round has the number {number!r}, or the ids are deleted by now")
-
-            def record(kind: str, detail: dict[str, Any], check: BonusCheck | None = None) -> None:
-                with here.round.write(here.store) as live:
-                    if check is not None:
-                        hold_study(live)
-                        check(live, number)
-                    live.note(kind, by="owner", annotator_id=number, detail=detail)
-
-            yield here, person, record
+            yield here, person
 
     def message(self, number: str, text: str) -> None:
         """Write to an annotator there. That it was done stands in the log; the words do not."""
-        with self._annotator(number) as (_, person, record):
+        with self._annotator(number) as (here, person):
             body = {"recipient_id": person.person, "study_id": person.study, "body": text}
             call(lambda prolific: prolific.call("POST", "/messages/", body))
-            record("messaged", {})
+            here.note("messaged", number)
 
     def ask_return(self, number: str, why: str) -> None:
         """Ask an annotator to return their submission; they may decline."""
-        with self._annotator(number) as (_, person, record):
+        with self._annotator(number) as (here, person):
             call(lambda prolific: prolific.request_return(person.session, why))
-            record("asked to return", {"why": why})
+            here.note("asked to return", number, why=why)
 
     def bonus(self, number: str, amount: float, *, again: bool = False, why: str = "") -> None:
         """Pay an annotator a bonus in the study's currency, to two decimals; `why` stands in the log.
@@ -244,20 +228,25 @@ class StudyAtProlific(Study):
         amount = round(amount, 2)
         if not (isfinite(amount) and amount > 0):
             raise StudyError(f"a bonus is an amount of 0.01 or more, not {amount}")
-        with self._annotator(number) as (here, person, record):
+        with self._annotator(number) as (here, person):
             if not again:
                 with here.round.read(here.store) as live:
                     none_begun(live, number)
             body = {"study_id": person.study, "csv_bonuses": f"{person.session},{amount:.2f}"}
             payment = call(lambda prolific: prolific.create("/submissions/bonus-payments/", body))
-            record("bonus begun", {"amount": amount, "payment": payment, "for": why}, None if again else none_begun)
+            detail = {"amount": amount, "payment": payment}
+            with here.round.write(here.store) as live:
+                hold_study(live)
+                if not again:
+                    none_begun(live, number)
+                live.note("bonus begun", by="owner", annotator_id=number, detail=detail | {"for": why})
             try:
                 # Prolific pays again each time it is told so: never repeat this on a doubtful answer.
                 call(lambda prolific: prolific.call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}))
             except RecruiterRefused:
-                record("bonus refused", {"amount": amount, "payment": payment})
+                here.note("bonus refused", number, **detail)
                 raise
-            record("bonus paid", {"amount": amount, "payment": payment})
+            here.note("bonus paid", number, **detail)
 
     def settle(self, number: str, *, paid: bool, payment: str | None = None) -> float:
         """Record whether a bonus in doubt was `paid`, as somebody saw at Prolific; return its amount.

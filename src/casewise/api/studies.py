@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -108,6 +108,11 @@ class StudyRound:
         """The address at which people arrive."""
         return f"{self.settings.site_url}/study/{self.round.id}"
 
+    def note(self, kind: str, annotator_id: str, **detail: Any) -> None:
+        """Put on record what the owner did about an annotator."""
+        with self.round.write(self.store) as live:
+            live.note(kind, by="owner", annotator_id=annotator_id, detail=detail)
+
     @property
     def vault(self) -> Vault:
         """The key to the recruiter's ids of people."""
@@ -195,26 +200,21 @@ class Study:
                 state = round_state(live)
                 return RoundStatus(here.round, state, monitor(live))
 
-    @contextmanager
-    def amending(self, *, why: str) -> Iterator[tuple[owner.Amendment, Callable[[], None]]]:
-        """Yield the effect of the changed `study.toml` on the running round, and a function that applies it.
+    def amendment(self) -> owner.Amendment:
+        """Return the effect of the changed `study.toml` on the running round.
 
-        Raises
-        ------
-        StudyError
-            There are not more ratings an item, something else is changed, or the round is not paused.
+        Raises StudyError: there are not more ratings an item, something else is changed, or the round is not paused.
         """
         plan = self.plan()
-        with self.round() as here:
-            with here.round.write(here.store) as live:
-                keep_up(live)  # as `status`: both count the same slots as open
-                amendment = owner.amendment_of(live, plan)
+        with self.round() as here, here.round.write(here.store) as live:
+            keep_up(live)  # as `status`: both count the same slots as open
+            return owner.amendment_of(live, plan)
 
-            def apply() -> None:
-                with here.round.write(here.store) as live:
-                    owner.amend(live, amendment, why=why, by="owner")
-
-            yield amendment, apply
+    def amend(self, *, why: str) -> None:
+        """Have the round go on as `amendment` says: the same link, the same people, and all that was rated."""
+        plan = self.plan()
+        with self.round() as here, here.round.write(here.store) as live:
+            owner.amend(live, owner.amendment_of(live, plan), why=why, by="owner")
 
     def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
         """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.

@@ -393,17 +393,18 @@ def set_state(
 
 def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | None) -> bool:
     """Say what study.toml changes in the round, and change it after a yes; whether it was."""
-    with Study(study, phase, database).amending(why=why) as (amendment, go_on):
-        (before, after), (cost_before, cost_after) = amendment.ratings, amendment.cost
-        say(amendment.change, said=amendment.change)
-        say(f"ratings: {before:,}, then {after:,}", ratings=[before, after])
-        cost = f"{cost_before:,.2f} {amendment.currency}, then {cost_after:,.2f} {amendment.currency}"
-        say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
-        say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
-        agreed = yes or confirmed("Continue?")
-        if agreed:
-            go_on()
-        say("The round is amended." if agreed else "", amended=agreed)
+    place = Study(study, phase, database)
+    amendment = place.amendment()
+    (before, after), (cost_before, cost_after) = amendment.ratings, amendment.cost
+    say(amendment.change, said=amendment.change)
+    say(f"ratings: {before:,}, then {after:,}", ratings=[before, after])
+    cost = f"{cost_before:,.2f} {amendment.currency}, then {cost_after:,.2f} {amendment.currency}"
+    say(f"cost to come: {cost}", to_come=[cost_before, cost_after])
+    say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
+    agreed = yes or confirmed("Continue?")
+    if agreed:
+        place.amend(why=why)
+    say("The round is amended." if agreed else "", amended=agreed)
     return agreed
 
 

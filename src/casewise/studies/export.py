@@ -129,7 +129,7 @@ def with_ratings(study: LiveRound, benchmark: Benchmark, ratings: list[Rating]) 
 
 def excluded(study: LiveRound, rated: list[Row[Any]]) -> list[dict[str, Any]]:
     """Ratings that do not count: surplus ones, and those of voided annotators with the reason given."""
-    why = {event["annotator_id"]: event["detail"]["why"] for event in read_events(study) if event["kind"] == "voided"}
+    why = {event.annotator_id: event.detail["why"] for event in study.events("voided")}
     lines = []
     for row in rated:
         if row.item_id is None or row.state == "rated":

@@ -13,14 +13,7 @@ from sqlalchemy import func, select, update
 
 from casewise.database.tables import study as tables
 from casewise.database.tables.metadata import insert_if_absent
-from casewise.studies.answers import (
-    PAID_AS_SCREEN_OUT,
-    PAID_IN_FULL,
-    WITHDRAWN,
-    bonuses,
-    cost_of_more,
-    lapse_and_void,
-)
+from casewise.studies.answers import PAID_AS_SCREEN_OUT, PAID_IN_FULL, WITHDRAWN, bonuses, cost_of_more, lapse_and_void
 from casewise.studies.owner import Overview, PersonState, overview, people_states, purge, standings
 from casewise.studies.people import Vault, people_needed, waiting_people
 from casewise.studies.recruiters import known_as

@@ -27,13 +27,7 @@ from casewise.studies.freeze import StudyItem
 from casewise.studies.people import Vault, count_stages, open_slots_by_query, people_needed
 from casewise.studies.quality import AnsweredPage, Dissent, Flag, disagreement, flags
 from casewise.studies.recruiters import RecruiterIds, known_as
-from casewise.studies.rounds import (
-    LiveRound,
-    StudyPlan,
-    add_slots,
-    round_state,
-    shown_items,
-)
+from casewise.studies.rounds import LiveRound, StudyPlan, add_slots, round_state, shown_items
 from casewise.studies.slots import release
 
 ARRIVAL_LIMIT = "arrival:"
@@ -375,7 +369,10 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
 
     Raises StudyError: the round is not paused, the ratings an item are not more than they were, or anything else differs.
     """
-    check_paused(study)
+    if round_state(study) != "paused":  # servers read a round once a minute, and nobody must rate by two designs
+        raise StudyError(
+            "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
+        )
     per_item = study.design.ratings.per_item, plan.design.ratings.per_item
     before, after = per_item
     items, pay = shown_items(study), study.design.pay
@@ -402,20 +399,8 @@ def amendment_of(study: LiveRound, plan: StudyPlan) -> Amendment:
     return Amendment(per_item, (len(items) * before, len(items) * after), people, cost, pay.currency)
 
 
-def check_paused(study: LiveRound) -> None:
-    """Refuse where the round is not paused: servers read it once a minute, and people must not rate by two designs at once."""
-    if round_state(study) != "paused":
-        raise StudyError(
-            "pause the round first (casewise study set paused), amend it, and reopen it (casewise study set open)"
-        )
-
-
 def amend(study: LiveRound, amendment: Amendment, *, why: str, by: str) -> None:
-    """Have the round go on as amended: the same link, the same people, and all that was rated.
-
-    Raises StudyError: the round is not paused.
-    """
-    check_paused(study)
+    """Have the round go on as amended: the same link, the same people, and all that was rated."""
     before, after = amendment.per_item
     slots = tables.slots
     last = int(study.scalars(select(func.max(slots.c.number)).where(slots.c.study_id == study.id)).one())

@@ -15,13 +15,7 @@ from casewise.studies.monitor import monitor
 from casewise.studies.owner import amend, amendment_of
 from casewise.studies.people import admit
 from casewise.studies.recruiters import RecruiterIds
-from casewise.studies.rounds import (
-    freeze_plan,
-    load_round,
-    read_plan,
-    seconds_to_wait,
-    set_state,
-)
+from casewise.studies.rounds import freeze_plan, load_round, read_plan, seconds_to_wait, set_state
 
 
 @pytest.fixture
