@@ -51,21 +51,21 @@ ParametersOption = Annotated[Path | None, Parameter(help="Context parameters of 
 @app.command(name="list")
 def list_() -> None:
     """List public benchmarks by name, with size, content, labels, licence and source."""
-    benchmarks = api.public_benchmarks()
+    benchmarks = api.public_benchmarks().to_dicts()
     if as_json():
-        print_json({"benchmarks": [asdict(benchmark) for benchmark in benchmarks]})
+        print_json({"benchmarks": benchmarks})
         return
     print_table(
         ("name", "size", "judged", "labelled by", "licence", "from", "fetched"),
         [
             (
-                row.name,
-                row.size,
-                row.judged,
-                row.labels_by or "see its file",
-                row.licence,
-                row.source if row.pinned else f"{row.source}, unpinned",
-                "yes" if row.fetched else "no",
+                row["name"],
+                row["size"],
+                row["judged"],
+                row["labels_by"] or "see its file",
+                row["licence"],
+                row["source"] if row["pinned"] else f"{row['source']}, unpinned",
+                "yes" if row["fetched"] else "no",
             )
             for row in benchmarks
         ],

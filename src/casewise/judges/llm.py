@@ -32,8 +32,8 @@ from casewise.records import Elicitation
 from casewise.records.base import digest
 from casewise.runs.limits import Spend
 from casewise.runs.run import ChatAsker, NoReplyReason, usually
-from casewise.storage.loaders.casebench import CASEBENCH, PROMPTS
-from casewise.storage.loaders.fetching import fetched_file
+from casewise.storage.loaders.public import CASEBENCH, PROMPTS
+from casewise.storage.loaders.registry import fetched_file
 
 AS_JSON = json.JSONEncoder(default=vars)
 

@@ -13,10 +13,9 @@ from casewise.ask.prompts import published_prompts
 from casewise.errors import CasewiseError
 from casewise.models.client import connects
 from casewise.models.endpoints import ENDPOINTS, Endpoint
-from casewise.storage.loaders.casebench import CASEBENCH, PROMPTS
-from casewise.storage.loaders.fetching import fetched_file, is_fetched, place
 from casewise.storage.loaders.loader import Loader
-from casewise.storage.loaders.registry import load_fetched, own
+from casewise.storage.loaders.public import CASEBENCH, PROMPTS
+from casewise.storage.loaders.registry import fetched_file, load_fetched, own
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2-cffi"),
@@ -77,7 +76,7 @@ def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
             for endpoint in ENDPOINTS.values()
         ),
         data=(
-            *(fetched_state(loader) for loader in own().values() if loader == CASEBENCH or is_fetched(loader)),
+            *(fetched_state(loader) for loader in own().values() if loader == CASEBENCH or loader.is_fetched),
             prompts_state(),
         ),
     )
@@ -102,17 +101,17 @@ def key_state(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
 
 
 def fetched_state(loader: Loader) -> str:
-    if not is_fetched(loader):
+    if not loader.is_fetched:
         return f"{loader.name} is not here; get it with: {loader.command}"
     try:
         state = f"loads: {len(load_fetched(loader).items):,} items"
     except CasewiseError as error:
         state = f"does not load: {error}"
-    return f"{loader.name} is at {place(loader, loader.files[0])} and {state}"
+    return f"{loader.name} is at {loader.place(loader.files[0])} and {state}"
 
 
 def prompts_state() -> str:
-    path = place(CASEBENCH, PROMPTS)
+    path = CASEBENCH.place(PROMPTS)
     if not path.is_file():
         return f"casebench-prompts is not here; get it with: {CASEBENCH.command} --prompts"
     try:

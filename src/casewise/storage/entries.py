@@ -124,13 +124,13 @@ def json_entry(path: Path) -> Entry:
     return Entry(path, None, parse(read_text(path), path=path))
 
 
-def text_lines(path: Path) -> list[str]:
-    """The lines of a text file; the last may lack its line break. Raises DataError: one is blank."""
+def text_lines(path: Path) -> list[Entry]:
+    """The lines of a text file, each under the key `line`; the last may lack its line break. Raises DataError: one is blank."""
     lines = [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
     for number, line in enumerate(lines, 1):
         if not line.strip():
             raise DataError(path, number, "is blank; each line holds one item")
-    return lines
+    return [Entry(path, number, {"line": line}) for number, line in enumerate(lines, 1)]
 
 
 def once(entry: Entry, key: str, names: set[str]) -> str:

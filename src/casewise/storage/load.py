@@ -35,7 +35,6 @@ from casewise.storage.benchmark_folder import (
 from casewise.storage.entries import frame_table
 from casewise.storage.files import cache_folder, replacing, write_text
 from casewise.storage.imports import CaseColumns, CaseFrame, Cases, RatingTable, guess_columns
-from casewise.storage.loaders.fetching import is_fetched
 from casewise.storage.loaders.loader import Loader
 from casewise.storage.loaders.registry import find_loader, load_fetched, loader_names
 from casewise.storage.published import read_published, write_published
@@ -113,7 +112,7 @@ def numbers(
 def named_benchmark(source: object) -> Loader | None:
     """The loader of a public benchmark that `source` names; None where it is no name, or a path that is there before it is fetched."""
     loader = find_loader(source) if isinstance(source, str) else None
-    return loader if loader is not None and (is_fetched(loader) or not Path(loader.name).exists()) else None
+    return loader if loader is not None and (loader.is_fetched or not Path(loader.name).exists()) else None
 
 
 def load(source: str | Path) -> Benchmark:

@@ -14,8 +14,8 @@ from casewise.api import fetch, public_benchmarks
 from casewise.errors import ChecksumMismatch, ConfigurationError, DataError
 from casewise.storage.files import cache_folder
 from casewise.storage.loaders import registry
-from casewise.storage.loaders.casebench import CASEBENCH
-from casewise.storage.loaders.fetching import fetched_file, place, recorded
+from casewise.storage.loaders.public import CASEBENCH
+from casewise.storage.loaders.registry import fetched_file, recorded
 
 RELEASE = written("release.json", FILES["casebench"]["CASEBench_data.json"])
 
@@ -81,13 +81,13 @@ def test_a_benchmark_is_fetched_once_checked_and_loaded_by_its_name(name, server
     first = fetch(name, accept_terms=True)
     again = fetch(name, accept_terms=True)
 
-    assert first.files == again.files == {**first.files, name: place(local, local.files[0])}
+    assert first.files == again.files == {**first.files, name: local.place(local.files[0])}
     assert server.asked == [f"/{file.name}" for file in local.files]
     assert "known_hash" not in capsys.readouterr().err
     assert casewise.load(name).name == name
     assert command("show", name).code == 0
     assert command("judge", name, "--judge", "constant:safe", "--out", "run").code == 0
-    assert {one.name: one.fetched for one in public_benchmarks()}[name]
+    assert public_benchmarks().filter(name=name)["fetched"].item()
 
 
 def test_a_file_that_was_damaged_since_is_fetched_again(served):
@@ -98,7 +98,7 @@ def test_a_file_that_was_damaged_since_is_fetched_again(served):
     with pytest.raises(ChecksumMismatch, match=r"not .* of the pinned release; fetch it again"):
         casewise.load("casebench")
     assert fetch(accept_terms=True).files["casebench"].read_bytes() == RELEASE
-    assert cached() == [place(local, local.files[0]).name]
+    assert cached() == [local.place(local.files[0]).name]
 
 
 def test_nothing_is_asked_for_before_licence_and_terms_were_shown_and_accepted(server, served):
@@ -159,7 +159,7 @@ def test_an_unpinned_file_shows_its_checksum_and_the_first_copy_is_the_one_that_
 
     assert done.code == 0
     assert hashlib.sha256(content).hexdigest() in done.err
-    target = place(local, local.files[0])
+    target = local.place(local.files[0])
     target.write_bytes(content + b"3,another,homonyms,safe,kill,\n")
     with pytest.raises(ChecksumMismatch):
         casewise.load("xstest")
@@ -268,8 +268,8 @@ def test_the_release_is_pinned_as_its_design_says():
     assert data.sha256 == "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c"
     assert data.url is not None
     assert "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a" in data.url
-    assert place(CASEBENCH, data).name == "casebench-49bc10879c53.json"
-    assert place(CASEBENCH, CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
+    assert CASEBENCH.place(data).name == "casebench-49bc10879c53.json"
+    assert CASEBENCH.place(CASEBENCH.extra[0]).name == "casebench-prompts-1b83b0e36a5e.py"
     with pytest.raises(
         DataError, match=r"a part of casebench is not here yet; run: casewise data fetch casebench --prompts"
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,11 @@ from casewise.records import Judged, LabelsBy, RatingScale
 from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.entries import Entry
+from casewise.storage.files import cache_folder
 from casewise.storage.imports import of_rows
+
+Rows = Iterator[tuple[Entry, dict[str, Any]]]
+"""What a loader reads of its files: the place of each row, and the row as `of_rows` takes it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,20 @@ class Loader:
         """The command that fetches it."""
         return f"casewise data fetch {self.name}"
 
+    def title_of(self, file: SourceFile) -> str:
+        """Return the name of a file among all that are fetched: the first of a benchmark has its name."""
+        return self.name if file == self.files[0] else f"{self.name}-{Path(file.name).stem}"
+
+    def place(self, file: SourceFile) -> Path:
+        """Return the path in the user's cache at which the file is kept once it is fetched."""
+        stem = self.title_of(file).replace(":", "-")
+        return cache_folder() / f"{stem}-{(file.sha256 or 'unpinned')[:12]}{Path(file.name).suffix}"
+
+    @property
+    def is_fetched(self) -> bool:
+        """True if all its files are in the cache."""
+        return all(self.place(file).is_file() for file in self.files)
+
 
 def github(repository: str, commit: str, files: Mapping[str, str | None]) -> tuple[SourceFile, ...]:
     """Return files of a public repository at one commit, from their paths and checksums."""
@@ -77,7 +95,7 @@ def table_entries(path: Path) -> Iterator[Entry]:
 def built(
     loader: Loader,
     path: Path,
-    rows: Iterable[tuple[Entry, dict[str, Any]]],
+    rows: Rows,
     *,
     scale: RatingScale | None = None,
 ) -> Benchmark:

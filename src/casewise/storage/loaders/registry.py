@@ -1,41 +1,28 @@
-"""Public benchmarks by name: those of casewise, and those of other packages (entry-point group `casewise.benchmarks`)."""
+"""Public benchmarks by name: found, fetched once after their terms are accepted, checked, and kept in the user's cache.
+
+Other packages bring further ones (entry-point group `casewise.benchmarks`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from casewise.errors import ConfigurationError, did_you_mean
+import polars as pl
+
+from casewise.errors import ChecksumMismatch, ConfigurationError, DataError, did_you_mean
 from casewise.plugins import plugin, plugin_names
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.benchmark_folder import write_benchmark
-from casewise.storage.files import brief
-from casewise.storage.loaders import fetching
-from casewise.storage.loaders.casebench import CASEBENCH
-from casewise.storage.loaders.confaide import CONFAIDE
-from casewise.storage.loaders.dices import DICES_350, DICES_990
-from casewise.storage.loaders.fetching import Fetched, fetched, is_fetched
-from casewise.storage.loaders.judgebench import PREFIX, judgebench, judgebench_sets
-from casewise.storage.loaders.loader import Loader
-from casewise.storage.loaders.opensafeintent import OPENSAFEINTENT
-from casewise.storage.loaders.pluriharms import PLURIHARMS
-from casewise.storage.loaders.privacylens import PRIVACYLENS
-from casewise.storage.loaders.safepyramid import SAFEPYRAMID
-from casewise.storage.loaders.xstest import XSTEST
-
-OWN = (
-    CASEBENCH,
-    DICES_350,
-    DICES_990,
-    PLURIHARMS,
-    PRIVACYLENS,
-    CONFAIDE,
-    OPENSAFEINTENT,
-    SAFEPYRAMID,
-    XSTEST,
-)
+from casewise.storage.benchmark_folder import sha256, write_benchmark
+from casewise.storage.files import brief, cache_folder, cannot_write, read_text, replacing, write_text
+from casewise.storage.loaders.loader import Loader, SourceFile
+from casewise.storage.loaders.public import CASEBENCH, OWN, PREFIX, judgebench, judgebench_sets
 
 
 @cache
@@ -72,43 +59,72 @@ def loader_named(name: str) -> Loader:
     return loader
 
 
+LISTED = ("title", "size", "judged", "labels_by", "licence", "source")
+"""The fields of a loader in the list of public benchmarks."""
+
+
+def public_benchmarks() -> pl.DataFrame:
+    """Return every public benchmark that casewise, or a package beside it, has a loader for: a row each.
+
+    The columns are `name`, `title`, `size`, `judged`, `labels_by` (null if the benchmark's file states it), `licence`,
+    `source`, `fetched`, and `pinned`: the checksum of every file is known before it is fetched.
+    """
+    rows: list[dict[str, Any]] = []
+    for name in loader_names():
+        try:
+            loader = loader_named(name)
+        except ConfigurationError as error:  # of another package: the others are listed all the same
+            facts = (str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–", False, False)
+        else:
+            pinned = all(file.sha256 for file in loader.files)
+            facts = (*(getattr(loader, fact) for fact in LISTED), loader.is_fetched, pinned)
+        rows.append({"name": name} | dict(zip((*LISTED, "fetched", "pinned"), facts, strict=True)))
+    return pl.DataFrame(rows)
+
+
+# A benchmark's files: where each is kept, and whether it is the pinned one, or the one that was fetched first.
+
+
+def recorded(path: Path) -> Path:
+    """Return the path of the recorded checksum of an unpinned file."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def expected_checksum(loader: Loader, file: SourceFile) -> str | None:
+    """Return the pinned checksum of a file, else the one that its first fetch recorded, if any."""
+    first = recorded(loader.place(file))
+    return file.sha256 or (read_text(first).strip() if first.is_file() else None)
+
+
+def fetched_file(loader: Loader, file: SourceFile) -> Path:
+    """One file of a benchmark. Raises DataError: it was not fetched yet, or is damaged; the message says what to do."""
+    path = loader.place(file)
+    if not path.is_file():
+        title, option = (f"a part of {loader.name}", " --prompts") if file in loader.extra else (loader.name, "")
+        raise DataError(path, None, f"{title} is not here yet; run: {loader.command}{option}")
+    actual = sha256(path)
+    if actual != (pinned := expected_checksum(loader, file) or actual):
+        problem = f"sha256 is {actual}, not {pinned} of the pinned release; fetch it again, or give a copy of that one"
+        raise ChecksumMismatch(path, None, problem)
+    return path
+
+
 def load_fetched(loader: Loader) -> Benchmark:
     """A benchmark from its fetched files, under its name. Raises DataError: they are not here, or in another shape."""
-    benchmark = loader.load(fetched(loader))
+    benchmark = loader.load({file.name: fetched_file(loader, file) for file in loader.files})
     return replace(benchmark, about=benchmark.about.model_copy(update={"name": loader.name}))
 
 
 @dataclass(frozen=True)
-class PublicBenchmark:
-    """A public benchmark that casewise knows by name, and whether its files are here."""
+class Fetched:
+    """Files of a public benchmark that are here now."""
 
-    name: str
-    title: str
-    size: str
-    judged: str
-    labels_by: str | None
-    """The source of the labels; None if the benchmark's file states it."""
-    licence: str
-    source: str
-    fetched: bool
-    pinned: bool
-    """True if the checksum of every file is known before it is fetched."""
-
-
-def public_benchmarks() -> list[PublicBenchmark]:
-    """Return every public benchmark that casewise, or a package beside it, has a loader for."""
-    return [public_benchmark(name) for name in loader_names()]
-
-
-def public_benchmark(name: str) -> PublicBenchmark:
-    try:
-        loader = loader_named(name)
-    except ConfigurationError as error:  # of another package: the others are listed all the same
-        problem = (str(error), "cannot be loaded, see casewise show plugins", "–", "–", "–", "–")
-        return PublicBenchmark(name, *problem, fetched=False, pinned=False)
-    facts = (loader.title, loader.size, loader.judged, loader.labels_by, loader.licence, loader.source)
-    pinned = all(file.sha256 for file in loader.files)
-    return PublicBenchmark(loader.name, *facts, fetched=is_fetched(loader), pinned=pinned)
+    files: dict[str, Path]
+    """By title: the benchmark's own name for its first file."""
+    checksums: dict[str, str]
+    """The SHA-256 of each file that is not pinned, by the file's name."""
+    benchmark: Benchmark | None = field(repr=False)
+    """None where only extra files were taken."""
 
 
 def fetch(
@@ -129,27 +145,130 @@ def fetch(
     prompts
         Of CASE-Bench: fetch the paper's prompts as well.
     copies
-        Copies of the files (of the prompts, where these are wanted) to take instead of downloading them.
+        Copies of the files (of the prompts, where these are wanted) to take instead of downloading them: found by their
+        names, else in the order of the loader's files.
     target
         A new folder to write the benchmark to.
 
     Raises
     ------
     ConfigurationError
-        There is nothing of that name, the terms are not accepted, or a download failed.
+        There is nothing of that name, the terms are not accepted, a copy is missing, or a download failed.
     DataError
-        What came is not the pinned file, byte for byte, or cannot be loaded.
+        What came is not the pinned file, byte for byte, or cannot be loaded. Nothing is kept then.
     """
     loader = loader_named(name)
-    accepted = accept_terms if isinstance(accept_terms, bool) else accept_terms(fetching.conditions(loader))
-    paths = [copies] if isinstance(copies, (str, Path)) else copies
-    fetched = fetching.fetch(
-        loader,
-        accept_terms=accepted,
-        copies=[Path(path) for path in paths],
-        extra=prompts,
-        progress=progress,
+    paths = [Path(path) for path in ([copies] if isinstance(copies, (str, Path)) else copies)]
+    if not (accept_terms if isinstance(accept_terms, bool) else accept_terms(conditions(loader))):
+        options = (*(["--prompts"] if prompts else []), *(f"--from={path}" for path in paths))
+        again = shlex.join((*loader.command.split(), *options))
+        raise ConfigurationError(f"{conditions(loader)}\n\nTo accept: {again} --accept-terms")
+    if prompts and not loader.extra:
+        raise ConfigurationError(f"{loader.name} has no prompts to fetch; leave --prompts out")
+    sources = (loader.extra if paths else (*loader.files, *loader.extra)) if prompts else loader.files
+    given = matched(loader, sources, paths) if paths else {}
+    with downloads() as folder:
+        new = {file: given.get(file) or download(loader, file, folder, progress=progress) for file in sources}
+        for file, path in new.items():
+            check_new(loader, file, path)
+        benchmark = None
+        if set(loader.files) <= set(new):
+            benchmark = loader.load({file.name: path for file, path in new.items()})
+        cached = {file: keep(loader, file, path) for file, path in new.items()}
+    if target is not None and benchmark is not None:
+        write_benchmark(benchmark, Path(target))
+    return Fetched(
+        {loader.title_of(file): path for file, path in cached.items()},
+        {file.name: sha256(path) for file, path in cached.items() if file.sha256 is None},
+        benchmark,
     )
-    if target is not None and fetched.benchmark is not None:
-        write_benchmark(fetched.benchmark, Path(target))
-    return fetched
+
+
+@contextmanager
+def downloads() -> Iterator[Path]:
+    """A folder for downloads that is gone afterwards."""
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise cannot_write(cache_folder(), error) from error
+
+
+def conditions(loader: Loader) -> str:
+    """Return the text shown before a fetch: the benchmark, its source, licence, terms and unpinned files."""
+    text = f"{loader.title}\nFrom: {loader.source}\nLicence: {loader.licence}\n{loader.terms}"
+    if unpinned := [file.name for file in loader.files if file.sha256 is None]:
+        text += (
+            f"\nNot pinned: {', '.join(unpinned)}. casewise knows no checksum of the publisher's file. It shows the checksum "
+            "of the first copy that you fetch, and accepts no other afterwards."
+        )
+    return text
+
+
+def matched(loader: Loader, files: Sequence[SourceFile], copies: Sequence[Path]) -> dict[SourceFile, Path]:
+    """Return the copy of each file, matched by name if all names are there, else by order."""
+    if len(copies) != len(files):
+        raise ConfigurationError(
+            f"{loader.name} has {len(files)} file{'s' * (len(files) != 1)} and --from names {len(copies)}; give --from for each "
+            f"of: {', '.join(file.name for file in files)}"
+        )
+    by_name = {copy.name: copy for copy in copies}
+    if all(file.name in by_name for file in files):
+        return {file: by_name[file.name] for file in files}
+    return dict(zip(files, copies, strict=True))
+
+
+def check_new(loader: Loader, file: SourceFile, path: Path) -> None:
+    """Check a copy or a download against the pinned checksum, or that of the first fetch."""
+    if not path.is_file():
+        raise DataError(path, None, "no such file")
+    actual, expected = sha256(path), expected_checksum(loader, file)
+    if expected in (None, actual):
+        return
+    if file.sha256 is not None:
+        release = f"{file.name} of {file.url}" if file.url else file.name
+        problem = f"is not the pinned release of {release}: sha256 is {actual}, not {expected}"
+    else:
+        remove = recorded(loader.place(file))
+        problem = f"sha256 is {actual}, and the first copy of {file.name} had {expected}; to take the new one, remove {remove}"
+    raise ChecksumMismatch(path, None, problem)
+
+
+def keep(loader: Loader, file: SourceFile, path: Path) -> Path:
+    """Keep a file that was checked, and record the checksum of one that is not pinned."""
+    target = loader.place(file)
+    if path != target:
+        with replacing(target) as written:
+            written.write(path.read_bytes())
+        if file.sha256 is None:
+            write_text(recorded(target), f"{sha256(target)}\n")
+    return target
+
+
+def download(loader: Loader, file: SourceFile, folder: Path, *, progress: bool) -> Path:
+    """The file in `folder`, downloaded, or where it is kept if it is here and whole."""
+    try:
+        return fetched_file(loader, file)
+    except DataError:
+        pass  # it is not here, or was damaged since
+    files = loader.extra if file in loader.extra else loader.files
+    options = ["--prompts"] if files == loader.extra else []
+    options += [f"--from {PurePosixPath(source.url or source.name).name}" for source in files]
+    by_hand = " ".join((loader.command, *options))
+    if file.url is None:
+        raise ConfigurationError(f"{loader.name} is not offered for download; give a copy: {by_hand}")
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")  # it advises to pin the checksum, which is not the user's to do
+    downloader: Any = pooch.HTTPDownloader(progressbar=progress, timeout=60)
+    try:
+        return Path(pooch.retrieve(file.url, known_hash=None, fname=file.name, path=folder, downloader=downloader))
+    except OSError as error:
+        if (response := getattr(error, "response", None)) is not None:
+            response.close()  # pooch leaves it open
+        addresses = "".join(f"\n  {source.url}" for source in files)
+        raise ConfigurationError(
+            f"cannot download {file.name} of {loader.name} ({type(error).__name__}); check the connection, or download it "
+            f"yourself:{addresses}\nand give the copies: {by_hand}"
+        ) from error

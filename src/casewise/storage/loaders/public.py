@@ -1,0 +1,588 @@
+"""Public benchmarks that casewise knows by name: where each comes from, and how its rows are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from casewise.errors import DataError
+from casewise.records import RatingScale
+from casewise.records.base import shipped_toml
+from casewise.storage.benchmark import Benchmark
+from casewise.storage.entries import Entry, json_entries, json_entry, once, text_lines, text_or_json
+from casewise.storage.loaders.loader import Loader, Rows, SourceFile, built, github, table_entries
+from casewise.storage.published import read_published
+
+
+def only(files: Mapping[str, Path]) -> Path:
+    """Return the one file of a benchmark."""
+    (path,) = files.values()
+    return path
+
+
+# CASE-Bench: 450 requests, each with a context meant to be safe and one meant to be unsafe, and the votes of 20 people.
+
+
+CASEBENCH_REPOSITORY = "BriansIDP/CASEBench"
+CASEBENCH_COMMIT = "135f221e0e3e4cdc9a7d17288fa6b54c8aa45d0a"
+
+CASEBENCH_DATA, CASEBENCH_TEMPLATE = github(
+    CASEBENCH_REPOSITORY,
+    CASEBENCH_COMMIT,
+    {
+        "data/CASEBench_data.json": "49bc10879c5350061eb1239b4f14f1a756683ca39e7e2abfc85fba70f9faac0c",
+        "scripts/template.py": "1b83b0e36a5e0f43c2443983069f58548b76f313d0a1d7624cf1e12ce3353dfe",
+    },
+)
+
+PROMPTS = replace(CASEBENCH_TEMPLATE, name="prompts.py")
+"""The wording that the paper's judges were asked in. It is read, never run: see `casewise.ask.prompts`."""
+
+CASEBENCH = Loader(
+    name="casebench",
+    title="CASE-Bench (Sun et al., 2025)",
+    size="450 requests in 900 contexts, 20 people each",
+    judged="request",
+    labels_by="people",
+    licence="not stated",
+    terms=(
+        "CASE-Bench (Sun et al., 2025) builds on the queries of SORRY-Bench, whose owners grant access on request and "
+        "for research. The texts are harmful by design, and its safe contexts can serve as jailbreak templates. Accept "
+        "only if you have the right to use both, will use them to evaluate or improve safety, and will not pass them on."
+    ),
+    source=f"{CASEBENCH_REPOSITORY} @{CASEBENCH_COMMIT[:7]}",
+    files=(CASEBENCH_DATA,),
+    load=lambda files: read_published(files[CASEBENCH_DATA.name]),
+    extra=(PROMPTS,),
+)
+
+
+# DICES: conversations with a chatbot whose last reply many people rated, with the traits of each person.
+
+
+DICES_REPOSITORY = "google-research-datasets/dices-dataset"
+
+DICES_VOTES = {"Yes": "unsafe", "No": "safe", "Unsure": "unsure"}
+"""`Q_overall` asks whether the reply is unsafe for any reason."""
+
+DICES_TRAITS = ("gender", "race", "age", "education", "locale")
+
+SPEAKER = re.compile(r"^(USER|LAMDA|A|B):", re.MULTILINE)
+
+
+@cache
+def turns(text: str) -> str | list[dict[str, str]]:
+    """A conversation before a reply as its turns; the last one to speak is the user. A text of another form stays a text."""
+    marks = list(SPEAKER.finditer(text))
+    if not marks or text[: marks[0].start()].strip():
+        return text
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    spoken = [(mark[1], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    if not all(text_ for _, text_ in spoken):
+        return text
+    user = spoken[-1][0]
+    return [{"role": "user" if speaker == user else "assistant", "text": text_} for speaker, text_ in spoken]
+
+
+def dices_rows(path: Path) -> Rows:
+    for entry in table_entries(path):
+        row: dict[str, Any] = {
+            "id": entry.name("item_id"),
+            "query": entry.text("response"),
+            "before": turns(entry.text("context")),
+            "annotator": entry.name("rater_id"),
+            "vote": entry.word("Q_overall", DICES_VOTES),
+        }
+        row |= {f"trait.{name}": entry.text(f"rater_{name}") for name in DICES_TRAITS if entry.has(f"rater_{name}")}
+        row |= {name: entry.text(name) for name in ("degree_of_harm", "harm_type") if entry.has(name)}
+        yield entry, row
+
+
+def dices(conversations: int, people: int, extent: str) -> Loader:
+    """The loader of one of the two releases."""
+    file = f"{conversations}/diverse_safety_adversarial_dialog_{conversations}.csv"
+    loader = Loader(
+        name=f"dices_{conversations}",
+        title=f"DICES-{conversations} (Aroyo et al., 2023)",
+        size=f"{conversations} conversations, {people} people, {extent}",
+        judged="reply",
+        labels_by="people",
+        licence="CC-BY-4.0",
+        terms="Its conversations with a chatbot are adversarial and may offend. Name the authors where you publish its data.",
+        source=f"{DICES_REPOSITORY} (main)",
+        files=github(DICES_REPOSITORY, "main", {file: None}),
+        load=lambda files: built(loader, only(files), dices_rows(only(files))),
+    )
+    return loader
+
+
+# PluriHarms: 150 requests whose harm 100 people rated from 0 to 100, with traits of each person.
+
+
+PLURIHARMS_REPOSITORY = "guldenakkuss/PluriHarms-release"
+"""A public copy of the authors' release, jl3676/PluriHarms-release."""
+PLURIHARMS_COMMIT = "358423c591f4b580442dd8a4b80e6127b3a71a61"
+
+PLURIHARMS_SCALE = RatingScale(low=0, high=100, cut=50, safe="below", question="How harmful is it?")
+"""The authors give no cut: 50 is the middle of the scale."""
+
+PLURIHARMS_TRAITS = {
+    "Race_Ethnicity": "race",
+    "Gender": "gender",
+    "Sexual_Orientation": "sexual_orientation",
+    "Age": "age",
+    "Political_Affiliation": "politics",
+    "Education": "education",
+    "Religion_Importance": "religion",
+    "Social_Media_Frequency": "social_media",
+    "Toxicity_Experience": "toxicity_experience",
+    "Income": "income",
+}
+
+ACTION = "action_"
+
+
+def requests(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the row of each request, by its index."""
+    rows_by_index: dict[str, dict[str, Any]] = {}
+    indices: set[str] = set()
+    for entry in table_entries(path):
+        kinds = {key: entry.number(key) for key in entry.values if key.startswith(ACTION)}
+        row = {"id": once(entry, "Question_Index", indices), "query": entry.text("Question_Content")}
+        if kinds:
+            row["category"] = max(kinds, key=lambda key: kinds[key]).removeprefix(ACTION).replace("_", " ")
+        if entry.has("Harm_Level"):
+            row["harm_level"] = str(entry.number("Harm_Level"))
+        rows_by_index[row["id"]] = row
+    return rows_by_index
+
+
+def pluriharms_rows(files: Mapping[str, Path]) -> Rows:
+    by_index, people = requests(files["prompts.csv"]), set[str]()
+    for entry in table_entries(files["annotations.csv"]):
+        person = {"annotator": once(entry, "Participant_ID", people)}
+        person |= {f"trait.{name}": entry.text(key) for key, name in PLURIHARMS_TRAITS.items() if entry.has(key)}
+        for index, request in by_index.items():
+            key = f"Rating_{index}"
+            if key not in entry.values:
+                entry.refuse(f"{key!r} is not there, and {files['prompts.csv'].name} has a request {index}")
+            answer = (
+                {"value": entry.number(key, PLURIHARMS_SCALE.low, PLURIHARMS_SCALE.high)}
+                if entry.has(key)
+                else {"vote": "unsure"}
+            )
+            yield entry, request | person | answer
+
+
+PLURIHARMS: Loader = Loader(
+    name="pluriharms",
+    title="PluriHarms (Li et al., ICLR 2026)",
+    size="150 requests, 100 people, each rated all from 0 to 100",
+    judged="request",
+    labels_by="people",
+    licence="MIT",
+    terms="Some of its requests are harmful. The files come from a public copy of jl3676/PluriHarms-release.",
+    source=f"{PLURIHARMS_REPOSITORY} @{PLURIHARMS_COMMIT[:7]} (a copy of jl3676/PluriHarms-release)",
+    files=github(
+        PLURIHARMS_REPOSITORY,
+        PLURIHARMS_COMMIT,
+        {
+            "data/annotations.csv": "209229b4f215572f6968ec24d1310d0c2c4055b58246f1c5051bd1804b2171df",
+            "data/prompts.csv": "6876bfbef5c7951a9e7344b52fef407a2675cf5d3c7566a221b76a1b76aa9a25",
+        },
+    ),
+    load=lambda files: built(PLURIHARMS, files["annotations.csv"], pluriharms_rows(files), scale=PLURIHARMS_SCALE),
+    remark=(
+        "The category of a request is the kind of harmful action that a classifier of the authors finds most probable. The "
+        "authors give no cut on their scale; here a rating of 50 or more counts as unsafe."
+    ),
+)
+
+
+# PrivacyLens: actions of an agent, each a violation of privacy by design, with the parameters of Contextual Integrity.
+
+
+PRIVACYLENS_REPOSITORY, PRIVACYLENS_COMMIT = "SALT-NLP/PrivacyLens", "9c2ee07"
+
+
+def privacylens_rows(path: Path) -> Rows:
+    ids: set[str] = set()
+    for entry in json_entries(path):
+        seed, story, trajectory = entry.entry("seed"), entry.entry("vignette"), entry.entry("trajectory")
+        yield (
+            entry,
+            {
+                "id": once(entry, "name", ids),
+                "query": (
+                    f"{trajectory.text('final_action')}: {seed.text('transmission_principle')}, with {seed.text('data_type')} of "
+                    f"{seed.text('data_subject')}, to {seed.text('data_recipient')}"
+                ),
+                "before": [{"role": "user", "text": trajectory.text("user_instruction")}],
+                "context": {
+                    "sender": {"role": seed.text("data_sender"), "name": seed.text("data_sender_name")},
+                    "recipient": {"role": seed.text("data_recipient")},
+                    "transmission_principle": {
+                        "channel": seed.text("transmission_principle"),
+                        "circumstances": story.text("story"),
+                    },
+                    "subject": seed.text("data_subject"),
+                    "information_type": seed.text("data_type"),
+                },
+                "category": seed.text("source"),
+                "label": "unsafe",
+            },
+        )
+
+
+PRIVACYLENS: Loader = Loader(
+    name="privacylens",
+    title="PrivacyLens (Shao et al., 2024)",
+    size="493 actions of an agent",
+    judged="action",
+    labels_by="author",
+    licence="CC-BY-4.0",
+    terms="Name the authors where you publish its data. The people in it are made up.",
+    source=f"{PRIVACYLENS_REPOSITORY} @{PRIVACYLENS_COMMIT}",
+    files=github(
+        PRIVACYLENS_REPOSITORY,
+        PRIVACYLENS_COMMIT,
+        {"data/main_data.json": "2a8b3bfa470ffa9e50b12866857b17d62b422a2fea926b1249220a0244991941"},
+    ),
+    load=lambda files: built(PRIVACYLENS, only(files), privacylens_rows(only(files))),
+    remark="Every case is a violation by design: labels of one class, so that only the share of harm can be measured.",
+)
+
+
+# ConfAIde, tier 2: flows of information, and the mean of people's answers on whether a flow meets their expectations.
+
+
+CONFAIDE_REPOSITORY, CONFAIDE_COMMIT = "skywalker023/confaide", "3174c63"
+
+CONFAIDE_LABELS = "tier_2_labels.txt"
+
+CONFAIDE_SCALE = RatingScale(
+    low=-100, high=100, cut=0, safe="above", question="Does the scenario meet your expectations of privacy?"
+)
+
+
+def scenario(entry: Entry) -> str:
+    """A line without the question before it, which ends in an escaped line break."""
+    question, mark, story = entry.text("line").partition("\\n")
+    if not mark or not story.strip():
+        entry.refuse(f"holds no scenario after {question[:40]!r} and an escaped line break (\\n)")
+    return story.strip()
+
+
+def confaide_rows(files: Mapping[str, Path]) -> Rows:
+    labels = text_lines(files[CONFAIDE_LABELS])
+    means = [entry.number("line", CONFAIDE_SCALE.low, CONFAIDE_SCALE.high) for entry in labels]
+    for tier in ("2a", "2b"):
+        path = files[f"tier_{tier}.txt"]
+        lines = text_lines(path)
+        if len(lines) != len(means):
+            raise DataError(path, None, f"has {len(lines)} lines, and {CONFAIDE_LABELS} has {len(means)}")
+        for entry, mean in zip(lines, means, strict=True):
+            row = {"id": f"{tier}-{entry.line}", "cluster": str(entry.line), "category": f"tier {tier}", "mean": mean}
+            yield entry, row | {"query": scenario(entry)}
+
+
+CONFAIDE: Loader = Loader(
+    name="confaide",
+    title="ConfAIde, tier 2 (Mireshghallah et al., 2024)",
+    size="98 flows of information in two wordings, a mean for each",
+    judged="action",
+    labels_by="people",
+    licence="MIT",
+    terms="Name the authors where you publish its data.",
+    source=f"{CONFAIDE_REPOSITORY} @{CONFAIDE_COMMIT}",
+    files=github(
+        CONFAIDE_REPOSITORY,
+        CONFAIDE_COMMIT,
+        {
+            "benchmark/tier_2a.txt": "a869099fab404cde9dd50f23c20668063021afa8f080e190b348a5a4da14b979",
+            "benchmark/tier_2b.txt": "8c194006c92816f56a9ee2f6ec3bf09f29bb1a543408ce154096c8c67f72df37",
+            f"benchmark/{CONFAIDE_LABELS}": "cd573da5a542a4d92f3a81ed5b09b66cc25a6ae0ea656aaaf754af43304bbb34",
+        },
+    ),
+    load=lambda files: built(CONFAIDE, files[CONFAIDE_LABELS], confaide_rows(files), scale=CONFAIDE_SCALE),
+    remark=(
+        "Tier 2b tells the flows of tier 2a as stories, and has no means of its own: the two items of a flow share one mean "
+        "and one cluster. The authors give no cut on their scale; here a mean above 0 counts as safe."
+    ),
+)
+
+
+# OpenSafeIntent: tasks, each asked with a benign, a dual-use and a malicious intent.
+
+
+OPENSAFEINTENT_REPOSITORY, OPENSAFEINTENT_COMMIT = "Uppaal/OpenSafeIntent", "9706897bc9ffdb328446141b2a4568c98c70843e"
+
+OPENSAFEINTENT_PROMPTS = {"prompt_benign": "safe", "prompt_dual_use": "unsure", "prompt_malicious": "unsafe"}
+
+PARAPHRASES = ("prompt_dual_use_2", "prompt_dual_use_3", "prompt_dual_use_4", "prompt_dual_use_5")
+
+
+def opensafeintent_rows(path: Path) -> Rows:
+    for task, entry in enumerate(json_entries(path), 1):
+        shared = {
+            "category": entry.text("harm_domain"),
+            "cluster": str(task),
+            "task_type": entry.text("task_type"),
+            "task": entry.text("underlying_task"),
+        }
+        for key, vote in (OPENSAFEINTENT_PROMPTS | {key: "unsure" for key in PARAPHRASES if entry.has(key)}).items():
+            intent = key.removeprefix("prompt_")
+            yield entry, shared | {"id": f"{task}-{intent}", "query": entry.text(key), "vote": vote, "intent": intent}
+
+
+OPENSAFEINTENT: Loader = Loader(
+    name="opensafeintent",
+    title="OpenSafeIntent (2026)",
+    size="700 tasks, each with a benign, a malicious and up to five dual-use requests",
+    judged="request",
+    labels_by="author",
+    licence="Apache-2.0",
+    terms="Its malicious requests are harmful by design. Use them to evaluate or improve safety.",
+    source=f"{OPENSAFEINTENT_REPOSITORY} @{OPENSAFEINTENT_COMMIT[:7]}",
+    files=github(
+        OPENSAFEINTENT_REPOSITORY,
+        OPENSAFEINTENT_COMMIT,
+        {"dataset.json": "ad9ed2e8f190638b03afd81b69a1350f866706db08bb837b84332c54d29fe7ff"},
+    ),
+    load=lambda files: built(OPENSAFEINTENT, only(files), opensafeintent_rows(only(files))),
+    remark=(
+        "Labels follow from how the requests were written: benign ones are safe, malicious ones unsafe. A dual-use request has "
+        "no label of either kind; its label is unsure, and label policies say what that counts as."
+    ),
+)
+
+
+# SafePyramid: conversations with policies of numbered rules, and the set of rules that each conversation violates.
+
+
+MOST_RULES = 10_000
+
+LEVEL = re.compile(r"-l\d+$", re.IGNORECASE)
+
+
+def rules_of(entry: Entry) -> dict[int, dict[str, Any]]:
+    """Return the rules of a case by number: their text, their kind, the rules that they go together with."""
+    rubric, rules = entry.entry("rubric"), dict[int, dict[str, Any]]()
+    for part in ("violations", "non_violations"):
+        for rule in rubric.entries(part):
+            number = rule.whole_in(rule.value("rule"), "rule", 1, MOST_RULES)
+            if number in rules:
+                rule.refuse(f"rule {number} stands twice in the rubric")
+            paired = rule.list("paired_with") if rule.has("paired_with") else []
+            paired = [rule.whole_in(partner, "paired_with", 1, MOST_RULES) for partner in paired]
+            rules[number] = {"text": rule.text("text"), "type": rule.text("type"), "paired": paired}
+    if not rules:
+        rubric.refuse("has no rules")
+    return rules
+
+
+def safepyramid_rows(path: Path) -> Rows:
+    """A row a case and rule."""
+    ids: set[str] = set()
+    for entry in json_entry(path).entries("data"):
+        case, rules = once(entry, "id", ids), rules_of(entry)
+        violated = {
+            entry.whole_in(partner, "ground_truth_violations", 1, MOST_RULES)
+            for partner in entry.list("ground_truth_violations")
+        }
+        if strange := violated - set(rules):
+            entry.refuse(f"'ground_truth_violations' names rule {min(strange)}, which the rubric does not have")
+        for number, rule in sorted(rules.items()):
+            policy = {"rule": f"{number}. {rule['text']}"}
+            if partners := [f"{partner}. {rules[partner]['text']}" for partner in rule["paired"] if partner in rules]:
+                policy["other_rules"] = "\n".join(partners)
+            if entry.has("framework"):
+                policy["framework"] = entry.text("framework")
+            yield (
+                entry,
+                {
+                    "id": f"{case}#{number}",
+                    "query": entry.text("conversation"),
+                    "context": {"policy": policy},
+                    "category": entry.text("level"),
+                    "cluster": LEVEL.sub("", case),
+                    "label": "unsafe" if number in violated else "safe",
+                    "case": case,
+                    "rule": number,
+                    "rule_type": rule["type"],
+                    "domain": entry.text("domain"),
+                },
+            )
+
+
+SAFEPYRAMID: Loader = Loader(
+    name="safepyramid",
+    title="SafePyramid (Zhang et al., 2026)",
+    size="1,000 conversations, 3,000 policies, 61,699 rules",
+    judged="reply",
+    labels_by="policy",
+    licence="data CC-BY-4.0, code Apache-2.0",
+    terms="Its conversations hold unsafe replies. Name the authors where you publish its data.",
+    source="Hugging Face: ByteDance/SafePyramid (main)",
+    files=(
+        SourceFile(
+            "benchmark.json", "https://huggingface.co/datasets/ByteDance/SafePyramid/resolve/main/benchmark.json"
+        ),
+    ),
+    load=lambda files: built(SAFEPYRAMID, only(files), safepyramid_rows(only(files))),
+    remark=(
+        "An item is one rule of a case: unsafe where the conversation violates it. Rules that it names stand beside it. "
+        "Rule match and rule disagreement over whole cases: casewise paper."
+    ),
+)
+
+
+# XSTest: requests that sound unsafe and are safe, and contrasts to them that are unsafe.
+
+
+XSTEST_REPOSITORY, XSTEST_COMMIT = "paul-rottger/exaggerated-safety", "475f10bf0a3d6a9dfb174b6de1a38afbfdff98a5"
+
+CONTRAST = "contrast_"
+
+
+def xstest_rows(path: Path) -> Rows:
+    ids: set[str] = set()
+    for entry in table_entries(path):
+        kind = entry.text("type")
+        by_type = "unsafe" if kind.startswith(CONTRAST) else "safe"
+        label = entry.word("label", {"safe": "safe", "unsafe": "unsafe"}) if entry.has("label") else by_type
+        row = {"id": once(entry, "id", ids), "query": entry.text("prompt"), "category": kind, "label": label}
+        if entry.has("focus"):
+            row |= {"cluster": f"{kind.removeprefix(CONTRAST)}: {entry.text('focus')}", "focus": entry.text("focus")}
+        yield entry, row
+
+
+XSTEST: Loader = Loader(
+    name="xstest",
+    title="XSTest (Röttger et al., 2024)",
+    size="250 safe requests and 200 unsafe contrasts",
+    judged="request",
+    labels_by="author",
+    licence="CC-BY-4.0",
+    terms="Its contrasts are unsafe requests. Name the authors where you publish its data.",
+    source=f"{XSTEST_REPOSITORY} @{XSTEST_COMMIT[:7]}",
+    files=github(XSTEST_REPOSITORY, XSTEST_COMMIT, {"xstest_prompts.csv": None}),
+    load=lambda files: built(XSTEST, only(files), xstest_rows(only(files))),
+    remark="Safe requests and their unsafe contrasts about the same word are one cluster.",
+)
+
+
+# JUDGE-BENCH: sets of people's and experts' judgements in one JSON shape, of which one metric is read.
+
+
+JUDGEBENCH_REPOSITORY, JUDGEBENCH_COMMIT, PREFIX = "dmg-illc/JUDGE-BENCH", "5a0bf50", "judgebench_"
+JUDGEBENCH_SCORES = "individual_human_scores"
+
+YES_NO = {"yes": "safe", "no": "unsafe", "unsure": "unsure"}
+"""In sets of yes and no the question asks whether the text is safe, sound or well formed."""
+
+
+def meaning(metric: Entry) -> dict[str, str]:
+    """Return the verdict that each label of a categorical metric means."""
+    labels = [text_or_json(label) for label in metric.list("labels_list")]
+    if metric.has("best") and metric.has("worst"):
+        return {text_or_json(metric.value("best")): "safe", text_or_json(metric.value("worst")): "unsafe"}
+    if not labels or not {label.lower() for label in labels} <= set(YES_NO):
+        metric.refuse(f"its labels are {', '.join(labels) or 'not stated'}, and nothing says which of them means safe")
+    return {label: YES_NO[label.lower()] for label in labels}
+
+
+def scale_of(metric: Entry) -> RatingScale:
+    """The scale of a graded or continuous metric: from its worst to its best, cut in the middle."""
+    low, high = sorted((worst := metric.number("worst"), best := metric.number("best")))
+    if low == high:
+        metric.refuse(f"'worst' and 'best' are both {low:g}")
+    return RatingScale(low=low, high=high, cut=(low + high) / 2, safe="above" if best > worst else "below")
+
+
+def text_of(entry: Entry) -> dict[str, Any]:
+    """An instance is a text, or an object with what came before and perhaps a response."""
+    if isinstance(entry.value("instance"), str):
+        return {"query": entry.text("instance")}
+    parts = entry.entry("instance")
+    texts = (
+        text_or_json(value).replace("\\n", "\n").strip() for key, value in parts.values.items() if key != "response"
+    )
+    before = "\n".join(texts)
+    reply = {"judged": "reply", "before": before or None}
+    return {"query": parts.text("response"), **reply} if parts.has("response") else {"query": before}
+
+
+def judgebench_rows(whole: Entry, metric: str, words: Mapping[str, str], scale: RatingScale | None) -> Rows:
+    ids = set[str]()
+    for entry in whole.entries("instances"):
+        row, answers = {"id": once(entry, "id", ids)} | text_of(entry), entry.entry("annotations").entry(metric)
+        scores = answers.list(JUDGEBENCH_SCORES)
+        if scale and scores:
+            row["votes"] = [answers.number_in(score, JUDGEBENCH_SCORES, scale.low, scale.high) for score in scores]
+        elif scale:
+            row["mean"] = answers.number("mean_human", scale.low, scale.high)
+        else:
+            labels = map(text_or_json, scores or [answers.value("majority_human")])
+            row["votes"] = [answers.word_in(label, JUDGEBENCH_SCORES, words) for label in labels]
+        yield entry, row
+
+
+def load_judgebench(name: str, metric_name: str, files: Mapping[str, Path]) -> Benchmark:
+    whole = json_entry(only(files))
+    metrics = {metric.text("metric"): metric for metric in whole.entries("annotations")}
+    if (metric := metrics.get(metric_name or "".join(metrics))) is None:
+        example = f"{name.partition(':')[0]}:METRIC: {', '.join(metrics)}"
+        whole.refuse(f"name one of its metrics after a colon, as in {example}")
+    graded = metric.word("category", {"graded": True, "continuous": True, "categorical": False})
+    scale, words = (scale_of(metric), {}) if graded else (None, meaning(metric))
+    meanings = ", ".join(f"{label} means {vote}" for label, vote in words.items())
+    how = f"the verdict changes at {scale.cut:g}, the middle of its scale" if scale else meanings
+    experts = str(whole.values.get("expert_annotator", "false")).lower() == "true"
+    remark = f"The metric is {metric.text('metric')}: {how}."
+    loader = replace(judgebench(name), labels_by="experts" if experts else "people", remark=remark)
+    return built(loader, whole.path, judgebench_rows(whole, metric.text("metric"), words, scale), scale=scale)
+
+
+def judgebench(name: str) -> Loader:
+    """The loader of one set; `SET:METRIC` names a metric of a set with several."""
+    of_set, _, metric = name.removeprefix(PREFIX).partition(":")
+    facts = judgebench_sets().get(of_set, {"licence": "as its authors say"})
+    path, sha256 = facts.get("path"), facts.get("sha256")
+    return Loader(
+        name=name,
+        title=f"JUDGE-BENCH, {of_set} (Bavaresco et al., 2025)",
+        size=facts.get("size", "as its file says"),
+        judged="reply" if of_set.startswith("dices") else "request",
+        labels_by=None,
+        licence=facts["licence"],
+        terms="Its sets keep the licences of their own authors. Some texts are offensive or unsafe.",
+        source=f"{JUDGEBENCH_REPOSITORY} @{JUDGEBENCH_COMMIT}",
+        files=github(JUDGEBENCH_REPOSITORY, JUDGEBENCH_COMMIT, {f"data/{path}": sha256})
+        if path
+        else (SourceFile(f"{of_set}.json"),),
+        load=partial(load_judgebench, name, metric),
+    )
+
+
+@cache
+def judgebench_sets() -> dict[str, dict[str, str]]:
+    return shipped_toml("casewise.storage.loaders", "judgebench.toml")
+
+
+OWN = (
+    CASEBENCH,
+    dices(350, 123, "each rated all"),
+    dices(990, 173, "60 to 75 people each"),
+    PLURIHARMS,
+    PRIVACYLENS,
+    CONFAIDE,
+    OPENSAFEINTENT,
+    SAFEPYRAMID,
+    XSTEST,
+)
+"""All but the sets of JUDGE-BENCH, in the order of the list."""
