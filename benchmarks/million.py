@@ -81,7 +81,6 @@ def build_lines(folder: Path, n: int) -> None:
 def build_items(folder: Path, n: int) -> None:
     """The folder of the benchmark is written as it is made, for so many contexts are not held."""
     import numpy as np
-    import polars as pl
     from benchmarks.report import write_run
     from tests.support.benchmarks import context_of
 
@@ -108,7 +107,6 @@ def build_items(folder: Path, n: int) -> None:
         (bench / f"{name}.jsonl").write_text("".join(f"{one.line()}\n" for one in records))
     held = Benchmark.checked_before(
         digest="",
-        item_columns=pl.DataFrame(),
         about=About(name="made-up"),
         queries=queries,
         contexts=range(n_contexts),

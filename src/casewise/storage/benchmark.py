@@ -62,19 +62,6 @@ others; `n_values` and `mean` are of the ratings on the scale, or `mean` is as a
 as a share of the scale, 1 at its safe end; `mean_is_safe` says on which side of the cut it lies."""
 
 
-FIELDS_OF_ITEMS = {
-    "item_id": "id",
-    "query_id": "query_id",
-    "pair_id": "pair_id",
-    "condition": "condition",
-    "published_rate": "published_rate",
-    "cluster": "cluster",
-    "category": "category",
-    "mean": "mean",
-}
-"""The columns of the table that begin as fields of items."""
-
-
 class Published(Record):
     """The form in which a published JSON file gave its votes, kept so that it can be written back."""
 
@@ -172,10 +159,10 @@ class Benchmark:
         check(self)
 
     @classmethod
-    def checked_before(cls, *, digest: str, item_columns: pl.DataFrame, **fields: Any) -> Self:
+    def checked_before(cls, *, digest: str, **fields: Any) -> Self:
         """A benchmark of `fields` (all but `revisions`, perhaps) that were found to fit together when they were last read."""
         benchmark = cls.__new__(cls)
-        benchmark.__dict__.update({"revisions": ()} | fields | {"digest": digest, "item_columns": item_columns})
+        benchmark.__dict__.update({"revisions": ()} | fields | {"digest": digest})
         return benchmark
 
     def __repr__(self) -> str:
@@ -238,34 +225,29 @@ class Benchmark:
     @cached_property
     def item_columns(self) -> pl.DataFrame:
         """A row an item, in their order, with the columns of `ITEM_COLUMNS`."""
-        columns = {name: self.items.table[field] for name, field in FIELDS_OF_ITEMS.items()}
-        ids, queries = columns["item_id"], columns["query_id"]
-        of_query = self.queries.table["category"].gather(places_among(self.queries.table["id"], queries))
-        category = columns["category"].zip_with(columns["category"].is_not_null(), of_query)
-        domains = {name: resolved.domain for name in category.unique() if (resolved := self.taxonomy.resolve(name))}
-        context = places_among(self.contexts.table["id"], self.items.table["context_id"])
-        votes, values = self.ratings.counts(ids), self.ratings.means(ids)
-        mean = pl.Series(values.mean).fill_nan(None)
-        table = pl.DataFrame(
-            columns
-            | {
-                "cluster": columns["cluster"].zip_with(columns["cluster"].is_not_null(), queries),
-                "category": category,
-                "domain": category.replace_strict(domains, default=None, return_dtype=pl.String),
-                "intended_safe": self.contexts.table["intended_safe"].gather(context),
-                "n_safe": votes.safe,
-                "n_votes": votes.total,
-                "n_unsure": votes.unsure,
-                "n_values": values.n,
-                "mean": mean.zip_with(mean.is_not_null(), columns["mean"]),
-            }
-        )
+        items, queries = self.items.table, self.queries.table
+        of_query = queries["category"].gather(places_among(queries["id"], items["query_id"]))
+        context = places_among(self.contexts.table["id"], items["context_id"])
+        rated = self.ratings.per_item(items["id"])
+        table = items.select(
+            "query_id",
+            "pair_id",
+            "condition",
+            "published_rate",
+            item_id="id",
+            cluster=pl.coalesce("cluster", "query_id"),
+            category=pl.coalesce("category", pl.lit(of_query)),
+            intended_safe=pl.lit(self.contexts.table["intended_safe"].gather(context)),
+            mean=pl.coalesce(pl.lit(rated["mean"]), "mean"),
+        ).hstack(rated.drop("mean"))
+        categories = table["category"].unique()
+        domains = {name: resolved.domain for name in categories if (resolved := self.taxonomy.resolve(name))}
         scale = self.about.scale
-        share = pl.lit(None) if scale is None else scale.share(pl.col("mean"))
-        safe = pl.lit(None) if scale is None or scale.cut is None else scale.is_safe(pl.col("mean"))
-        return table.select(
-            *[name for name in ITEM_COLUMNS if name in table.columns], mean_share=share, mean_is_safe=safe
-        ).cast(pl.Schema(ITEM_COLUMNS))
+        return table.with_columns(
+            domain=pl.col("category").replace_strict(domains, default=None, return_dtype=pl.String),
+            mean_share=pl.lit(None) if scale is None else scale.share(pl.col("mean")),
+            mean_is_safe=pl.lit(None) if scale is None or scale.cut is None else scale.is_safe(pl.col("mean")),
+        ).select(pl.col(name).cast(dtype) for name, dtype in ITEM_COLUMNS.items())
 
     @cached_property
     def digest(self) -> str:

@@ -28,7 +28,7 @@ from casewise.records import (
     paper_parameters,
 )
 from casewise.records.base import Record, digest
-from casewise.storage.benchmark import FIELDS_OF_ITEMS, ITEM_COLUMNS, About, Benchmark, BenchmarkCounts
+from casewise.storage.benchmark import About, Benchmark, BenchmarkCounts
 from casewise.storage.columns import (
     STATEMENTS,
     ContextFile,
@@ -300,7 +300,7 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
 # safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
 
 
-KEPT_VERSION = 5
+KEPT_VERSION = 6
 """Of the tables that are kept; another one is not read."""
 
 WORTH = 50_000
@@ -311,11 +311,8 @@ MOST_BENCHMARKS = 8
 
 ABOUT = "kept.json"
 
-KEPT = ("queries", "items", "contexts", "ratings", "rated", "columns")
+KEPT = ("queries", "items", "contexts", "ratings", "rated")
 """The tables; they are mapped into memory, so that removing their files changes nothing."""
-
-OF_ITEMS = ("item_id", "query_id", "pair_id", "condition", "published_rate")
-"""Columns of the table of items that are fields of items."""
 
 
 def place_of(manifest: Manifest) -> Path:
@@ -334,8 +331,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        queries, items, contexts, ratings, rated, columns = (pl.read_ipc(place / f"{name}.arrow") for name in KEPT)
-        columns = items.select(**{name: FIELDS_OF_ITEMS[name] for name in OF_ITEMS}).hstack(columns)
+        queries, items, contexts, ratings, rated = (pl.read_ipc(place / f"{name}.arrow") for name in KEPT)
         benchmark = Benchmark.checked_before(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
@@ -345,7 +341,6 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
             annotators=tuple(read_jsonl(folder / "annotators.jsonl", Annotator)) if manifest.counts.annotators else (),
             **manifest.frame,
             digest=about["digest"],
-            item_columns=columns.select(*ITEM_COLUMNS),
         )
         (place / ABOUT).touch()
     except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
@@ -367,7 +362,6 @@ def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
                 "contexts": benchmark.contexts.table,
                 "ratings": benchmark.ratings.table,
                 "rated": benchmark.ratings.item_ids.alias("id").to_frame(),
-                "columns": benchmark.item_columns.drop(*OF_ITEMS),
             }
             for name, table in tables.items():
                 table.write_ipc(draft / f"{name}.arrow")

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, overload
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from casewise.records import Rating, RatingScale, Vote
+from casewise.storage.columns import Columns, places_among, schema
 
 VERDICTS = pl.Enum(get_args(Vote))
 
@@ -39,28 +41,11 @@ NEVER_IN_JSON = "\x1f"
 NUMBER = r"-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,25}"
 
 LINE = (
-    r'^\{"item_id":"(?P<item>[^"\\\x00-\x1f]*)"(?:,"annotator_id":"(?P<annotator>[^"\\\x00-\x1f]*)")?'
+    r'^\{"item_id":"(?P<item_id>[^"\\\x00-\x1f]*)"(?:,"annotator_id":"(?P<annotator_id>[^"\\\x00-\x1f]*)")?'
     r'(?:,"position":(?P<position>0|[1-9][0-9]{0,15}))?(?:,"verdict":"(?P<verdict>safe|unsafe|unsure)")?'
     rf'(?:,"value":(?P<value>{NUMBER}))?(?:,"seconds":(?P<seconds>{NUMBER}))?\}}$'
 )
 """A rating as `Record.line` writes it."""
-
-
-class VoteCounts(NamedTuple):
-    """Votes by item."""
-
-    safe: NDArray[np.int64]
-    total: NDArray[np.int64]
-    """Safe and unsafe votes together."""
-    unsure: NDArray[np.int64]
-
-
-class ValueMeans(NamedTuple):
-    """Values on the scale by item."""
-
-    n: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    """nan without values."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +64,8 @@ class RatingArrays:
     """tuple of str: ids of all annotators, in the order in which they first appear."""
 
 
-class RatingColumns(Sequence[Rating]):
-    """The ratings of a benchmark, in their order. It equals the tuple of the same ratings.
+class RatingColumns(Columns[Rating]):
+    """The ratings of a benchmark, in their order.
 
     `table`: columns of `RATING_COLUMNS`.
     `items`, `annotators`: the ids that the columns `item` and `annotator` point to, each once, in the order of first
@@ -101,22 +86,27 @@ class RatingColumns(Sequence[Rating]):
         """The same ratings in columns; they are read once, and not kept."""
         if isinstance(ratings, RatingColumns):
             return ratings
+        fields = ("item_id", "annotator_id", "position", "verdict", "value", "seconds")
+        rows = (
+            (*(getattr(rating, name) for name in fields), None if rating.at is None else rating.at.isoformat())
+            for rating in ratings
+        )
+        blocks = iter(lambda: list(islice(rows, BLOCK)), [])
+        return cls._coded(pl.DataFrame(block, schema=schema(Rating), orient="row") for block in blocks)
+
+    @classmethod
+    def _coded(cls, blocks: Iterable[pl.DataFrame]) -> RatingColumns:
+        """The ratings in blocks of rows with the fields of `Rating`."""
         items: dict[str, int] = {}
         annotators: dict[str, int] = {}
-        blocks: list[pl.DataFrame] = []
-        rows: list[tuple[Any, ...]] = []
-        for rating in ratings:
-            annotator = (
-                None if rating.annotator_id is None else annotators.setdefault(rating.annotator_id, len(annotators))
-            )
-            when = rating.at.isoformat() if rating.at is not None else None
-            place = items.setdefault(rating.item_id, len(items))
-            rows.append((place, annotator, rating.position, rating.verdict, rating.value, rating.seconds, when))
-            if len(rows) == BLOCK:
-                blocks.append(as_table(rows))
-                rows = []
-        table = pl.concat([*blocks, as_table(rows)], rechunk=True)
-        return cls(table, items=tuple(items), annotators=tuple(annotators))
+        tables = [pl.DataFrame(schema=RATING_COLUMNS)]
+        for block in blocks:
+            codes = {
+                "item": numbered_in(block["item_id"], items),
+                "annotator": numbered_in(block["annotator_id"], annotators),
+            }
+            tables.append(block.with_columns(**codes).select(*RATING_COLUMNS).cast(pl.Schema(RATING_COLUMNS)))
+        return cls(pl.concat(tables, rechunk=True), items=tuple(items), annotators=tuple(annotators))
 
     @classmethod
     def plainly_written(cls, path: Path) -> RatingColumns | None:
@@ -125,48 +115,11 @@ class RatingColumns(Sequence[Rating]):
         Such lines need no parser and no record, which is a tenth of the time: what does not match `LINE` to the letter is
         read, and explained, one by one.
         """
-        items: dict[str, int] = {}
-        annotators: dict[str, int] = {}
         try:
-            blocks: list[pl.DataFrame] = []
             with path.open("rb") as file:
-                while lines := file.readlines(BLOCK_BYTES):
-                    blocks.append(plain_table(b"".join(lines), items, annotators))
+                return cls._coded(map(plain_table, iter(lambda: file.readlines(BLOCK_BYTES), [])))
         except (OSError, pl.exceptions.PolarsError, NotPlain):
             return None
-        table = pl.concat([as_table([]), *blocks], rechunk=True)
-        return cls(table, items=tuple(items), annotators=tuple(annotators))
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    @overload
-    def __getitem__(self, index: int) -> Rating: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Rating, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Rating | tuple[Rating, ...]:
-        if isinstance(index, slice):
-            return tuple(map(self._record, self.table[index].iter_rows()))
-        return self._record(self.table.row(range(len(self))[index]))
-
-    def __iter__(self) -> Iterator[Rating]:
-        return map(self._record, self.table.iter_rows())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, RatingColumns):
-            same_ids = self.item_ids.equals(other.item_ids) and self.annotators == other.annotators
-            return same_ids and self.table.equals(other.table)
-        if isinstance(other, tuple):
-            return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
-        return NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((len(self), self.items, self.annotators))
-
-    def __repr__(self) -> str:
-        return f"<{len(self):,} ratings of {len(self.item_ids):,} items>"
 
     def _record(self, row: tuple[Any, ...]) -> Rating:
         item, annotator, position, verdict, value, seconds, at = row
@@ -205,27 +158,20 @@ class RatingColumns(Sequence[Rating]):
         again = key.is_duplicated()
         return self[int(again.arg_max() or 0)].key if again.any() else None
 
-    def counts(self, items: pl.Series) -> VoteCounts:
-        """The votes on each of the items with these ids."""
-        item, votes = self.places(items), self.table["verdict"]
-        of = {
-            vote: np.bincount(
-                item[(item >= 0) & (votes == vote).fill_null(value=False).to_numpy()], minlength=len(items)
-            )
-            for vote in get_args(Vote)
+    def per_item(self, items: pl.Series) -> pl.DataFrame:
+        """Return the votes on each of the items with these ids: `n_safe`, `n_votes` (safe and unsafe ones), `n_unsure`; and of
+        values on the scale `n_values` and the `mean`, null without any."""
+        vote, value = pl.col("verdict"), pl.col("value")
+        counts = {
+            "n_safe": (vote == "safe").sum(),
+            "n_votes": (vote != "unsure").sum(),
+            "n_unsure": (vote == "unsure").sum(),
+            "n_values": value.count(),
         }
-        return VoteCounts(of["safe"], of["safe"] + of["unsafe"], of["unsure"])
-
-    def means(self, items: pl.Series) -> ValueMeans:
-        """The values on the scale of each of the items with these ids."""
-        values = self.table["value"]
-        if values.is_null().all():
-            return ValueMeans(np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan))
-        item = self.places(items)
-        has_value = (item >= 0) & values.is_not_null().to_numpy()
-        n = np.bincount(item[has_value], minlength=len(items))
-        total = np.bincount(item[has_value], weights=values.to_numpy()[has_value], minlength=len(items))
-        return ValueMeans(n, np.divide(total, n, out=np.full(len(items), np.nan), where=n > 0))
+        rated = self.table.group_by("item").agg(**counts, mean=value.mean())
+        codes = places_among(self.item_ids, items).alias("item").to_frame()
+        rows = codes.join(rated, on="item", how="left", maintain_order="left")
+        return rows.select(pl.col(*counts).fill_null(0), "mean")
 
     def arrays(self, items: pl.Series) -> RatingArrays:
         """The ratings that say safe or unsafe of the items with these ids, with each item's place among them."""
@@ -241,11 +187,8 @@ class RatingColumns(Sequence[Rating]):
 
     def places(self, items: pl.Series) -> NDArray[np.intp]:
         """The place of each rating's item among those with these ids, each of which stands once; -1 where it is none of them."""
-        numbered = pl.DataFrame({"id": items, "place": np.arange(len(items))})
-        place = whole(
-            self.item_ids.alias("id").to_frame().join(numbered, on="id", how="left", maintain_order="left")["place"]
-        )
-        return place[self._item] if len(place) else np.zeros(0, dtype=np.intp)
+        place: NDArray[np.intp] = whole(places_among(items, self.item_ids))[self.table["item"].to_numpy()]
+        return place
 
     def with_cut(self, scale: RatingScale) -> RatingColumns:
         """The same with a verdict from the scale's cut for each value that has none."""
@@ -257,10 +200,6 @@ class RatingColumns(Sequence[Rating]):
         )
         table = self.table.with_columns(verdict=pl.when(open_).then(verdict).otherwise("verdict"))
         return RatingColumns(table, items=self.item_ids, annotators=self.annotators)
-
-    @cached_property
-    def _item(self) -> NDArray[np.intp]:
-        return self.table["item"].to_numpy().astype(np.intp)
 
     def of_items(self, items: Iterable[str]) -> RatingColumns:
         """The ratings of these items alone."""
@@ -297,33 +236,26 @@ class NotPlain(Exception):
     """A line is not in the form that casewise writes; whoever catches it reads the file line by line."""
 
 
-def plain_table(block: bytes, items: dict[str, int], annotators: dict[str, int]) -> pl.DataFrame:
-    """The ratings of some lines; ids that are new get their places."""
-    lines = pl.read_csv(
-        block, has_header=False, separator=NEVER_IN_JSON, quote_char=None, new_columns=["line"], infer_schema=False
+def plain_table(lines: list[bytes]) -> pl.DataFrame:
+    """The ratings of some lines, with the fields of `Rating`."""
+    table = pl.read_csv(
+        b"".join(lines),
+        has_header=False,
+        separator=NEVER_IN_JSON,
+        quote_char=None,
+        new_columns=["line"],
+        infer_schema=False,
     )
-    fields = lines.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
+    fields = table.select(pl.col("line").str.extract_groups(LINE)).unnest("line")
     if (fields["verdict"].is_null() & fields["value"].is_null()).any():
         raise NotPlain
-    return fields.select(
-        item=numbered_in(fields["item"], items),
-        annotator=numbered_in(fields["annotator"], annotators),
-        position=pl.col("position").cast(pl.Int64),
-        verdict=pl.col("verdict").cast(VERDICTS),
-        value=pl.col("value").cast(pl.Float64),
-        seconds=pl.col("seconds").cast(pl.Float64),
-        at=pl.lit(None, dtype=pl.String),
-    )
+    return fields.with_columns(at=pl.lit(None, pl.String))
 
 
 def numbered_in(ids: pl.Series, places_by_id: dict[str, int]) -> pl.Series:
     distinct = ids.drop_nulls().unique(maintain_order=True)
     places = pl.Series([places_by_id.setdefault(id_, len(places_by_id)) for id_ in distinct], dtype=pl.UInt32)
     return ids.replace_strict(distinct, places, default=None, return_dtype=pl.UInt32)
-
-
-def as_table(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=RATING_COLUMNS, orient="row")
 
 
 def whole(column: pl.Series) -> NDArray[np.intp]:

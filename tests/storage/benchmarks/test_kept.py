@@ -74,7 +74,6 @@ def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
         "items.arrow",
         "queries.arrow",
         "contexts.arrow",
-        "columns.arrow",
     ],
 )
 @pytest.mark.parametrize("damage", [b"", b"{}", None])

@@ -71,16 +71,15 @@ def test_the_ratings_of_some_items_are_those_of_these_items(given, items):
 def test_counts_are_by_item(given):
     items = ["i_b", "i_none", "i_a"]
 
-    ids = pl.Series(items)
-    counts, means = RatingColumns.of(given).counts(ids), RatingColumns.of(given).means(ids)
+    counts = RatingColumns.of(given).per_item(pl.Series(items))
 
     votes = [[rating.verdict for rating in given if rating.item_id == item] for item in items]
-    assert counts.total.tolist() == [len(some) - some.count("unsure") for some in votes]
-    assert counts.safe.tolist() == [some.count("safe") for some in votes]
-    assert counts.unsure.tolist() == [some.count("unsure") for some in votes]
+    assert counts["n_votes"].to_list() == [len(some) - some.count("unsure") for some in votes]
+    assert counts["n_safe"].to_list() == [some.count("safe") for some in votes]
+    assert counts["n_unsure"].to_list() == [some.count("unsure") for some in votes]
     values = [[one.value for one in given if one.item_id == item and one.value is not None] for item in items]
-    assert means.n.tolist() == [len(some) for some in values]
-    assert means.mean == pytest.approx([np.mean(some) if some else np.nan for some in values], nan_ok=True)
+    assert counts["n_values"].to_list() == [len(some) for some in values]
+    assert counts["mean"].to_list() == [pytest.approx(np.mean(some)) if some else None for some in values]
 
 
 def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
