@@ -58,7 +58,7 @@ BAD_FILES = {
     "duplicate": (json.dumps(released_rows(2) + released_rows(1)).encode(), ":1: row 3: the same query and context"),
     "empty": (b"", ": the file is empty"),
     "no-rows": (b"[]", ": holds no rows"),
-    "an-object": (b'{"rows": []}', ": not a JSON array of rows"),
+    "an-object": (b'{"rows": []}', ":1: 'scores': Field required"),
     "another-format": (b"query,context,votes\na,b,1\n", ":1: not JSON"),
     "binary": (bytes(range(256)), ":2: byte 0x80 is not UTF-8"),
     "windows-1252": ("[\n\u201chello\u201d]".encode("cp1252"), ":2: byte 0x93 is not UTF-8"),
@@ -124,7 +124,7 @@ BAD_COMMANDS = [
     (("report", "run", "--benchmark", "other.json"), "other items or ratings; give the one that it was run on"),
     (("judge", "demo", "--judge", "linear", "--limit", "2.5", "--out", "new"), "--limit is 2.5; it is a whole number"),
     (("paper", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
-    (("paper", "other.json"), "row 1 has no judge's value"),
+    (("paper", "other.json"), "row 1: has no judge's value"),
     (("paper", "renamed.json"), "renamed.json does not say how the judge was asked; give --elicitation"),
     (("paper", "renamed.json", "--elicitation", "vibes"), "no elicitation is called 'vibes'"),
 ]

@@ -119,4 +119,4 @@ def test_doctor_sees_which_servers_answer(monkeypatch):
         monkeypatch.setattr(checkup, "ENDPOINTS", {"here": here, "gone": gone})
         found = checkup.checkup({}, reach=True)
 
-    assert {one.name: one.reachable for one in found.endpoints} == {"here": True, "gone": False}
+    assert {one["name"]: one["reachable"] for one in found["endpoints"]} == {"here": True, "gone": False}

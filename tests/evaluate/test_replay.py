@@ -109,7 +109,9 @@ def test_files_with_parameters_left_out_or_none_left(tmp_path, name, change, omi
 def test_a_file_whose_contexts_state_what_its_name_says_was_omitted_is_an_error(tmp_path, name):
     file = output(tmp_path, [3, 8], name=f"output_score_{name}.json")
 
-    with pytest.raises(DataError, match=r"says that '[a-z_.]+' was omitted, but the context of row 1 states it"):
+    with pytest.raises(
+        DataError, match=r"row 1: the file's name says that '[a-z_.]+' was omitted, but the context here states it"
+    ):
         replay(file)
 
 
@@ -208,11 +210,14 @@ def add_key(row):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda row: {k: v for k, v in row.items() if k != "some-model"}, "row 1 has no judge's value"),
-        (add_key, r"row 1 has the unknown keys \['some-model', 'another-model'\]"),
+        (lambda row: {k: v for k, v in row.items() if k != "some-model"}, "row 1: has no judge's value"),
+        (add_key, r"row 1: has the unknown keys \['some-model', 'another-model'\]"),
         (lambda row: row | {"some-model": True}, "row 1: the judge's value is True"),
         (lambda row: row | {"some-model": [7]}, r"row 1: the judge's value is \[7\]"),
-        (lambda row: row | {"category": "gardening"}, "row 1: no category is called 'gardening'"),
+        (
+            lambda row: row | {"category": "gardening"},
+            "row 1: 'category': no category of SORRY-Bench is called 'gardening'",
+        ),
         (lambda row: row | {"safe_rate": 0.123}, r"row 1: safe_rate is 0\.123, but the 20 votes give"),
         (lambda row: row | {"safe_rate": 1.5}, r"row 1: 'safe_rate' is 1\.5"),
         (
@@ -222,7 +227,7 @@ def add_key(row):
         (lambda row: row | {"scores": [True]}, r"row 1: 'scores\.0': true is no vote"),
         (lambda row: row | {"scores": []}, "row 1: 'scores'"),
         (lambda row: row | {"query": 3}, "row 1: 'query' is 3"),
-        (lambda row: [row], "row 1 is list, not an object"),
+        (lambda row: [row], "row 1: is .*, not an object"),
     ],
 )
 def test_rows_that_are_none_are_named(tmp_path, change, problem):

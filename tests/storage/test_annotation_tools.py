@@ -188,7 +188,7 @@ BROKEN: dict[str, Any] = {
     "no annotator": (
         "label-studio.json",
         [LABEL_STUDIO[0] | {"annotations": [{"result": []}]}],
-        "entry 1, annotations 1: 'completed_by' is not there",
+        "row 1, annotations 1: 'completed_by' is not there",
     ),
     "lists of different lengths": (
         "argilla-hub.jsonl",

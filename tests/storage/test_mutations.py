@@ -83,7 +83,7 @@ def test_judge_outputs_with_a_value_changed(place, data, elicitation):
     file.write_bytes(as_json(data.draw(mutated(OUTPUTS))))
     found = loaded_or_refused(lambda place: read_output(place, elicitation=elicitation), file)
     if found is not None:
-        assert all(isinstance(row.outcome, (Scored, Unscored)) for row in found.rows)
+        assert all(isinstance(outcome, (Scored, Unscored)) for outcome in found.outcomes)
         assert len(found.rows) in {len(OUTPUTS) - 1, len(OUTPUTS), len(OUTPUTS) + 1}
 
 

@@ -46,23 +46,22 @@ def doctor(*, reach: bool = False) -> None:
 
     report = checkup(os.environ, reach=reach)
     if as_json():
-        print_json(report.as_json())
+        print_json(report)
         return
-    for name, version in report.versions.items():
+    for name, version in report["versions"].items():
         print(f"{name:14} {version}")
     print()
-    for extra in report.extras:
-        missing = f"missing {', '.join(extra.missing)}: {install_command(extra.name)}"
-        print(f"[{extra.name}]".ljust(15) + ("installed" if not extra.missing else missing))
+    for extra in report["extras"]:
+        missing = f"missing {', '.join(extra['missing'])}: {install_command(extra['name'])}"
+        print(f"[{extra['name']}]".ljust(15) + (missing if extra["missing"] else "installed"))
     print()
-    widest = max((len(endpoint.key) for endpoint in report.endpoints), default=0)
-    for endpoint in report.endpoints:
-        answers = "" if endpoint.reachable is None else ("answers" if endpoint.reachable else "no answer")
-        print(
-            f"{endpoint.name + '/':14} {endpoint.key:{widest}}  {answers:{10 if reach else 0}} {endpoint.address}".rstrip()
-        )
+    widest = max((len(endpoint["key"]) for endpoint in report["endpoints"]), default=0)
+    for endpoint in report["endpoints"]:
+        answers = {None: "", True: "answers", False: "no answer"}[endpoint["reachable"]]
+        words = f"{endpoint['key']:{widest}}  {answers:{10 if reach else 0}} {endpoint['address']}"
+        print(f"{endpoint['name'] + '/':14} {words}".rstrip())
     print()
-    for text in report.data:
+    for text in report["data"]:
         print(text)
 
 

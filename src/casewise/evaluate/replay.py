@@ -71,9 +71,10 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
     `elicitation` says how the judge was asked.
     """
     output = read_output(Path(path), elicitation=elicitation)
-    rows, items = output.rows, table(output)
+    items = table(output)
     # The release's scripts see numbers as they are, even those out of range.
-    raw = [row.outcome.value if isinstance(row.outcome, Scored) else row.raw for row in rows]
+    scored = zip(output.outcomes, output.raw, strict=True)
+    raw = [outcome.value if isinstance(outcome, Scored) else value for outcome, value in scored]
     as_published = np.array([float(value) if isinstance(value, (int, float)) else np.nan for value in raw])
     sample = judged(items, np.array(output.values), elicitation=output.elicitation, policy=VOTES)
     published = judged(items, as_published, elicitation=output.elicitation, policy=PUBLISHED, unscored="published")
@@ -83,8 +84,8 @@ def replay(path: str | Path, *, elicitation: Elicitation | None = None) -> Repla
         judge=output.judge,
         elicitation=output.elicitation,
         omitted=output.arm.omitted,
-        n=len(rows),
-        n_unscored=sum(not isinstance(row.outcome, Scored) for row in rows),
+        n=len(output.rows),
+        n_unscored=sum(not isinstance(outcome, Scored) for outcome in output.outcomes),
         votes={number.name: number for number in estimate(sample, metrics=metrics)},
         by_papers_rules=by_papers_rules(published, output.elicitation),
         notes=notes_of(output),
@@ -108,7 +109,7 @@ def table(output: PublishedOutput) -> pl.DataFrame:
 
 def notes_of(output: PublishedOutput) -> tuple[str, ...]:
     """The oddities of an output: values of another kind than its name says, or some that look filled in by chance."""
-    odd = filled_in_values([row.raw for row in output.rows], output.safe_rates)
+    odd = filled_in_values(output.raw, output.safe_rates)
     oddities = (output.misnamed, odd.sentence if odd is not None and odd.suspect else None)
     return tuple(f"{output.judge}, {output.path.name}: {oddity}." for oddity in oddities if oddity)
 

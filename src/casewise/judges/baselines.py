@@ -205,12 +205,12 @@ def file_of_answers(path: Path, name: str, answers: dict[Key, Answer]) -> Record
 
 def published_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
     answers: dict[Key, Answer] = {}
-    for row, item_id in zip(output.rows, item_ids(output, benchmark), strict=True):
+    for raw, outcome, item_id in zip(output.raw, output.outcomes, item_ids(output, benchmark), strict=True):
         if item_id is not None:
             key = (item_id, output.elicitation, output.arm.name, 0)
-            answers[key] = Answer(row.outcome, raw_reply=str(row.raw) if row.raw is not None else None)
-    rows = [[row.query, row.intended_safe, row.raw] for row in output.rows]
-    odd_values = filled_in_values([row.raw for row in output.rows], output.safe_rates)
+            answers[key] = Answer(outcome, raw_reply=None if raw is None else str(raw))
+    rows = [[row.query, row.intended_safe, raw] for row, raw in zip(output.rows, output.raw, strict=True)]
+    odd_values = filled_in_values(output.raw, output.safe_rates)
     warnings = (output.misnamed, odd_values.sentence if odd_values is not None and odd_values.suspect else None)
     return RecordedJudge(
         output.judge,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -28,58 +27,34 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 SHOWN = ("casewise", "aiohttp", "numpy", "polars", "pydantic", "genai-prices", "torch", "transformers", "inspect-ai")
 
 
-@dataclass(frozen=True)
-class ExtraState:
-    """An extra, and which of its packages are missing."""
+def checkup(environment: Mapping[str, str], *, reach: bool = False) -> dict[str, Any]:
+    """Look at everything, and return the findings as plain JSON values.
 
-    name: str
-    missing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class EndpointState:
-    """An endpoint: whether its key is set, and whether it answers (None: nobody looked)."""
-
-    name: str
-    key: str
-    address: str
-    reachable: bool | None
-
-
-@dataclass(frozen=True)
-class Checkup:
-    """The findings of a check of the installation."""
-
-    versions: dict[str, str]
-    extras: tuple[ExtraState, ...]
-    endpoints: tuple[EndpointState, ...]
-    data: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return asdict(self)
-
-
-def checkup(environment: Mapping[str, str], *, reach: bool = False) -> Checkup:
-    """Look at everything. With `reach`, a connection is opened to every endpoint, and nothing is sent over it."""
+    They are `versions` by package; `extras` with their `name` and the packages `missing`; `endpoints` with `name`, `key` (is
+    it set?), `address` and `reachable`; and sentences on `data`. With `reach`, a connection is opened to every endpoint, and
+    nothing is sent over it; without it `reachable` is None.
+    """
     answers = asyncio.run(reachable(list(ENDPOINTS.values()))) if reach else {}
-    return Checkup(
-        versions={"python": platform.python_version(), **{name: known_version(name) for name in SHOWN}},
-        extras=tuple(
-            ExtraState(name, tuple(package for package in packages if known_version(package) == ABSENT))
+    return {
+        "versions": {"python": platform.python_version(), **{name: known_version(name) for name in SHOWN}},
+        "extras": [
+            {"name": name, "missing": [package for package in packages if known_version(package) == ABSENT]}
             for name, packages in EXTRAS.items()
-        ),
-        endpoints=tuple(
-            EndpointState(
-                endpoint.name, key_state(endpoint, environment), endpoint.base_url, answers.get(endpoint.name)
-            )
+        ],
+        "endpoints": [
+            {
+                "name": endpoint.name,
+                "key": key_state(endpoint, environment),
+                "address": endpoint.base_url,
+                "reachable": answers.get(endpoint.name),
+            }
             for endpoint in ENDPOINTS.values()
-        ),
-        data=(
+        ],
+        "data": [
             *(fetched_state(loader) for loader in own().values() if loader == CASEBENCH or loader.is_fetched),
             prompts_state(),
-        ),
-    )
+        ],
+    }
 
 
 ABSENT = "not installed"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from casewise.errors import DataError
-from casewise.storage.entries import Entry, Table, filled, is_csv, json_objects, read_csv, table_of, text_or_json
+from casewise.storage.entries import Entry, Table, filled, is_csv, json_entries, read_csv, table_of, text_or_json
 
 ANNOTATOR = "annotator"
 """The column with who answered."""
@@ -31,8 +31,8 @@ def read_any_table(path: Path) -> Table:
     """
     if is_csv(path):
         return read_csv(path)
-    entries = list(json_objects(path))
-    reader = next((read for matches, read in READERS if entries and matches(entries[0].values)), None)
+    entries = json_entries(path)
+    reader = next((read for matches, read in READERS if matches(entries[0].values)), None)
     if reader is None:
         return table_of(path, map(filled, entries))
     table = [filled(Entry(path, entry.line, cells)) for entry in entries for cells in reader(entry)]

@@ -54,7 +54,6 @@ class BatchJob:
     mark: str
     intended: JobEvent
     stands: What = "intended"
-    since: datetime | None = None
     file: str | None = None
     batch: str | None = None
     expires: datetime | None = None
@@ -70,7 +69,6 @@ class BatchJob:
 
     def step(self, event: JobEvent) -> None:
         """Take a step into account."""
-        self.since = self.since or event.at
         if event.what != "seen":
             self.stands = event.what
         for name in ("file", "batch", "expires", "state", "words", "late"):

@@ -110,13 +110,21 @@ class Entry:
             yield Entry(self.path, self.line, value, f"{self.where}{', ' if self.where else ''}{key} {number}")
 
 
-def json_entries(path: Path) -> Iterator[Entry]:
-    """The objects of a JSON array, with the lines that they begin on. Raises DataError: there are none."""
-    number = 0
-    for number, line, value in rows(read_text(path), path=path):
-        yield Entry(path, line, value, f"entry {number}")
-    if not number:
-        raise DataError(path, None, "the list is empty")
+def json_entries(path: Path) -> list[Entry]:
+    """The objects of a JSON array, of JSON Lines, or the one object of a JSON file, with the lines that they begin on.
+
+    Raises DataError: there are none.
+    """
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        entries = [Entry(path, number, parse(line, path=path, line=number)) for number, line in numbered_lines(path)]
+    elif (text := read_text(path)).lstrip().startswith("["):
+        elements = enumerate(rows(text, path=path), 1)
+        entries = [Entry(path, line, value, f"row {number}") for number, (line, value) in elements]
+    else:
+        entries = [Entry(path, 1, parse(text, path=path))]
+    if not entries:
+        raise DataError(path, None, "holds no rows")
+    return entries
 
 
 def json_entry(path: Path) -> Entry:
@@ -256,20 +264,6 @@ def csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, li
             begins = reader.line_num + 1
     except csv.Error as error:
         raise DataError(path, begins, f"is no CSV: {error}") from error
-
-
-def json_objects(path: Path) -> Iterator[Entry]:
-    """Yield the objects of a JSON array, of JSON Lines, or the one object of a JSON file, with their lines."""
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        for number, line in numbered_lines(path):
-            yield Entry(path, number, parse(line, path=path, line=number))
-        return
-    text = read_text(path)
-    if text.lstrip().startswith("["):
-        for row in rows(text, path=path):
-            yield Entry(path, row.line, row.value, f"entry {row.number}")
-    else:
-        yield Entry(path, 1, parse(text, path=path))
 
 
 def frame_table(frame: Any, name: str) -> Table:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import platformdirs
 from pydantic import ValidationError
@@ -136,14 +136,6 @@ MAY_BE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape that is half a character unless its other half follows."""
 
 
-class Row(NamedTuple):
-    """An element of a JSON array: its number, counted from 1, and the line it begins on."""
-
-    number: int
-    line: int
-    value: Any
-
-
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -230,8 +222,8 @@ def parse(text: str, *, path: Path, line: int | None = None) -> Any:
         raise DataError(path, line, f"not JSON that can be read: {problem}") from error
 
 
-def rows(text: str, *, path: Path) -> Iterator[Row]:
-    """The elements of a JSON array, each with the line it begins on.
+def rows(text: str, *, path: Path) -> Iterator[tuple[int, Any]]:
+    """The elements of a JSON array, each after the line it begins on.
 
     Raises DataError: the text is no JSON, or not an array.
     """
@@ -251,7 +243,7 @@ def rows(text: str, *, path: Path) -> Iterator[Row]:
             refuse_surrogates(text[start:end], value)
         except ValueError as error:
             raise DataError(path, line, f"row {number}: {error}") from error
-        yield Row(number, line, value)
+        yield line, value
 
 
 def what_is_wrong(error: ValidationError, *, above: str = "") -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isclose, nan
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
 
 from casewise.errors import BenchmarkError, ConfigurationError, DataError
 from casewise.records import (
@@ -33,7 +33,8 @@ from casewise.records import (
 )
 from casewise.records.context import Text, checked_names
 from casewise.storage.benchmark import About, Benchmark, Published
-from casewise.storage.files import Row, brief, read_text, replacing, rows, what_is_wrong
+from casewise.storage.entries import Entry, json_entries
+from casewise.storage.files import brief, replacing, what_is_wrong
 
 # The JSON of the published CASE-Bench release, read and written without loss. Its quirks end here.
 #
@@ -69,38 +70,35 @@ class PublishedContext(BaseModel):
     transmission_principle: TransmissionPrinciple
 
 
+def in_taxonomy(name: str) -> str:
+    if sorry_bench().resolve(name) is None:
+        raise ValueError(f"no category of SORRY-Bench is called {name!r}")
+    return name
+
+
 class PublishedRow(BaseModel):
     """One row of the release. `context` is left as it is here: judge outputs may hold parts of one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    scores: Annotated[tuple[Vote, ...], Field(min_length=1)]
+    votes: Annotated[tuple[Vote, ...], Field(min_length=1, alias="scores")]
     query: Text
     context: Any = None
-    context_intended_to_be_safe: StrictBool
+    intended_safe: Annotated[StrictBool, Field(alias="context_intended_to_be_safe")]
     safe_rate: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
-    category: Text
+    category_as_published: Annotated[Text, AfterValidator(in_taxonomy), Field(alias="category")]
 
-
-class Placed(NamedTuple):
-    """A row with its place in the file, and people's votes, the intent left out."""
-
-    number: int
-    line: int
-    row: PublishedRow
-    votes: tuple[int, ...]
+    @property
+    def category(self) -> str:
+        """The name of the category in the taxonomy."""
+        category = sorry_bench().resolve(self.category_as_published)
+        return category.name if category else self.category_as_published
 
     @property
     def rates(self) -> tuple[float, float]:
         """The safe rate of the votes alone, and of the votes with the intent as one more."""
         safe, n = self.votes.count(1), len(self.votes)
-        return safe / n, (safe + self.row.context_intended_to_be_safe) / (n + 1)
-
-    @property
-    def category(self) -> str | None:
-        """The name of the category in the taxonomy; None where there is none."""
-        category = sorry_bench().resolve(self.row.category)
-        return category.name if category else None
+        return safe / n, (safe + self.intended_safe) / (n + 1)
 
 
 def read_published(path: Path) -> Benchmark:
@@ -109,24 +107,31 @@ def read_published(path: Path) -> Benchmark:
     Raises DataError: the file is no such JSON; the message says where: votes other than 1 and 2, a rate that neither
     the votes nor the votes and the intent give, a category that is unknown, the same query and context twice.
     """
-    entries, held = placed_rows(path, rows(read_text(path), path=path))
-    counted = rates_count_intent(path, entries, held=held)
+    entries = json_entries(path)
+    rows, held = released_rows(entries)
+    counted = rates_count_intent(entries, rows, held=held)
     queries: dict[str, Query] = {}
     contexts: dict[str, Context] = {}
     items: dict[str, Item] = {}
     ratings: list[Rating] = []
-    for entry in entries:
-        query, context = query_and_context(entry, path=path)
-        item = Item.of(context, published_rate=entry.row.safe_rate)
+    for entry, row in zip(entries, rows, strict=True):
+        try:
+            groups = PublishedContext.model_validate(row.context)
+        except ValidationError as error:
+            entry.refuse(what_is_wrong(error, above="context"))
+        renamed = row.category_as_published if row.category_as_published != row.category else None
+        query = Query(text=row.query, category=row.category, category_as_published=renamed)
+        context = Context(query_id=query.id, intended_safe=row.intended_safe, origin="imported", **dict(groups))
+        item = Item.of(context, published_rate=row.safe_rate)
         if item.id in items:
-            raise DataError(path, entry.line, f"row {entry.number}: the same query and context as an earlier row")
+            entry.refuse("the same query and context as an earlier row")
         earlier = queries.setdefault(query.id, query)
         if earlier.category != query.category:
             item = item.model_copy(update={"category": query.category})
         contexts[context.id], items[item.id] = context, item
         ratings += [
             Rating(item_id=item.id, position=position, verdict="safe" if vote == 1 else "unsafe")
-            for position, vote in enumerate(entry.votes)
+            for position, vote in enumerate(row.votes)
         ]
     about = About(
         name=path.stem,
@@ -141,67 +146,44 @@ def read_published(path: Path) -> Benchmark:
         raise DataError(path, None, str(error)) from error
 
 
-def placed_rows(path: Path, table: Iterable[Row]) -> tuple[list[Placed], bool]:
-    """Return the checked rows of a file, and whether the author's intent stands at the end of every row's votes.
+def released_rows(entries: Sequence[Entry], *, without: str = "") -> tuple[list[PublishedRow], bool]:
+    """Return the checked rows of a file, and whether the author's intent stood at the end of every row's votes.
 
-    In the release's judge outputs it does. Agreement alone is no proof: where people follow the intent in nine of ten votes,
-    the last votes of 20 rows all equal it in one file of eight. So the number of votes must be the release's, too.
+    It is left out of the votes. In the release's judge outputs it stands there. Agreement alone is no proof: where people
+    follow the intent in nine of ten votes, the last votes of 20 rows all equal it in one file of eight. So the number of
+    votes must be the release's, too. `without`: a key of each row that is not the release's.
 
-    Raises DataError: there are no rows, or one is not as the release has them.
+    Raises DataError: a row is not as the release has them.
     """
-    entries: list[Placed] = []
-    for number, line, value in table:
-        if not isinstance(value, dict):
-            raise DataError(path, line, f"row {number} is {type(value).__name__}, not an object")
-        try:
-            row = PublishedRow.model_validate(value)
-        except ValidationError as error:
-            raise DataError(path, line, f"row {number}: {what_is_wrong(error)}") from error
-        entries.append(Placed(number, line, row, row.scores))
-    if not entries:
-        raise DataError(path, None, "holds no rows")
-    held = all(
-        len(row.scores) == RELEASED_VOTES and row.scores[-1] == (1 if row.context_intended_to_be_safe else 2)
-        for _, _, row, _ in entries
-    )
-    entries = [entry._replace(votes=entry.votes[:-1]) for entry in entries] if held else entries
+    rows: list[PublishedRow] = []
     for entry in entries:
-        stated, (alone, with_intent) = entry.row.safe_rate, entry.rates
-        if min(abs(stated - alone), abs(stated - with_intent)) > TOLERANCE:
-            problem = f"row {entry.number}: safe_rate is {stated!r}, but the {len(entry.votes)} votes give {alone:.6g} and the "
-            raise DataError(path, entry.line, f"{problem}votes with the intent give {with_intent:.6g}")
-    return entries, held
+        try:
+            rows.append(
+                PublishedRow.model_validate({key: value for key, value in entry.values.items() if key != without})
+            )
+        except ValidationError as error:
+            entry.refuse(what_is_wrong(error))
+    held = all(len(row.votes) == RELEASED_VOTES and row.votes[-1] == (1 if row.intended_safe else 2) for row in rows)
+    if held:
+        rows = [row.model_copy(update={"votes": row.votes[:-1]}) for row in rows]
+    for entry, row in zip(entries, rows, strict=True):
+        alone, with_intent = row.rates
+        if min(abs(row.safe_rate - alone), abs(row.safe_rate - with_intent)) > TOLERANCE:
+            entry.refuse(
+                f"safe_rate is {row.safe_rate!r}, but the {len(row.votes)} votes give {alone:.6g} and the votes with the "
+                f"intent give {with_intent:.6g}"
+            )
+    return rows, held
 
 
-def rates_count_intent(path: Path, entries: list[Placed], *, held: bool) -> bool:
+def rates_count_intent(entries: Sequence[Entry], rows: Sequence[PublishedRow], *, held: bool) -> bool:
     """Return whether the file's rates count the intent: one way for all rows."""
-    without = [entry for entry in entries if abs(entry.row.safe_rate - entry.rates[1]) > TOLERANCE]
-    with_intent = [entry for entry in entries if abs(entry.row.safe_rate - entry.rates[0]) > TOLERANCE]
+    placed = list(zip(entries, rows, strict=True))
+    without = [entry for entry, row in placed if abs(row.safe_rate - row.rates[1]) > TOLERANCE]
+    with_intent = [entry for entry, row in placed if abs(row.safe_rate - row.rates[0]) > TOLERANCE]
     if without and with_intent:
-        problem = (
-            f"row {without[0].number}: safe_rate leaves the intent out, but row {with_intent[0].number}'s counts it"
-        )
-        raise DataError(path, without[0].line, problem)
+        without[0].refuse(f"safe_rate leaves the intent out, but {with_intent[0].where}'s counts it")
     return bool(with_intent) if without or with_intent else held
-
-
-def query_and_context(entry: Placed, *, path: Path) -> tuple[Query, Context]:
-    row = entry.row
-    if (category := entry.category) is None:
-        raise DataError(path, entry.line, f"row {entry.number}: no category of SORRY-Bench is called {row.category!r}")
-    try:
-        parts = PublishedContext.model_validate(row.context)
-    except ValidationError as error:
-        raise DataError(path, entry.line, f"row {entry.number}: {what_is_wrong(error, above='context')}") from error
-    renamed = row.category if row.category != category else None
-    query = Query(text=row.query, category=category, category_as_published=renamed)
-    context = Context(
-        query_id=query.id,
-        intended_safe=row.context_intended_to_be_safe,
-        origin="imported",
-        **dict(parts),
-    )
-    return query, context
 
 
 def write_published(benchmark: Benchmark, path: Path) -> None:
@@ -268,21 +250,6 @@ LAST_PARTS = {name.rpartition(".")[2]: name for name in PARAMETERS}
 """The last part of each parameter's name; no two share one."""
 
 
-class OutputRow(NamedTuple):
-    """One row: what people said, and what the judge did."""
-
-    query: str
-    category: str
-    """The category's name in the taxonomy."""
-    intended_safe: bool
-    votes: tuple[int, ...]
-    safe_rate: float
-    """As the file states it."""
-    raw: Any
-    """The judge's value as the file has it: a word, a number, or the empty string."""
-    outcome: Scored | Unscored
-
-
 class PublishedOutput(NamedTuple):
     """A judge's output file."""
 
@@ -290,23 +257,27 @@ class PublishedOutput(NamedTuple):
     judge: str
     elicitation: Elicitation
     arm: Arm
-    rows: tuple[OutputRow, ...]
+    rows: tuple[PublishedRow, ...]
+    """What people said of each item."""
+    raw: tuple[Any, ...]
+    """The judge's value in each row as the file has it: a word, a number, or the empty string."""
+    outcomes: tuple[Scored | Unscored, ...]
 
     @property
     def values(self) -> list[float]:
         """The value of each row; nan where it is unscored."""
-        return [row.outcome.value if isinstance(row.outcome, Scored) else nan for row in self.rows]
+        return [outcome.value if isinstance(outcome, Scored) else nan for outcome in self.outcomes]
 
     @property
     def safe_rates(self) -> list[float]:
         """The share of each row's votes that are safe."""
-        return [row.votes.count(1) / len(row.votes) for row in self.rows]
+        return [row.rates[0] for row in self.rows]
 
     @property
     def misnamed(self) -> str | None:
         """The values that the file holds instead, and the name for them; None where the name is right."""
-        raw = [row.raw for row in self.rows if row.raw not in (None, "")]
-        if not raw or any(isinstance(row.outcome, Scored) for row in self.rows):
+        raw = [value for value in self.raw if value not in (None, "")]
+        if not raw or any(isinstance(outcome, Scored) for outcome in self.outcomes):
             return None
         if self.elicitation == "binary" and all(isinstance(value, (int, float)) for value in raw):
             return (
@@ -327,27 +298,39 @@ def read_output(path: Path, *, elicitation: Elicitation | None = None) -> Publis
     Raises DataError: the file is not such an output; the message says where. ConfigurationError: neither the name nor
     `elicitation` says how the judge was asked.
     """
-    table = list(rows(read_text(path), path=path))
-    judge = judge_key(path, table)
-    without_judge = (row._replace(value={k: v for k, v in row.value.items() if k != judge}) for row in table)
-    entries, _ = placed_rows(path, without_judge)
+    entries = json_entries(path)
+    judge = judge_key(entries)
+    rows, _ = released_rows(entries, without=judge)
     named, omitted = what_the_name_says(path)
-    check_omitted(path, omitted, entries)
+    contexts = [row.context for row in rows]
+    for name in omitted if not set(omitted) >= set(GROUPS) else ():
+        for entry, context in zip(entries, contexts, strict=True):
+            if states(context, name):
+                entry.refuse(
+                    f"the file's name says that {name!r} was omitted, but the context here states it; rename the file"
+                )
     how = elicitation or named
     if how is None:
         raise ConfigurationError(
             f"{path.name} does not say how the judge was asked; give --elicitation binary, score or probability"
         )
     absent: tuple[str, ...] = ()
-    contexts = [entry.row.context for entry in entries]
     if all(context is None or isinstance(context, dict) for context in contexts):  # others say nothing
         absent = tuple(group for group in GROUPS if not any(group in context for context in contexts if context))
+    outcomes = []
+    for entry in entries:
+        try:
+            outcomes.append(outcome_of(entry.values[judge], how))
+        except ValueError as error:
+            entry.refuse(str(error))
     return PublishedOutput(
         path=path,
         judge=judge,
         elicitation=how,
         arm=Arm.without(*omitted, *absent),
-        rows=tuple(output_row(path, entry, row.value[judge], how) for entry, row in zip(entries, table, strict=True)),
+        rows=tuple(rows),
+        raw=tuple(entry.values[judge] for entry in entries),
+        outcomes=tuple(outcomes),
     )
 
 
@@ -370,23 +353,17 @@ def item_ids(output: PublishedOutput, benchmark: Benchmark) -> list[str | None]:
     return [item.id for item in benchmark.items] if alike else ids
 
 
-def judge_key(path: Path, table: list[Row]) -> str:
+def judge_key(entries: Sequence[Entry]) -> str:
     """Return the one key that every row has besides the release's own: the judge's name."""
-    names: list[list[str]] = []
-    for row in table:
-        if not isinstance(row.value, dict):
-            raise DataError(path, row.line, f"row {row.number} is {type(row.value).__name__}, not an object")
-        names.append([key for key in row.value if key not in KEYS])
+    names = [[key for key in entry.values if key not in KEYS] for entry in entries]
     counts = Counter(name for keys in names for name in keys)
-    if not table:
-        raise DataError(path, None, "holds no rows")
     if not counts:
-        raise DataError(path, table[0].line, f"row {table[0].number} has no judge's value: only {', '.join(KEYS)}")
+        entries[0].refuse(f"has no judge's value: only {', '.join(KEYS)}")
     judge, times = counts.most_common(1)[0]
-    for row, keys in zip(table, names, strict=True):
+    for entry, keys in zip(entries, names, strict=True):
         if keys != [judge]:
             problem = f"the unknown keys {keys}" if keys else "no judge's value"
-            raise DataError(path, row.line, f"row {row.number} has {problem}; {times} rows have {judge!r}")
+            entry.refuse(f"has {problem}; {times} rows have {judge!r}")
     return judge
 
 
@@ -409,21 +386,6 @@ def what_the_name_says(path: Path) -> tuple[Elicitation | None, tuple[str, ...]]
         raise DataError(path, None, problem) from error
 
 
-def check_omitted(path: Path, omitted: Sequence[str], entries: Sequence[Placed]) -> None:
-    """Nothing that the file's name says was omitted may stand in a context; a file that holds none of it says nothing."""
-    if set(omitted) >= set(GROUPS):
-        return
-    for entry in entries:
-        for name in omitted:
-            if states(entry.row.context, name):
-                raise DataError(
-                    path,
-                    entry.line,
-                    f"the file's name says that {name!r} was omitted, but the context of row {entry.number} states it; "
-                    "rename the file",
-                )
-
-
 def states(context: Any, name: str) -> bool:
     """True if `context` has the group or parameter called `name`."""
     group, _, parameter = name.partition(".")
@@ -431,17 +393,6 @@ def states(context: Any, name: str) -> bool:
         return False
     value = context[group]
     return not parameter or (isinstance(value, dict) and value.get(parameter) is not None)
-
-
-def output_row(path: Path, entry: Placed, raw: Any, elicitation: Elicitation) -> OutputRow:
-    if (category := entry.category) is None:
-        raise DataError(path, entry.line, f"row {entry.number}: no category is called {entry.row.category!r}")
-    try:
-        outcome = outcome_of(raw, elicitation)
-    except ValueError as error:
-        raise DataError(path, entry.line, f"row {entry.number}: {error}") from error
-    row = entry.row
-    return OutputRow(row.query, category, row.context_intended_to_be_safe, entry.votes, row.safe_rate, raw, outcome)
 
 
 def outcome_of(raw: Any, elicitation: Elicitation) -> Scored | Unscored:

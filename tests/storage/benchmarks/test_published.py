@@ -150,7 +150,10 @@ def changed_sender(row, **keys):
             lambda row: changed(row, safe_rate=0.4242),
             r"safe_rate is 0\.4242, but the 20 votes give .* and the votes with",
         ),
-        (lambda row: changed(row, category="gardening"), "no category of SORRY-Bench is called 'gardening'"),
+        (
+            lambda row: changed(row, category="gardening"),
+            "'category': no category of SORRY-Bench is called 'gardening'",
+        ),
         (lambda row: changed_context(row, weather="fine"), r"'context\.weather' is 'fine': Extra inputs"),
         (lambda row: changed_context(row, recipient=...), r"'context\.recipient': Field required"),
         (

@@ -75,7 +75,7 @@ def test_as_much_nesting_as_anybody_writes_can_be_read():
 def test_a_row_knows_the_line_it_begins_on():
     found = list(rows('\n[\n {"a":\n 1}\n,\n\n 2, 3]', path=FILE))
 
-    assert [(row.number, row.line, row.value) for row in found] == [(1, 3, {"a": 1}), (2, 7, 2), (3, 7, 3)]
+    assert found == [(3, {"a": 1}), (7, 2), (7, 3)]
 
 
 @given(st.text(alphabet='[]{}",:\\ud80e1-.truefalsnN \n', max_size=40))
@@ -84,4 +84,4 @@ def test_any_text_is_an_array_of_rows_or_an_error(text):
         found = list(rows(text, path=FILE))
     except DataError:
         return
-    assert [row.value for row in found] == parse(text, path=FILE)
+    assert [value for _, value in found] == parse(text, path=FILE)

@@ -196,12 +196,12 @@ WRONG = {
     "a number where a text was": (
         *PRIVACY,
         lambda cases: cases[1]["seed"].update(data_type=5),
-        r"entry 2, seed: 'data_type' is 5, not a text",
+        r"row 2, seed: 'data_type' is 5, not a text",
     ),
     "a text where an object was": (
         *PRIVACY,
         lambda cases: cases[0].update(vignette="story"),
-        r"entry 1, vignette: is .*story.*, not an object",
+        r"row 1, vignette: is .*story.*, not an object",
     ),
     "a mean too few": (*("confaide", "tier_2_labels.txt"), lambda lines: lines.pop(), "tier_2_labels.txt has 1"),
     "a line without a scenario": (
@@ -212,7 +212,7 @@ WRONG = {
     "an intent that is missing": (
         *("opensafeintent", "dataset.json"),
         lambda tasks: tasks[0].pop("prompt_benign"),
-        r"dataset.json:2: entry 1: 'prompt_benign' is not there",
+        r"dataset.json:2: row 1: 'prompt_benign' is not there",
     ),
     "a rule that the rubric lacks": (
         *PYRAMID,
