@@ -56,9 +56,8 @@ class Plugin:
 
         Raises ConfigurationError: it cannot be imported; the message names its package.
         """
-        point = entry_point(self.kind, self.name)
         try:
-            return point.load()
+            return EntryPoint(self.name, self.value, f"casewise.{self.kind}").load()
         except Exception as error:  # the module is a stranger's, and may raise anything as it is imported
             problem = f"{type(error).__name__}: {error}"
             raise ConfigurationError(
@@ -92,17 +91,12 @@ def found(kind: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=f"casewise.{kind}"))
 
 
-def entry_point(kind: str, name: str) -> EntryPoint:
+def described(kind: str, name: str) -> Plugin:
     points = [point for point in found(kind) if point.name == name]
     if len({point.value for point in points}) > 1:
         packages = " and ".join(sorted({package_of(point) for point in points}))
         raise ConfigurationError(f"{packages} both bring {kind} called {name!r}; uninstall one of them")
-    return points[0]
-
-
-def described(kind: str, name: str) -> Plugin:
-    point = entry_point(kind, name)
-    return Plugin(kind, name, package_of(point), point.value)
+    return Plugin(kind, name, package_of(points[0]), points[0].value)
 
 
 def package_of(point: EntryPoint) -> str:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casewise.errors import ConfigurationError
@@ -22,6 +22,7 @@ def test_an_arm_has_one_name_whatever_the_order_of_what_it_leaves_out(names):
     assert Arm.without(*names).name == Arm.without(*reversed(names)).name
 
 
+@settings(max_examples=40)
 @given(st.lists(OMISSIONS | OTHERS, max_size=5))
 def test_an_arms_name_holds_all_of_it(transforms):
     arm = Arm(transforms=tuple(transforms))

@@ -16,7 +16,7 @@ from casewise.records import (
     TransmissionPrinciple,
     sorry_bench,
 )
-from casewise.records.base import digest
+from casewise.records.base import content_id, digest
 from casewise.records.context import checked_names, omit
 from casewise.storage.load import load
 
@@ -174,3 +174,15 @@ def test_the_taxonomy_has_45_categories_in_four_domains():
     assert len(taxonomy.domains) == 4
     for category in taxonomy.categories:
         assert all(taxonomy.resolve(name) == category for name in (category.name, *category.aliases))
+
+
+def test_half_a_character_has_a_digest_of_its_own():
+    assert digest("\ud800") != digest("\\ud800")
+
+
+def test_the_kind_is_part_of_the_id():
+    assert content_id("q", "x").removeprefix("q_") != content_id("c", "x").removeprefix("c_")
+
+
+def test_an_id_has_128_bits():
+    assert len(digest("x")) * 4 == 128

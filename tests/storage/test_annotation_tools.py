@@ -218,6 +218,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("exports")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("name", [name for name in EXPORTS if not name.endswith("csv")])
 @given(data=st.data())

@@ -218,15 +218,7 @@ def hand_on(
         return Handed(export_inspect_log(Path(source), target, benchmark=benchmark, policy=options.labels))
     if to == "eee":
         numbers = JudgeNumbers.of([source], benchmark=benchmark, options=options)
-        written = write_every_eval_ever(numbers, target, with_texts=with_texts)
-        notes = []
-        if written.left_out is not None:
-            notes.append(
-                f"{written.n_left_out:,} judgements are neither right nor wrong and stand in {written.left_out.name}"
-            )
-        if written.texts_withheld:
-            notes.append("the benchmark's texts and the replies are withheld; --with-texts writes them")
-        return Handed(written.aggregate, tuple(notes))
+        return Handed(*write_every_eval_ever(numbers, target, with_texts=with_texts))
     return hand_on_benchmark(source, target, to=to, about=about, with_texts=with_texts)
 
 
@@ -237,13 +229,13 @@ def hand_on_benchmark(source: str | Path, target: Path, *, to: str, about: Path 
     if to == "croissant":
         facts = read_croissant_about(about)
         biases = [f"{finding.title} ({100 * finding.share:.0f} % of items)" for finding in audit(loaded).findings]
-        card = write_croissant(loaded, target, about=facts, biases=biases)
-        return Handed(card.path, tuple(f"nothing says {name}: give it with --about FILE" for name in card.lacking))
+        lacking = write_croissant(loaded, target, about=facts, biases=biases)
+        return Handed(target, tuple(f"nothing says {name}: give it with --about FILE" for name in lacking))
     if to == "csv":
         write_csv(item_view(loaded), target)
         return Handed(target, ("to look at, not to read back: cells that look like formulas begin with an apostrophe",))
-    written_to = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
-    return Handed(written_to.path, tuple(f"the published format has no room for {text}" for text in written_to.lost))
+    lost = convert(source, target, to="huggingface" if to == "hf" else to)  # type: ignore[arg-type]  # it is one
+    return Handed(target, tuple(f"the published format has no room for {text}" for text in lost))
 
 
 def kind_of_source(source: str | Path) -> Kind:

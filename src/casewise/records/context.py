@@ -435,11 +435,7 @@ class ParameterSet(Record):
 
 def stated(shown: ShownContext) -> tuple[str, ...]:
     """The dotted names that a context states."""
-    return tuple(
-        name
-        for group, value in shown.items()
-        for name in ((group,) if group in OPTIONAL else (f"{group}.{parameter}" for parameter in value))
-    )
+    return tuple(texts_of(shown))
 
 
 @cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
@@ -51,14 +50,6 @@ class CroissantAbout(Record):
     maintenance: str | None = None
 
 
-@dataclass(frozen=True)
-class Described:
-    """The file that was written, and the fields that the description lacks but its readers ask for."""
-
-    path: Path
-    lacking: tuple[str, ...]
-
-
 def read_croissant_about(path: Path | None) -> CroissantAbout:
     """Return the content of `path`; an empty record without a file.
 
@@ -69,10 +60,10 @@ def read_croissant_about(path: Path | None) -> CroissantAbout:
 
 def write_croissant(
     benchmark: Benchmark, folder: Path, *, about: CroissantAbout = CroissantAbout(), biases: Sequence[str] = ()
-) -> Described:
+) -> tuple[str, ...]:
     """Write `benchmark` as a new folder of Parquet files with `croissant.json` beside them: all of it or nothing.
 
-    `biases`: what an audit found, a sentence each.
+    `biases`: what an audit found, a sentence each. Returns the fields that the description lacks and its readers ask for.
 
     Raises ConfigurationError: there is something at `folder` already, or it cannot be written.
     """
@@ -81,7 +72,7 @@ def write_croissant(
         write_manifest(benchmark, draft, names=names)
         metadata = described(benchmark, draft, names, about, biases)
         write_text(draft / "croissant.json", json_text(metadata))
-    return Described(folder, tuple(name for name in ASKED if name not in metadata))
+    return tuple(name for name in ASKED if name not in metadata)
 
 
 ASKED = (

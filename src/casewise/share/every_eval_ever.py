@@ -12,7 +12,6 @@ import json
 import re
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
@@ -37,20 +36,8 @@ from casewise.transforms.texts import MadeTexts
 SCHEMA_VERSION = "0.3.0"
 
 
-@dataclass(frozen=True)
-class EvalFiles:
-    """The files that were written, and the number of judgements that are in neither class."""
-
-    aggregate: Path
-    samples: Path
-    left_out: Path | None
-    n_samples: int
-    n_left_out: int
-    texts_withheld: bool
-
-
-def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bool) -> EvalFiles:
-    """Write the one run of `numbers` under `folder`, in the schema's own layout.
+def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bool) -> tuple[Path, tuple[str, ...]]:
+    """Write the one run of `numbers` under `folder`, in the schema's own layout; return the aggregate's path, and notes.
 
     `with_texts`: write queries, contexts and replies of a benchmark that is gated; those of an open one are always written.
 
@@ -85,7 +72,10 @@ def write_every_eval_ever(numbers: JudgeNumbers, folder: Path, *, with_texts: bo
     }
     record = aggregate(numbers, run, evaluation=evaluation, model=model) | {"detailed_evaluation_results": detail}
     write_text(folder / place / f"{name}.json", json_text(record))
-    return EvalFiles(folder / place / f"{name}.json", written, aside if n_left else None, n_good, n_left, withheld)
+    notes = [f"{n_left:,} judgements are neither right nor wrong and stand in {aside.name}"] if n_left else []
+    if withheld:
+        notes.append("the benchmark's texts and the replies are withheld; --with-texts writes them")
+    return folder / place / f"{name}.json", tuple(notes)
 
 
 def restricted(benchmark: Benchmark) -> bool:

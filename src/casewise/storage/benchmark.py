@@ -32,8 +32,7 @@ from casewise.records import (
 )
 from casewise.records.base import ContentRecord, Record, canonical_json
 from casewise.records.item import NO_CONTEXT_CONDITION, Judged, condition_problem
-from casewise.storage.columns import ContextFile, InColumns, RecordColumns, places_among
-from casewise.storage.ratings import RatingColumns
+from casewise.storage.columns import ContextFile, InColumns, RatingColumns, RecordColumns, places_among
 
 # A benchmark in memory: queries, contexts, items and ratings that fit together, and what its manifest says of
 # them.
@@ -504,18 +503,20 @@ def once(first: Sequence[R], second: Sequence[R]) -> tuple[R, ...]:
 
 def about(first: About, second: About, name: str | None) -> About:
     """Return the description of two joined benchmarks, called `name` or after both."""
+    either = {
+        part: getattr(first, part) or getattr(second, part)
+        for part in ("terms", "gated", "canary", "published", "scale")
+    }
+    common = {
+        part: getattr(first, part) for part in ("licence", "labels_by") if getattr(first, part) == getattr(second, part)
+    }
     synthetic = dict.fromkeys(text for text in (first.synthetic, second.synthetic) if text)
     return About(
         name=name or f"{first.name}-and-{second.name}",
         description=f"{first.name} {first.version} and {second.name} {second.version}, joined",
-        licence=first.licence if first.licence == second.licence else None,
-        terms=first.terms or second.terms,
-        gated=first.gated or second.gated,
-        canary=first.canary or second.canary,
         synthetic=" ".join(synthetic) or None,
         source=first.source,
         remarks=tuple(dict.fromkeys((*(first.remarks or ()), *(second.remarks or ())))) or None,
-        published=first.published or second.published,
-        labels_by=first.labels_by if first.labels_by == second.labels_by else None,
-        scale=first.scale or second.scale,
+        **either,
+        **common,
     )

@@ -32,6 +32,7 @@ from casewise.storage.benchmark import About, Benchmark, BenchmarkCounts
 from casewise.storage.columns import (
     STATEMENTS,
     ContextFile,
+    RatingColumns,
     RecordColumns,
     column_of,
     fields_of,
@@ -51,7 +52,6 @@ from casewise.storage.files import (
     write_jsonl,
     write_text,
 )
-from casewise.storage.ratings import RatingColumns
 
 # The manifest of a benchmark folder: what it holds, with the checksum of each file; and a new folder, written
 # whole or not at all.
@@ -300,7 +300,7 @@ def record_of(row: Mapping[str, Any], model: type[R], *, path: Path, number: int
 # safe to delete at any time. Contexts stay in the folder's file; their places in it are kept.
 
 
-KEPT_VERSION = 6
+KEPT_VERSION = 7
 """Of the tables that are kept; another one is not read."""
 
 WORTH = 50_000
@@ -312,7 +312,7 @@ MOST_BENCHMARKS = 8
 ABOUT = "kept.json"
 
 KEPT = ("queries", "items", "contexts", "ratings", "rated")
-"""The tables; they are mapped into memory, so that removing their files changes nothing."""
+"""The tables. Parquet is read with half the memory of mapped Arrow files."""
 
 
 def place_of(manifest: Manifest) -> Path:
@@ -331,7 +331,7 @@ def find_kept(folder: Path, manifest: Manifest) -> Benchmark | None:
     place = place_of(manifest)
     try:
         about = json.loads((place / ABOUT).read_text(encoding="utf-8"))
-        queries, items, contexts, ratings, rated = (pl.read_ipc(place / f"{name}.arrow") for name in KEPT)
+        queries, items, contexts, ratings, rated = (pl.read_parquet(place / f"{name}.parquet") for name in KEPT)
         benchmark = Benchmark.checked_before(
             about=manifest.about,
             queries=RecordColumns(Query, queries),
@@ -364,7 +364,7 @@ def keep_tables(benchmark: Benchmark, manifest: Manifest) -> None:
                 "rated": benchmark.ratings.item_ids.alias("id").to_frame(),
             }
             for name, table in tables.items():
-                table.write_ipc(draft / f"{name}.arrow")
+                table.write_parquet(draft / f"{name}.parquet", compression="uncompressed")
             about = {"digest": benchmark.digest, "annotators": benchmark.ratings.annotators}
             (draft / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         cached = sorted(place.parent.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime, reverse=True)

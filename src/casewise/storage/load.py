@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import as_file, files
@@ -247,11 +247,7 @@ def import_cases(
     DataError
         A row cannot be read; the message names its line.
     """
-    frame = replace(
-        case_frame(taxonomy, parameters, safe_words, unsafe_words),
-        unsure_words=options.unsure_word,
-        scale=options.scale,
-    )
+    frame = case_frame(taxonomy, parameters, safe_words, unsafe_words, options)
     name = options.name or (Path(path).stem if target is None else Path(target).name)
     about = About(name=name, labels_by=options.labels_by, scale=frame.scale)
     table = read_any_table(Path(path))
@@ -299,13 +295,19 @@ def load_frame(
 
 
 def case_frame(
-    taxonomy: str | Path | None, parameters: str | Path | None, safe: Sequence[str], unsafe: Sequence[str]
+    taxonomy: str | Path | None,
+    parameters: str | Path | None,
+    safe: Sequence[str],
+    unsafe: Sequence[str],
+    options: ImportOptions = ImportOptions(),
 ) -> CaseFrame:
     return CaseFrame(
         Taxonomy.read(Path(taxonomy)) if taxonomy else None,
         ParameterSet.read(Path(parameters)) if parameters else None,
         tuple(safe),
         tuple(unsafe),
+        options.unsure_word,
+        options.scale,
     )
 
 
@@ -409,23 +411,13 @@ def card(benchmark: Benchmark) -> str:
 Format = Literal["folder", "published", "parquet", "huggingface"]
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """The file that was written, and the parts of the benchmark that its format has no room for."""
-
-    path: Path
-    format: Format
-    benchmark: Benchmark
-    lost: tuple[str, ...]
-
-
-def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Conversion:
+def convert(source: str | Path, target: Path, *, to: Format | None = None) -> tuple[str, ...]:
     """Write the benchmark at `source` anew at `target`, in another format.
 
     `source`: whatever `load` takes: a name, a folder of any of the formats, or a published JSON file.
     `to`: the format; by default `published` for a name that ends in `.json`, and `folder` for any other.
 
-    Returns Conversion: `lost` says what reading `target` back would not give; it is empty for all formats but `published`.
+    Returns what reading `target` back would not give, in words; nothing for all formats but `published`.
 
     Raises DataError, BenchmarkError: the source is not valid, or holds what the format cannot say at all.
     ConfigurationError: there is something at `target` already, or it cannot be written.
@@ -437,7 +429,7 @@ def convert(source: str | Path, target: Path, *, to: Format | None = None) -> Co
         raise ConfigurationError(f"{target} exists and a benchmark is never overwritten; choose another place")
     benchmark = load(source)
     WRITERS[chosen](benchmark, target)
-    return Conversion(target, chosen, benchmark, tuple(lost(benchmark)) if chosen == "published" else ())
+    return tuple(lost(benchmark)) if chosen == "published" else ()
 
 
 WRITERS: dict[Format, Callable[[Benchmark, Path], object]] = {

@@ -10,7 +10,7 @@ import casewise
 from casewise import api
 from casewise.api import CaseColumns
 from casewise.errors import ConfigurationError, DataError
-from casewise.storage.load import convert, import_cases
+from casewise.storage.load import import_cases
 
 ASKED = ["How do I reset a password?", "Who is on leave?", "Where does the driver live?"]
 CASES = [
@@ -241,26 +241,6 @@ def test_a_pandas_frame_may_hold_arrays_and_missing_cells_of_any_kind():
 
     assert [votes[:2] for votes in benchmark.votes.values()] == [(1, 2), (1, 1)]
     assert [item.columns for item in benchmark.items] == [{"n": 1}, {"day": "2026-01-02 00:00:00"}]
-
-
-@pytest.mark.parametrize("to", ["folder", "parquet", "huggingface"])
-def test_imported_cases_go_through_every_format_but_the_published_one(tmp_path, to):
-    found = casewise.load_frame(CASES, "cases")
-    start = tmp_path / "start"
-    api.import_cases(write_jsonl(tmp_path), start)
-    convert(start, tmp_path / "there", to=to)
-    again = casewise.load(tmp_path / "there")
-    assert again.digest == found.digest
-    assert again.parameters == casewise.load(start).parameters
-    assert again.contexts == casewise.load(start).contexts
-    with pytest.raises(casewise.errors.BenchmarkError, match="needs the parameters of the paper"):
-        convert(start, tmp_path / "published.json")
-
-
-def write_jsonl(folder):
-    path = folder / "cases.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in CASES))
-    return path
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from casewise.records import Context, Item, Query
 from casewise.storage.benchmark import About, Benchmark
 from casewise.storage.benchmark_folder import record_of, write_benchmark
 from casewise.storage.columns import record_table
-from casewise.storage.load import convert, load
+from casewise.storage.load import convert, load, load_frame
 
 FOLDERS = ("folder", "parquet", "huggingface")
 
@@ -23,11 +23,11 @@ def test_from_any_folder_to_any_other_and_back_is_equal(tmp_path, first, second)
     original = rich_benchmark()
     write_benchmark(original, tmp_path / "start")
     convert(tmp_path / "start", tmp_path / "one", to=first)
-    done = convert(tmp_path / "one", tmp_path / "two", to=second)
+    lost = convert(tmp_path / "one", tmp_path / "two", to=second)
 
     assert load(tmp_path / "two") == original
     assert load(tmp_path / "two").digest == original.digest
-    assert done.lost == ()
+    assert lost == ()
 
 
 @pytest.mark.parametrize("through", FOLDERS)
@@ -40,18 +40,15 @@ def test_the_published_json_comes_back_equal_through_every_folder(tmp_path, shar
     assert json.loads((tmp_path / source.name).read_text()) == json.loads(source.read_text())
 
 
-def test_what_the_published_format_cannot_say_is_listed(tmp_path):
-    done = convert("demo", tmp_path / "demo.json")
-
-    assert any(text.startswith("who gave 1,890 ratings") for text in done.lost)
-    assert any("name, version, licence" in text for text in done.lost)
-
-
 def test_what_the_published_format_cannot_say_at_all_is_an_error(tmp_path):
     write_benchmark(rich_benchmark(), tmp_path / "start")
 
     with pytest.raises(BenchmarkError, match="no subject and no information type"):
         convert(tmp_path / "start", tmp_path / "x.json")
+    cases = [{"query": "Who?", "context": "A nurse asks.", "intended": "safe", "votes": ["safe"]}]
+    write_benchmark(load_frame(cases), tmp_path / "own")
+    with pytest.raises(BenchmarkError, match="needs the parameters of the paper"):
+        convert(tmp_path / "own", tmp_path / "x.json")
     assert not (tmp_path / "x.json").exists()
 
 

@@ -8,7 +8,6 @@ import pytest
 from casewise.errors import ChecksumMismatch
 from casewise.judges.run import Selection, select
 from casewise.records import Item
-from casewise.storage import benchmark_folder as folders
 from casewise.storage import benchmark_folder as kept
 from casewise.storage import columns as record_columns
 from casewise.storage import write_benchmark
@@ -40,7 +39,7 @@ def read(folder):
 
 def test_a_kept_benchmark_equals_the_one_that_was_read(folder, monkeypatch):
     first = read(folder)
-    monkeypatch.setattr(folders, "read_whole", lambda *_, **__: pytest.fail("it was read whole again"))
+    monkeypatch.setattr(kept, "read_whole", lambda *_, **__: pytest.fail("it was read whole again"))
 
     again = read(folder)
 
@@ -65,25 +64,15 @@ def test_another_file_is_not_taken_for_the_one_that_was_kept(folder):
     assert read(folder).digest != first.digest
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "kept.json",
-        "ratings.arrow",
-        "rated.arrow",
-        "items.arrow",
-        "queries.arrow",
-        "contexts.arrow",
-    ],
-)
-@pytest.mark.parametrize("damage", [b"", b"{}", None])
+@pytest.mark.parametrize("name", ["kept.json", *(f"{table}.parquet" for table in kept.KEPT)])
+@pytest.mark.parametrize("damage", [b"{}", None])
 def test_what_is_damaged_is_read_anew_and_kept_anew(folder, name, damage):
     first = read(folder)
     (place,) = places()
     (place / name).write_bytes(damage) if damage is not None else (place / name).unlink()
 
     assert read(folder) == first
-    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.arrow"}
+    assert {path.name for path in place.iterdir()} >= {"kept.json", "ratings.parquet"}
     assert read(folder) == first
 
 
@@ -124,7 +113,7 @@ def test_those_used_longest_ago_are_dropped(tmp_path, monkeypatch):
 @pytest.mark.parametrize("most_held", [0, 1_000])
 def test_records_in_columns_equal_the_tuple_of_the_same(folder, monkeypatch, most_held):
     monkeypatch.setattr(record_columns, "MOST_HELD", most_held)
-    whole = folders.read_whole(folder, read_manifest(folder), in_file=True)
+    whole = kept.read_whole(folder, read_manifest(folder), in_file=True)
     read(folder)
     again = read(folder)
 

@@ -46,26 +46,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*command):
-    return invoke(*command)
-
-
 def imported(folder, cases):
     (folder / "cases.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cases))
-    return run(
+    return invoke(
         "data", "import", "cases.jsonl", "--out", "bench", "--parameters", "desk.toml", "--taxonomy", "taxonomy.toml"
     )
 
 
 def test_an_ablation_leaves_out_the_groups_of_the_set_and_the_report_gives_each_its_worth(folder):
     assert imported(folder, CASES).code == 0
-    judged = run("judge", "bench", "--judge", "fake/rehearsal", "--ablate", "groups", "--out", "run")
+    judged = invoke("judge", "bench", "--judge", "fake/rehearsal", "--ablate", "groups", "--out", "run")
     assert judged.code == 0, judged.output
-    arms = json.loads(run("report", "run", "--json").out)["arms"]
+    arms = json.loads(invoke("report", "run", "--json").out)["arms"]
 
     assert {row["part"] for row in arms if row["worth"] == "shapley"} == {"caller", "line"}
     assert {row["part"] for row in arms if row["worth"] == "left out"} == {"caller", "line", "the whole context"}
-    refused = run("judge", "bench", "--judge", "fake/rehearsal", "--omit", "recipient", "--out", "other")
+    refused = invoke("judge", "bench", "--judge", "fake/rehearsal", "--omit", "recipient", "--out", "other")
     assert "there are: caller, line, caller.role" in refused.err
 
 

@@ -5,12 +5,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casewise.records import Rating
+from casewise.storage.columns import RatingColumns
 from casewise.storage.files import write_jsonl
-from casewise.storage.ratings import RatingColumns
 
 ratings = st.lists(
     st.builds(
@@ -99,6 +99,7 @@ def test_arrays_say_who_rated_what_and_minus_one_where_nobody_is_known():
     assert found.item.dtype == np.intp
 
 
+@settings(max_examples=40)
 @given(ratings)
 def test_plainly_written_ratings_are_read_as_records_are_or_not_at_all(given):
     with TemporaryDirectory() as folder:

@@ -1,8 +1,6 @@
 """Rows of the one shape, tables of ratings, and what a user's file says of its cases."""
 
-import csv
 import json
-from collections import Counter
 
 import pytest
 from tests.support.command import invoke
@@ -130,24 +128,16 @@ def test_what_is_judged_and_what_was_before_it_make_the_query():
 @pytest.mark.parametrize(
     ("rows", "line", "problem"),
     [
-        ([row(vote="safe"), row(vote="safe")], 2, "'ann' rated this case on line 1"),
         (
             [row(vote="safe", pair=1), row("When?", vote="safe"), row(annotator="b", vote="safe", pair=2)],
             3,
             "'pair' is 2",
-        ),
-        ([row(vote="perhaps")], 1, "'vote' is 'perhaps', and nobody said whether that is safe"),
-        (
-            [row(vote="safe", **{"trait.age": 1}), row("When?", vote="safe", **{"trait.age": 2})],
-            2,
-            "the trait 'age' of 'ann'",
         ),
         ([row(value=101)], 1, "'value' is 101, not a number from 0 to 100"),
         ([row(value="high")], 1, "'value' is 'high', not a number from 0 to 100"),
         ([row(value=3), row("When?", None, value=3)], 2, "'annotator' is empty"),
         ([{"query": "Who?", "mean": -1}], 1, "'mean' is -1, not a number from"),
         ([{"query": "Who?", "votes": [1, "x"]}], 1, "'votes' is 'x', and nobody said"),
-        ([row(vote="safe", judged="thought")], 1, "judged"),
         ([row(vote="safe", before=[{"role": "user"}])], 1, "'before.0.text': Field required"),
         ([], None, "holds no rows"),
     ],
@@ -322,26 +312,12 @@ def test_the_published_format_says_what_it_has_no_room_for(tmp_path):
     ]
     write_benchmark(of(*rows, scale=HARM), tmp_path / "start")
 
-    lost = convert(tmp_path / "start", tmp_path / "there.json").lost
+    lost = convert(tmp_path / "start", tmp_path / "there.json")
 
     assert json.loads((tmp_path / "there.json").read_text())[0]["scores"] == [1]
     assert {"1 unsure votes", "the clusters of 1 items", "the ids in the user's own file of 1 items"} <= set(lost)
-    assert any("the scale that people rated on" in one for one in lost)
-
-
-def test_the_released_files_are_read_to_the_last_row(shared):
-    folder = shared / "data" / "benchmarks"
-    word = {"Yes": "unsafe", "No": "safe", "Unsure": "unsure"}
-    with (folder / "dices_350_shape.csv").open() as file:
-        rows = [
-            row(one["response"], one["rater_id"], vote=word[one["Q_overall"]], before=one["context"], judged="reply")
-            | {"id": one["item_id"], "trait.gender": one["rater_gender"]}
-            for one in csv.DictReader(file)
-        ]
-    found = of(*rows)
-
-    assert (found.counts.items, found.counts.ratings, found.counts.annotators) == (350, 43_050, 123)
-    assert found.item_columns["n_unsure"].sum() == Counter(one["vote"] for one in rows)["unsure"] == 2_694
+    for text in ("the scale that people rated on", "who gave 2 ratings", "name, version, licence"):
+        assert any(text in one for one in lost)
 
 
 def test_a_context_is_shared_by_no_query_but_a_profile_may_recur():

@@ -246,6 +246,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("mutated")
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @pytest.mark.parametrize("name", [name for name in FILES if name != "casebench"])
 @given(data=st.data())
