@@ -22,7 +22,6 @@ from casewise.evaluate.judged_runs import (
     distinct,
     read_runs,
 )
-from casewise.evaluate.published import PublishedNumbers, numbers_beside
 from casewise.evaluate.replay import notes_of
 from casewise.evaluate.yardsticks import Backdrop, People, against_others, notes_on_items, picked_numbers
 from casewise.records import Elicitation, ShortRepr
@@ -187,7 +186,6 @@ class Leaderboard(ShortRepr):
     baselines: tuple[LeaderboardRow, ...]
     people: People
     n_items: int
-    published: PublishedNumbers | None
     notes: tuple[str, ...]
 
     @property
@@ -199,7 +197,7 @@ class Leaderboard(ShortRepr):
         """As plain JSON values."""
         people = self.people
         return {
-            **json_fields(self, without=("benchmark", "people", "published")),
+            **json_fields(self, without=("benchmark", "people")),
             "benchmark": self.benchmark.name,
             "digest": self.benchmark.digest,
             "people": {
@@ -208,7 +206,6 @@ class Leaderboard(ShortRepr):
                 "second_study": people.same_again,
             },
             "ceilings": json_value(people.ceilings),
-            "published": self.published.model_dump(mode="json") if self.published else None,
         }
 
 
@@ -268,7 +265,6 @@ def leaderboard(
         ),
         people=backdrop.people(common),
         n_items=int(common.sum()),
-        published=None if theirs else numbers_beside(runs.benchmark.about.published),
         notes=(
             *board_notes(runs, common, judges, theirs, options),
             *output_notes,

@@ -43,12 +43,6 @@ class PublishedJudge(Record):
     """Metric to value, against people's votes alone; empty where only the paper's own figures are known."""
     note: str | None = None
 
-    @property
-    def title(self) -> str:
-        """The judge, and how it was asked."""
-        arm = f", without {', '.join(self.omitted)}" if self.omitted else ""
-        return f"{self.name} ({self.elicitation}{arm})"
-
 
 class PublishedNumbers(Record):
     """A table of published numbers."""
