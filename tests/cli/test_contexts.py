@@ -100,23 +100,27 @@ def generated(queries):
     return "trades"
 
 
-def asking(server, *more):
-    return run("contexts", "generate", "trades", "--model", "vllm/tiny", "--model-url", server.url, *more)
+def asking(server, command, *more):
+    name = "--model" if command == "generate" else "--ask"
+    return run("contexts", command, "trades", name, "vllm/tiny", "--model-url", server.url, *more)
 
 
-def test_nothing_harmful_is_sent_before_the_person_agrees(generated, provider):
-    refused = asking(provider, "--which", "new")
+@pytest.mark.parametrize(
+    ("command", "what"), [("generate", "the draft's queries"), ("check", "the draft's queries and contexts")]
+)
+def test_nothing_harmful_is_sent_before_the_person_agrees(generated, provider, command, what):
+    refused = asking(provider, command, "--which", "new") if command == "generate" else asking(provider, command)
 
     assert refused.code == 2
-    assert "This sends the draft's queries, which are harmful by design, to 127.0.0.1" in refused.err
+    assert f"This sends {what}, which are harmful by design, to 127.0.0.1" in refused.err
     assert "--yes" in refused.err
     assert provider.bodies == []
 
 
 def test_leave_given_to_one_command_holds_for_the_others(queries, provider):
     run("contexts", "select", queries)
-    agreed = asking(provider, "--attempts", 1, "--yes")
-    later = asking(provider, "--attempts", 1)
+    agreed = asking(provider, "generate", "--attempts", 1, "--yes")
+    later = asking(provider, "generate", "--attempts", 1)
 
     assert (agreed.code, later.code) == (ExitCode.NOTHING_SCORED, ExitCode.NOTHING_SCORED)
     assert len(provider.bodies) == 32
@@ -142,23 +146,49 @@ def test_consent_that_cannot_be_asked_for_ends_with_2(queries, tmp_path, provide
     )
 
 
+def test_opinions_keep_to_a_budget(generated, provider):
+    prices = ("--price-in", 1000, "--price-out", 1000)
+    done = asking(provider, "check", "--yes", *prices, "--max-cost", 0.001, "--out", "opinions")
+
+    assert done.code == ExitCode.STOPPED, done.output
+    assert "stopped: the cost limit of $0.001" in done.err
+    assert provider.bodies == []
+
+
 def test_generating_keeps_to_a_budget(queries, provider):
     run("contexts", "select", queries)
-    done = asking(provider, "--yes", "--max-tokens-total", 100)
+    done = asking(provider, "generate", "--yes", "--max-tokens-total", 100)
 
     assert done.code == ExitCode.STOPPED, done.output
     assert "stopped: the limit of 100 tokens" in done.err
     assert provider.bodies == []
 
 
-def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider):
+@pytest.mark.parametrize("command", ["generate", "check"])
+def test_a_dry_run_says_what_it_would_take_and_calls_nobody(queries, provider, command):
     run("contexts", "select", queries)
+    if command == "check":
+        run("contexts", "generate", "trades", "--model", "fake/contexts")
     prices = ("--price-in", 1, "--price-out", 2)
-    said = asking(provider, "--dry-run", *prices)
-    counted = json.loads(asking(provider, "--dry-run", *prices, "--json").out)
+    said = asking(provider, command, "--dry-run", *prices)
+    counted = json.loads(asking(provider, command, "--dry-run", *prices, "--json").out)
 
     assert said.out.startswith("vllm/tiny: 16 calls")
     assert "cost: about $" in said.out
     assert counted["n_calls"] == 16
     assert counted["cost_usd"] < counted["cost_at_most_usd"]
     assert provider.bodies == []
+
+
+def test_a_dry_run_of_rules_alone_is_refused(generated):
+    assert run("contexts", "check", "trades", "--dry-run").code == 2
+
+
+def test_opinions_are_kept_in_a_run_folder_and_asked_for_once(generated, provider):
+    first = asking(provider, "check", "--yes")
+    again = asking(provider, "check")
+
+    assert (first.code, again.code) == (0, 0), (first.output, again.output)
+    assert len(provider.bodies) == 16
+    assert "vllm/tiny was asked about 16 contexts (16 were asked about before)" in again.err
+    assert len(Path("runs/trades-opinions-vllm-tiny/opinions.jsonl").read_text().splitlines()) == 16

@@ -60,8 +60,8 @@ class AttackOptions:
     """Attacks on a judge, and defences."""
 
     attacks: str | None = None
-    """Attacks, separated by commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml), python:MODULE:FUNCTION.
-    Default: all; with --attacker: none."""
+    """Attacks, separated by commas: all, claim:authority, twin:recipient, FILE (.jsonl, .toml, PyRIT's .yaml),
+    python:MODULE:FUNCTION. Default: all; with --attacker: none."""
     defences: str = "none"
     """Defences, separated by commas: none, system, datamark, delimit, filter:MODEL, detect:MODEL, verified:FACTS and
     others."""

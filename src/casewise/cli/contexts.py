@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
-from cyclopts.types import PositiveInt
+from cyclopts.types import NonNegativeInt, PositiveInt
 
 from casewise.cli.data import ParametersOption, TaxonomyOption
 from casewise.cli.options import ADDRESS, ASKED, Calls, DatabaseOption, DryRunOption, YesOption
@@ -27,16 +27,20 @@ from casewise.cli.printing import (
 from casewise.contexts.drafts import begin_draft, open_draft
 from casewise.contexts.generation import REHEARSALS, GenerationOptions, estimate_generation
 from casewise.contexts.generation import generate as generate_contexts
+from casewise.contexts.opinions import OpinionOptions, ask_opinions, estimate_opinions
 from casewise.contexts.queue import check_draft, review_statistics
 from casewise.contexts.release import ReleaseOptions
 from casewise.contexts.release import release as write_release
-from casewise.models.load import load_model
+from casewise.errors import ConfigurationError, ExitCode
+from casewise.models.load import LoadedModel, load_model
 from casewise.options import Flat
 from casewise.runs.limits import finished
+from casewise.runs.run import default_folder
 
 app = App(name="contexts")
 
 DraftArgument = Annotated[str, Parameter(help="The draft's name.")]
+EndpointOption = Annotated[str | None, ADDRESS, Parameter(name=("--base-url", "--model-url"))]
 
 
 @app.command
@@ -106,6 +110,12 @@ def select(
     note(f"next: casewise contexts generate {name} --model MODEL")
 
 
+def context_model(model: str, base_url: str | None, calls: Calls, *, dry_run: bool) -> LoadedModel:
+    """Return a model that writes or reads contexts."""
+    options = calls.model(base_url, needs_key=not dry_run)
+    return load_model(model, replace(options, fakes=REHEARSALS, batch=options.batch and not dry_run))
+
+
 @app.command
 def generate(
     draft: DraftArgument,
@@ -113,7 +123,7 @@ def generate(
     *,
     model: str,
     writing: Annotated[GenerationOptions, ASKED] = GenerationOptions(),
-    base_url: Annotated[str | None, ADDRESS, Parameter(name=("--base-url", "--model-url"))] = None,
+    base_url: EndpointOption = None,
     calls: Flat[Calls] = Calls(),
     dry_run: DryRunOption = False,
     yes: YesOption = False,
@@ -126,8 +136,7 @@ def generate(
     model
         The model: openai/gpt-4o, ollama/NAME, …; fake/contexts makes up contexts at no cost.
     """
-    reached = calls.model(base_url, needs_key=not dry_run)
-    loaded = load_model(model, replace(reached, fakes=REHEARSALS, batch=reached.batch and not dry_run))
+    loaded = context_model(model, base_url, calls, dry_run=dry_run)
     options = replace(writing, prices=loaded.prices, **calls.common())
     with open_draft(draft, database) as (store, contexts):
         if dry_run:
@@ -153,17 +162,58 @@ def generate(
 
 
 @app.command
-def check(draft: DraftArgument, /, *, database: DatabaseOption = None) -> None:
+def check(
+    draft: DraftArgument,
+    /,
+    *,
+    ask: str | None = None,
+    out: Path | None = None,
+    retry_unread: NonNegativeInt = 0,
+    base_url: EndpointOption = None,
+    calls: Flat[Calls] = Calls(),
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    database: DatabaseOption = None,
+) -> None:
     """Check contexts for drift, contradictions, misplaced words, give-aways, leaks and copies; show the progress of the review.
 
     Reviewers see the findings.
+
+    Parameters
+    ----------
+    ask
+        Also ask this model for its opinion of every context. Its findings show its name.
+    out
+        Run folder of the model's opinions, new or to resume. Default: runs/DRAFT-opinions-MODEL.
+    retry_unread
+        Maximum number of further calls if a reply gives no opinion.
     """
-    with open_draft(draft, database) as (store, contexts), store.write() as connection:
-        report, review = check_draft(connection, contexts), review_statistics(connection, contexts)
+    if dry_run and ask is None:
+        raise ConfigurationError("--dry-run says what asking a model would take; give --ask MODEL")
+    opinions = None
+    with open_draft(draft, database) as (store, contexts):
+        if ask is not None:
+            loaded = context_model(ask, base_url, calls, dry_run=dry_run)
+            options = OpinionOptions(prices=loaded.prices, retries=retry_unread, **calls.common())
+            if dry_run:
+                print_estimate(estimate_opinions(store, contexts, loaded.model, options), ask)
+                return
+            leave("the draft's queries and contexts", loaded.model.sends_to, agreed=yes)
+            folder = out or default_folder(f"{draft}-opinions-{ask}")
+            with watching(f"asking {ask}") as watch:
+                opinions = finished(
+                    ask_opinions(store, contexts, loaded.model, folder=folder, options=options, watch=watch)
+                )
+            for line in opinions.lines(ask):
+                note(line)
+        with store.write() as connection:
+            report, review = check_draft(connection, contexts), review_statistics(connection, contexts)
     if as_json():
         print_json({**report.as_json(), "review": review.as_json()})
     else:
         print("\n".join([*report.lines(), *review.lines()]))
+    if opinions is not None and (opinions.stopped or opinions.n_pending):
+        raise SystemExit(ExitCode.STOPPED)
 
 
 @app.command

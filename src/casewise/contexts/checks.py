@@ -76,7 +76,7 @@ class Remark(Record):
     evidence: str | None = None
     """The words that show it."""
     by: str = "rules"
-    """`rules`, or in drafts of before the model whose opinion it is."""
+    """`rules`, or the model whose opinion it is."""
 
 
 # The words that changed between two texts.

@@ -6,11 +6,12 @@ import codecs
 import random
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Self, get_args
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -21,7 +22,7 @@ from casewise.records import ShownContext
 from casewise.records.base import Record, digest, problems, read_toml, shipped_toml
 from casewise.records.context import OPTIONAL, Text, in_order
 from casewise.records.item import Turn
-from casewise.storage.files import numbered_lines, read_text, record
+from casewise.storage.files import numbered_lines, read_jsonl, read_text, record
 from casewise.transforms.channels import DIRECTIONS, Channel, Direction, check_named, put_into
 
 # Claims: somebody argues, in one of the channels, for a verdict. Casewise has its own; users add theirs in a TOML or JSON Lines file.
@@ -242,11 +243,9 @@ class AttackPrompt(Record):
 
 
 def read_prompts(path: Path) -> dict[str, Claim]:
-    """Attacks from a set of prompts, a JSON object a line. Raises DataError: a line is none; the message names it. There are none."""
+    """Attacks from a set of prompts. Raises DataError: a line is none; the message names it. There are none."""
     prompts: dict[tuple[str, Channel], list[AttackPrompt]] = {}
-    for line, text in numbered_lines(path):
-        prompt = record(text, AttackPrompt, path=path, line=line)
-        check_slots(prompt.text, path, line)
+    for line, prompt in prompts_in(path):
         if not prompt.text.strip() or not prompt.name.strip() or "/" in prompt.name:
             raise DataError(path, line, "an attack has a text, and a name without a slash")
         prompts.setdefault((prompt.name, prompt.channel), []).append(prompt)
@@ -254,7 +253,8 @@ def read_prompts(path: Path) -> dict[str, Claim]:
         raise DataError(
             path,
             None,
-            "holds no attack: write an object a line, with text and direction",
+            "holds no attack: write an object a line, with text and direction; of a garak report attempts are taken, of a PyRIT "
+            "file templates with {{ prompt }}",
         )
     names = [name for name, _ in prompts]
     claims = {}
@@ -266,6 +266,70 @@ def read_prompts(path: Path) -> dict[str, Claim]:
         claim = Claim.model_validate({"title": title, "channels": [channel], **words})
         claims[f"{name}-{channel}" if names.count(name) > 1 else name] = claim
     return claims
+
+
+def prompts_in(path: Path) -> Iterator[tuple[int, AttackPrompt]]:
+    """The lines of a set of attacks, of a garak report, or of a PyRIT file, each with its number."""
+    if path.suffix in (".yaml", ".yml", ".prompt"):
+        yield from enumerate(pyrit_prompts(path), 1)
+    elif any('"entry_type"' in line for _, line in islice(numbered_lines(path), 1)):
+        attempts = (attempt for attempt in read_jsonl(path, GarakAttempt) if attempt.text.strip())
+        once = dict.fromkeys((attempt.probe_classname or "garak", attempt.text) for attempt in attempts)
+        for number, (probe, text) in enumerate(once, 1):
+            yield number, AttackPrompt(name=probe, text=text, direction="safe", source="garak")
+    else:
+        for number, line in numbered_lines(path):
+            prompt = record(line, AttackPrompt, path=path, line=number)
+            check_slots(prompt.text, path, number)
+            yield number, prompt
+
+
+class GarakAttempt(Record):
+    """A line of a report of garak: a prompt that one of its probes sent, as a text or as turns."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    entry_type: str
+    probe_classname: str = ""
+    prompt: Any = None
+
+    @property
+    def text(self) -> str:
+        """Return what its user says last; empty for a line that is no attempt."""
+        content = self.prompt if self.entry_type == "attempt" else ""
+        if isinstance(content, Mapping):
+            turns = [turn for turn in content.get("turns", ()) if isinstance(turn, Mapping)]
+            user = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+            content = user[-1] if user else content
+        if isinstance(content, Mapping):
+            content = content.get("text")
+        return content if isinstance(content, str) else ""
+
+
+PYRIT_SLOT = re.compile(r"\{\{\s*prompt\s*\}\}")
+
+
+def pyrit_prompts(path: Path) -> Iterator[AttackPrompt]:
+    """The templates of a PyRIT file: one, or those among its `seeds` or `prompts`; `{{ prompt }}` stands for the request.
+
+    Raises DataError: it is no YAML, or no such file. ConfigurationError: PyYAML is not installed.
+    """
+    try:
+        import yaml  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{path}: to read a PyRIT file, install PyYAML first: pip install pyyaml") from error
+    try:
+        whole = yaml.safe_load(read_text(path))
+    except yaml.YAMLError as error:
+        raise DataError(path, None, f"is no YAML: {error}") from error
+    if not isinstance(whole, Mapping):
+        raise DataError(path, None, "is no PyRIT file: it has neither value nor seeds")
+    for number, seed in enumerate(whole.get("seeds") or whole.get("prompts") or [whole], 1):
+        value = seed.get("value") if isinstance(seed, Mapping) else None
+        if isinstance(value, str) and PYRIT_SLOT.search(value):
+            name = str(seed.get("name") or whole.get("name") or f"template-{number}").replace("/", " ")
+            text, source = PYRIT_SLOT.sub(lambda _slot: SLOT, value), str(seed.get("source") or "PyRIT")
+            yield AttackPrompt(name=name, text=text, direction="safe", title=name, source=source)
 
 
 # Attacks from the twin: words of the other context of the pair, written by the same hands, claimed in this one.

@@ -421,7 +421,9 @@ def spelt_out(text: str, offers: Sequence[str]) -> list[str]:
 def is_file(text: str) -> bool:
     """Return whether `text` names a user's file of attacks, or one of them."""
     name = text.partition("#")[0]
-    return name.startswith("toml:") or (":" not in name and name.endswith((".toml", ".jsonl")))
+    return name.startswith("toml:") or (
+        ":" not in name and name.endswith((".toml", ".jsonl", ".yaml", ".yml", ".prompt"))
+    )
 
 
 def beginning(text: str, names: Iterable[str]) -> list[str]:

@@ -1,0 +1,165 @@
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from tests.contexts.drafts import room
+from tests.contexts.wordings import wording
+from tests.support.databases import new_database
+
+from casewise.contexts.opinions import OpinionOptions, ask_opinions
+from casewise.contexts.review import Act
+from casewise.database.engine import only_one
+from casewise.errors import RunConflict
+from casewise.models.protocol import FakeModel, Rejected
+from casewise.options import CONCURRENCY
+from casewise.runs.limits import Limits, Watch
+from casewise.storage.run_folder import kind_of
+
+
+@pytest.fixture
+def here(tmp_path):
+    store = new_database(tmp_path / "x.db")
+    yield room(store, count=1)
+    store.close()
+
+
+def opinion(**changes):
+    row = {"check": "drift", "parameter": "recipient.type", "evidence": "bank clerk", "message": "It is milder."}
+    return json.dumps({"findings": [row | changes]})
+
+
+def asked(here, answer, *, watch=None, folder=Path("opinions"), **options):
+    model = answer if isinstance(answer, FakeModel) else FakeModel(answer, name="some/model")
+    chosen = OpinionOptions(**options)
+    return asyncio.run(ask_opinions(here.store, here.draft, model, folder=folder, options=chosen, watch=watch))
+
+
+def test_a_finding_goes_to_the_reviewers_with_its_evidence_and_its_author(here):
+    summary = asked(here, opinion())
+
+    (finding,) = here.place().findings
+    assert (finding.check, finding.parameter, finding.evidence, finding.by) == (
+        "drift",
+        "recipient.type",
+        "bank clerk",
+        "some/model",
+    )
+    assert summary.findings == {"drift": 2}
+
+
+def test_a_wrong_parameter_is_put_right_by_the_quotation(here):
+    asked(here, opinion(parameter="sender.platform_type"))
+
+    assert here.place().findings[0].parameter == "recipient.type"
+
+
+def test_the_braces_of_the_form_are_single_and_a_query_is_not_formatted(here):
+    model = FakeModel(opinion(), name="some/model")
+    asked(here, model)
+    text = model.calls[0][0][0].content
+
+    assert '{"findings": [{"check"' in text
+    assert here.place().query.text in text
+
+
+@pytest.mark.parametrize(
+    "changes", [{"evidence": "words that are not there"}, {"evidence": ""}, {"check": "boring"}, {"evidence": "a"}]
+)
+def test_what_quotes_nothing_or_names_no_known_problem_is_left_out_and_counted(here, changes):
+    summary = asked(here, opinion(**changes))
+
+    assert here.place().findings == []
+    assert summary.unquoted == 2
+
+
+@pytest.mark.parametrize("answer", ["I'd rather not.", '{"findings": "none"}', "{", Rejected("content_filter", "no")])
+def test_a_reply_that_is_no_opinion_is_counted_and_finds_nothing(here, answer):
+    summary = asked(here, lambda _messages, _options: answer)
+
+    assert (summary.n_done, summary.n_unusable) == (2, 2)
+    assert here.place().findings == []
+
+
+def test_what_was_asked_about_is_not_asked_about_again(here):
+    asked(here, opinion())
+    model = FakeModel(opinion(), name="some/model")
+    again = asked(here, model)
+
+    assert model.calls == []
+    assert (again.resumed, again.n_calls, again.n_usable) == (2, 0, 2)
+    assert len(here.place().findings) == 1
+
+
+def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_replace_the_old(here):
+    asked(here, opinion())
+    for by in (here.ada, here.ben):
+        here.do(here.place(), by, Act.SUBMIT, wording(recipient__background="A bank clerk for nine years"))
+    model = FakeModel(opinion(check="contradiction"), name="some/model")
+    again = asked(here, model)
+
+    assert (len(model.calls), again.resumed) == (1, 1)
+    assert sorted(one.check for place in here.places() for one in place.findings if one.by == "some/model") == [
+        "contradiction",
+        "drift",
+    ]
+
+
+def test_asking_once_more_in_another_run_replaces_what_the_same_model_said(here):
+    asked(here, opinion())
+    asked(here, opinion(), folder=Path("second"))
+
+    assert len(here.place().findings) == 1
+
+
+def test_every_reply_is_kept_in_the_run_folder(here):
+    asked(here, opinion())
+    folder = Path("opinions")
+    lines = [json.loads(line) for line in (folder / "opinions.jsonl").read_text().splitlines()]
+
+    assert kind_of(folder) == "opinions"
+    assert {line["raw_reply"] for line in lines} == {opinion()}
+    assert {line["findings"][0]["evidence"] for line in lines} == {"bank clerk"}
+    assert json.loads((folder / "sessions.jsonl").read_text())["options"]["concurrency"] == CONCURRENCY
+
+
+def test_a_stopped_run_goes_on_with_the_rest(here):
+    watch = Watch()
+    watch.progress = lambda progress, _total: watch.stop.ask("interrupted") if progress.n_calls else None
+    first = asked(here, opinion(), watch=watch, limits=Limits(1))
+    second = asked(here, opinion())
+
+    assert (first.n_calls, first.stopped) == (1, "interrupted")
+    assert first.lines("some/model")[-1] == "stopped: interrupted; the same command resumes"
+    assert (second.resumed, second.n_calls) == (1, 1)
+
+
+def test_a_reply_that_was_no_opinion_is_asked_for_again_where_that_is_wanted(here):
+    asked(here, "I'd rather not.")
+    idle = asked(here, opinion())
+    again = asked(here, opinion(), retries=1)
+
+    assert (idle.n_calls, idle.n_unusable) == (0, 2)
+    assert (again.n_calls, again.n_usable, again.n_unusable) == (2, 2, 0)
+
+
+def test_two_at_once_do_not_pay_twice(here):
+    model = FakeModel(opinion(), name="some/model")
+    with only_one(here.store, f"asking some/model about {here.draft.name}"), pytest.raises(RunConflict):
+        asked(here, model)
+
+    assert model.calls == []
+
+
+def test_an_opinion_of_words_that_were_revised_meanwhile_is_not_kept(here):
+    place = here.place()
+
+    def revising(_messages, _options):
+        if here.place().state.phase == "generated":
+            for by in (here.ada, here.ben):
+                here.do(place, by, Act.SUBMIT, wording(recipient__type="Cashier"))
+        return opinion()
+
+    asked(here, revising)
+
+    assert here.place(0).findings == []
