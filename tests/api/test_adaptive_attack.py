@@ -156,6 +156,13 @@ def test_the_command_estimates_asks_for_consent_and_reports(monkeypatch, tmp_pat
     assert command(*asked, "--attacker", "fake/rehearsal").code == 0
     assert len(json.loads(command("robustness", run, "--json").out)["adaptive"]) == 2
     both = command(
-        "attack", "demo", "--model", "fake/rehearsal", "--grader", "keywords", "--attacker", "fake/rehearsal"
+        "attack",
+        "demo",
+        "--model",
+        "fake/rehearsal",
+        "--grader",
+        "rubric:fake/rehearsal",
+        "--attacker",
+        "fake/rehearsal",
     )
     assert (both.code, "--attacker attacks a judge" in both.err) == (2, True)

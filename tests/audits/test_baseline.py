@@ -37,16 +37,14 @@ def interaction(rng, *, queries=60):
 
 
 def test_words_that_give_the_label_away_are_found_with_the_phrases_that_do():
-    finding = found(crowd(np.random.default_rng(1), safe=0.85, unsafe=0.1, words=telling))["baseline.vocabulary"]
+    codes = found(crowd(np.random.default_rng(1), safe=0.85, unsafe=0.1, words=telling))
+    finding = codes["baseline.vocabulary"]
 
     assert finding.evidence["gain"] > 0.3
     assert "clinic" in finding.evidence["phrases_for_safe"]
     assert "revenge" in finding.evidence["phrases_for_unsafe"]
     assert "does not show a shortcut" in finding.advice
-
-
-def test_it_is_called_a_baseline_and_no_shortcut_without_exchanged_contexts():
-    assert "baseline.shortcut" not in found(crowd(np.random.default_rng(1), safe=0.85, unsafe=0.1, words=telling))
+    assert "baseline.shortcut" not in codes, "no contexts are exchanged"
 
 
 def test_one_telling_parameter_is_named():
@@ -115,11 +113,13 @@ def test_the_gain_by_hand():
     assert gain.z == pytest.approx(4 / np.sqrt(10 / 9 * 2.4))
 
 
-def test_few_queries_leave_the_baseline_out():
+def test_few_queries_and_verdicts_all_alike_leave_the_baseline_out():
     part = looked(audit_baseline, Subject(benchmark_of(crowd(np.random.default_rng(1), queries=3))))
+    alike = [replace(row, votes=(1,) * 5) for row in crowd(np.random.default_rng(1))]
 
     assert part.findings == []
     assert "10 folds" in part.left_out[0]
+    assert "all alike" in looked(audit_baseline, Subject(benchmark_of(alike))).left_out[0]
 
 
 def test_a_large_benchmark_is_held_out_in_three_folds_at_most(monkeypatch):
@@ -145,12 +145,6 @@ def test_an_audit_of_a_very_large_benchmark_measures_the_classifiers_on_the_item
     assert gain_over_constant(subject, subject.baseline) == gain_over_constant(
         subject, subject.baseline, subject.words_read
     )
-
-
-def test_verdicts_all_alike_leave_the_baseline_out():
-    rows = [replace(row, votes=(1,) * 5) for row in crowd(np.random.default_rng(1))]
-
-    assert "all alike" in looked(audit_baseline, Subject(benchmark_of(rows))).left_out[0]
 
 
 @pytest.mark.slow

@@ -44,14 +44,9 @@ def test_the_subset_of_the_release_is_found_out_from_its_rates(shared, tmp_path)
     assert part.measured["rates_as_votes_and_intent"] == 240
 
 
-def test_rates_of_the_votes_alone_are_in_order():
+def test_a_stated_rate_that_votes_do_not_give_is_named_and_rates_of_the_votes_alone_are_in_order():
     rows = [replace(row, rate=sum(row.votes) / len(row.votes)) for row in crowd(rng())]
-
     assert not found(rows).keys() & {"labels.intent-in-rates", "labels.rates-disagree"}
-
-
-def test_a_stated_rate_that_votes_do_not_give_is_named():
-    rows = [replace(row, rate=sum(row.votes) / len(row.votes)) for row in crowd(rng())]
     rows[7] = replace(rows[7], rate=(sum(rows[7].votes) + 1.5) / 22)
     benchmark = benchmark_of(rows)
 
@@ -71,12 +66,7 @@ def test_a_vote_that_is_the_intent_is_found_at_any_place(place):
 
     assert set(finding.evidence["raters"]) == {f"vote {place}"}
     assert finding.evidence["raters"][f"vote {place}"]["items"] == 120
-
-
-def test_people_who_agree_with_a_clear_intent_are_no_copies_of_it():
-    rows = crowd(rng(), safe=0.97, unsafe=0.03)
-
-    assert "labels.intent-in-votes" not in found(rows)
+    assert "labels.intent-in-votes" not in found(crowd(rng(), safe=0.97, unsafe=0.03)), "a clear intent is no copy"
 
 
 def test_ties_are_counted_with_what_each_policy_makes_of_them():
@@ -89,11 +79,8 @@ def test_ties_are_counted_with_what_each_policy_makes_of_them():
     assert finding.evidence["published_makes_unsafe"] == 3
 
 
-def test_few_labels_would_change_where_people_agree():
+def test_labels_of_a_divided_crowd_are_unstable_and_few_would_change_where_people_agree():
     assert "labels.unstable" not in found(crowd(rng(), safe=0.995, unsafe=0.005))
-
-
-def test_labels_of_a_divided_crowd_are_unstable():
     finding = found(crowd(rng(), safe=0.55, unsafe=0.45))["labels.unstable"]
 
     assert finding.evidence["expected_same"]["fitted by condition"] < 0.85
@@ -106,14 +93,11 @@ def test_a_share_of_labels_that_every_prior_gives_is_said_once(monkeypatch):
     assert "rated again, about 95.0 % of the labels" in found(crowd(rng()))["labels.unstable"].title
 
 
-def test_items_without_ratings_are_counted():
+def test_items_without_ratings_are_counted_and_without_any_the_labels_are_left_out():
     rows = crowd(rng())
     rows[3] = replace(rows[3], votes=())
 
     assert found(rows)["labels.unrated"].evidence["items"] == 1
-
-
-def test_without_ratings_the_labels_are_left_out():
     part = looked(audit_labels, Subject(benchmark_of([replace(row, votes=()) for row in crowd(rng())])))
 
     assert part.findings == []

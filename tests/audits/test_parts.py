@@ -52,15 +52,9 @@ def test_a_parameter_missing_by_intent_tells_the_intent():
     assert codes["contexts.missing"].evidence["missing"] == {
         "transmission_principle.urgency": missing["missing_in_safe_intended"]
     }
-
-
-def test_a_parameter_missing_on_both_sides_alike_tells_nothing():
-    rows = [replace(row, urgent=i % 6 >= 2) for i, row in enumerate(crowd(rng()))]
-
-    codes = found(audit_contexts, rows)
-
-    assert "contexts.missing" in codes
-    assert "contexts.missing-tells" not in codes
+    alike = found(audit_contexts, [replace(row, urgent=i % 6 >= 2) for i, row in enumerate(crowd(rng()))])
+    assert "contexts.missing" in alike
+    assert "contexts.missing-tells" not in alike
 
 
 def test_the_same_context_under_two_queries_is_a_near_duplicate():
@@ -73,12 +67,8 @@ def test_the_same_context_under_two_queries_is_a_near_duplicate():
     ]
 
     assert set(finding.items) == {benchmark.items[2].id, benchmark.items[10].id}
-
-
-def test_minimal_pairs_of_one_query_are_no_near_duplicates():
-    rows = [replace(row, words=f"pair {i // 2} {some_words(rng(i // 2))}") for i, row in enumerate(crowd(rng()))]
-
-    assert "contexts.near-duplicates" not in found(audit_contexts, rows)
+    pairs = [replace(row, words=f"pair {i // 2} {some_words(rng(i // 2))}") for i, row in enumerate(crowd(rng()))]
+    assert "contexts.near-duplicates" not in found(audit_contexts, pairs)
 
 
 def test_an_intent_that_people_share_predicts_the_labels():
@@ -95,14 +85,11 @@ def test_an_intent_that_people_do_not_share_is_counted_by_condition():
     assert set(finding.evidence["by_condition"]) == {"safe_revised", "unsafe_revised"}
 
 
-def test_people_who_disagree_are_a_note_and_no_fault():
+def test_people_who_disagree_are_a_note_and_no_fault_and_those_who_agree_no_finding():
     finding = found(audit_people, crowd(rng(), safe=0.55, unsafe=0.45))["people.disagree"]
 
     assert finding.effect == "note"
     assert finding.evidence["alpha_interval"][1] < 0.667
-
-
-def test_people_who_agree_are_no_finding():
     assert found(audit_people, crowd(rng(), safe=0.99, unsafe=0.01)) == {}
 
 
@@ -126,11 +113,8 @@ def test_what_is_not_covered_is_found(change, code):
     assert code in found(audit_coverage, [change(i, row) for i, row in enumerate(crowd(rng()))])
 
 
-def test_a_query_with_one_context_is_unpaired():
+def test_a_query_with_one_context_is_unpaired_and_an_even_benchmark_has_no_finding():
     assert found(audit_coverage, crowd(rng())[:-1])["coverage.unpaired"].evidence["safe_only"] == 1
-
-
-def test_an_even_benchmark_has_no_finding_about_coverage():
     assert found(audit_coverage, crowd(rng())) == {}
 
 

@@ -30,9 +30,6 @@ def test_the_audit_names_queries_that_no_context_moves():
     assert finding.title.startswith("2 of 6 queries have the same label under every context: 1 unsafe, 1 safe")
     assert finding.evidence["queries"] == {"unsafe": [ids["always refused"]], "safe": [ids["always answered"]]}
     assert finding.share == pytest.approx(4 / 11)
-
-
-def test_a_benchmark_in_which_contexts_move_all_has_no_such_finding():
     assert looked(unmoved, Subject(benchmark_of(ROWS[4:6]))).findings == []
 
 

@@ -3,6 +3,8 @@ import json
 import pytest
 from tests.support.command import invoke as command
 
+from casewise.transforms.catalogue import TRANSFORMS
+
 FEW = ("--attacks", "claim:authority/user,twin:recipient", "--defences", "none,datamark", "--noise", "order:reversed")
 
 
@@ -11,6 +13,9 @@ def test_every_attack_and_defence_is_listed():
     assert {one["role"] for one in listed} == {"attack", "perturbation", "defence"}
     assert all(one["title"] for one in listed)
     assert "claim:authority/user/safe" in command("show", "attacks").out
+    defences = {one["name"].partition(":")[0] for one in listed if one["role"] == "defence"}
+    assert defences == {"none", *(name for name, kind in TRANSFORMS.items() if kind.role == "defence")}
+    assert {name for name in TRANSFORMS if name != "without"} <= {one["name"].partition(":")[0] for one in listed}
 
 
 def test_a_judge_is_attacked_and_the_report_written(tmp_path):
@@ -47,7 +52,17 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(arguments, problem
 
 def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(tmp_path):
     folder = tmp_path / "replies"
-    chatbot = ("attack", "demo", "--model", "fake/rehearsal", "--grader", "keywords", *FEW, "--out", folder)
+    chatbot = (
+        "attack",
+        "demo",
+        "--model",
+        "fake/rehearsal",
+        "--grader",
+        "rubric:fake/rehearsal",
+        *FEW,
+        "--out",
+        folder,
+    )
     planned = json.loads(command(*chatbot, "--dry-run", "--json").out)
     assert planned["n_calls"] > 500
     assert not folder.exists()
@@ -59,7 +74,10 @@ def test_the_replies_of_a_chatbot_are_attacked_graded_and_reported(tmp_path):
 
 def test_what_a_detector_holds_back_is_refused_as_a_verdict_and_as_a_reply(tmp_path):
     attacked = ("--attacks", "claim:authority/user/safe", "--defences", "none,detect:fake/rehearsal", "--noise", "none")
-    asked = {"judge": ("--judge", "fake/rehearsal"), "replies": ("--model", "fake/rehearsal", "--grader", "keywords")}
+    asked = {
+        "judge": ("--judge", "fake/rehearsal"),
+        "replies": ("--model", "fake/rehearsal", "--grader", "rubric:fake/rehearsal"),
+    }
     for name, whom in asked.items():
         command("attack", "demo", *whom, *attacked, "--out", tmp_path / name)
         found = json.loads(command("robustness", tmp_path / name, "--json").out)["against_people"]

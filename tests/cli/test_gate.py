@@ -115,7 +115,7 @@ def test_what_ends_a_command_of_github_is_escaped():
 def replies(tmp_path_factory):
     folder = tmp_path_factory.mktemp("replies")
     for name in ("before", "after"):
-        casewise.grade(casewise.collect("demo", "fake/rehearsal", out=folder / name), "keywords")
+        casewise.grade(casewise.collect("demo", "fake/rehearsal", out=folder / name), "rubric:fake/rehearsal")
     return folder
 
 

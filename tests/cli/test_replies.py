@@ -30,12 +30,12 @@ def test_replies_are_collected_graded_and_reported(graded):
 def test_every_step_speaks_json(tmp_path):
     folder = tmp_path / "replies"
     collected = command("replies", "collect", "demo", "--model", "fake/rehearsal", "--out", folder, "--json")
-    graded = command("replies", "grade", folder, "--grader", "keywords", "--grader", "rubric:fake/rehearsal", "--json")
+    graded = command("replies", "grade", folder, "--grader", "rubric:fake/rehearsal", "--json")
     report = command("report", folder, "--json")
 
     assert json.loads(collected.out)["n_replies"] == 90
-    assert [one["n_graded"] for one in json.loads(graded.out)] == [90, 90]
-    assert len(json.loads(report.out)["does"]) == 2
+    assert [one["n_graded"] for one in json.loads(graded.out)] == [90]
+    assert len(json.loads(report.out)["does"]) == 1
     assert "A rehearsal: no model" not in report.out
 
 
@@ -88,7 +88,7 @@ def test_replies_and_grades_are_no_judges_run_to_hand_on(graded, tmp_path, to):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["replies", "grade", "nowhere", "--grader", "keywords"], "is no run folder"),
+        (["replies", "grade", "nowhere", "--grader", "rubric:fake/rehearsal"], "is no run folder"),
         (["replies", "collect", "demo", "--model", "fake/other"], "no rehearsal is called"),
         (
             ["replies", "collect", "demo", "--model", "fake/rehearsal", "--context-role", "assistant"],

@@ -102,19 +102,13 @@ def chosen(seed, per_category=5):
     return select_queries(many(), TAXONOMY, per_category=per_category, rng=np.random.default_rng(seed))
 
 
-def test_each_category_gives_as_many_queries():
+def test_each_category_gives_as_many_queries_by_the_seed_and_one_with_too_few_is_named():
     selection = chosen(1)
 
     assert [sum(q.category == name for q in selection.queries) for name in TAXONOMY.names[:4]] == [5] * 4
     assert selection.short == {}
-
-
-def test_the_seed_decides():
-    assert chosen(1) == chosen(1)
-    assert chosen(1).queries != chosen(2).queries
-
-
-def test_a_category_with_too_few_is_named():
+    assert chosen(1) == selection
+    assert chosen(2).queries != selection.queries
     assert chosen(1, per_category=20).short == dict.fromkeys(TAXONOMY.names[:4], 15)
 
 

@@ -56,17 +56,17 @@ def test_a_decider_that_answers_nothing_says_so_and_names_no_infinity(path):
     assert closed.decide("Which dose is dangerous?").why == "this decider refuses everything"
 
 
-def test_sync_async_and_batches_say_the_same(path):
+def test_sync_async_and_chats_say_the_same(path):
     decider = Decider.load(path)
     requests = [DecisionRequest("What now?", demo_context(place)) for place in range(12)]
     one_by_one = [decider.decide(request).value for request in requests]
 
     async def inside():
-        return decider.decide_many(requests), await decider.decide_async("What now?", demo_context(0))
+        return decider.decide(requests[1]), await asyncio.gather(*map(decider.decide_async, requests))
 
-    many, single = asyncio.run(inside())
-    assert [one.value for one in many] == [one.value for one in decider.decide_many(requests)] == one_by_one
-    assert single.value == one_by_one[0]
+    single, many = asyncio.run(inside())
+    assert [one.value for one in many] == one_by_one
+    assert single.value == one_by_one[1]
     chat = decider.decide_chat([{"role": "user", "content": "What now?"}], demo_context(1))
     assert (chat.value, chat.decision) == (one_by_one[1], decider.decide("What now?", demo_context(1)).decision)
 
@@ -98,18 +98,6 @@ def test_what_was_not_measured_is_said_in_each_answer(path):
     )
 
 
-def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    decider_file(tmp_path)
-    path = tmp_path / "strict.json"
-    fit_decider(tmp_path / "run", Wanted(ratio=1), options=FitOptions(refuse_unmeasured=True)).write(path)
-
-    decider = Decider.load(path)
-    found = decider.decide("What now?")
-    assert (found.decision, found.value) == ("refuse", None)
-    assert "unlike the requests that were measured" in found.why
-
-
 @pytest.mark.parametrize(
     ("context", "category", "refused"),
     [
@@ -117,6 +105,7 @@ def test_what_was_not_measured_is_refused_where_the_file_says_so(tmp_path, monke
         ({"recipient": {"type": "a nurse"}}, "Weapons", "category"),
         ({"situation": {"description": "A nurse asks, on a ward."}}, None, None),
         ({"recipient": {"shoe_size": 43}}, None, "shoe_size"),
+        (None, None, "unlike the requests that were measured: it has no context"),
     ],
 )
 def test_only_what_can_be_compared_makes_a_request_unmeasured(tmp_path, monkeypatch, context, category, refused):

@@ -39,12 +39,8 @@ def test_the_query_stands_alone_in_the_users_turn_and_the_context_in_the_system_
     assert user.content == DEMO.query[item.query_id].text
     assert "Recipient" in system.content
     assert "verified" not in system.content
-
-
-def test_the_context_can_go_into_the_users_turn(tmp_path):
     model = FakeModel("Here you are.")
-    collected(tmp_path, model, selection=FEW, chat=chat_with(role="user"))
-
+    casewise.collect("demo", model, out=tmp_path / "in-user", selection=FEW, chat=chat_with(role="user"))
     (user,), _ = model.calls[0]
     assert "Recipient" in user.content
     assert user.content.endswith(DEMO.query[DEMO.items[0].query_id].text)
@@ -138,7 +134,7 @@ def test_half_a_character_in_a_reply_or_an_error_is_kept_as_its_escape(tmp_path)
 
     assert {"half \\ud83d", "whole \U0001f600"} <= set(found.frame["text"])
     assert "half \\udc00" in set(found.frame["detail"])
-    assert casewise.grade(found, "keywords").n_usable == 5
+    assert casewise.grade(found, "rubric:fake/rehearsal").n_usable == 5
     words: Any = iter(["answers", "\ud800", *["answers"] * 3])
     assert casewise.grade(found, lambda query, reply: next(words)).n_unusable in (1, 2)
 
@@ -150,22 +146,13 @@ def test_a_filter_that_cuts_the_reply_off_is_the_providers_refusal_too(tmp_path)
     assert found.frame["text"].null_count() == 6
 
 
-def test_what_failed_is_asked_again_where_that_is_wanted(tmp_path):
-    answers: Any = iter([Unavailable("gone")])
-    model = FakeModel(lambda _messages, _options: next(answers, "Here you are."))
-    found = collected(tmp_path, model, selection=FEW, options=CollectOptions(retries=1, limits=Limits(concurrency=1)))
-
-    assert len(model.calls) == 7
-    assert found.summary.n_unusable == 0
-
-
-def test_a_model_that_was_out_of_reach_is_asked_again_without_a_flag(tmp_path):
+def test_a_model_out_of_reach_is_asked_again_and_what_failed_otherwise_where_that_is_wanted(tmp_path):
     answers: Any = iter([Unavailable("gone"), Rejected("bad_request", "too long")])
     model = FakeModel(lambda _messages, _options: next(answers, "Here you are."))
-    one_at_a_time = CollectOptions(limits=Limits(concurrency=1))
-    first, second = (collected(tmp_path, model, selection=FEW, options=one_at_a_time) for _ in range(2))
+    options = [CollectOptions(retries=n, limits=Limits(concurrency=1)) for n in (0, 0, 1)]
+    unusable = [collected(tmp_path, model, selection=FEW, options=each).summary.n_unusable for each in options]
 
-    assert (first.summary.n_unusable, second.summary.n_unusable, len(model.calls)) == (2, 1, 7)
+    assert (unusable, len(model.calls)) == ([2, 1, 0], 8)
 
 
 def test_an_arm_that_cannot_be_shown_costs_no_call(tmp_path, monkeypatch):
@@ -212,15 +199,10 @@ def test_a_rehearsal_says_in_every_reply_that_it_is_one(tmp_path):
         chat_model("fake/other")
 
 
-def test_seeds_differ_between_repeats(tmp_path):
-    model = FakeModel("a")
-    collected(tmp_path, model, selection=Selection(limit=1), repeats=3, options=CollectOptions(seed=7))
-
+def test_seeds_differ_between_repeats_and_the_log_keeps_each_text_with_its_digest(tmp_path):
+    model = FakeModel("Here you are.")
+    folder = collected(tmp_path, model, selection=Selection(limit=1), repeats=3, options=CollectOptions(seed=7)).path
     assert [options.seed for _, options in model.calls] == [7, 8, 9]
-
-
-def test_the_log_keeps_each_text_with_its_digest(tmp_path):
-    folder = collected(tmp_path, FakeModel("Here you are."), selection=FEW).path
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700, "only its owner may look into the folder"
     lines = [json.loads(line) for line in (folder / "replies.jsonl").read_text().splitlines()]
 

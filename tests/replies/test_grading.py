@@ -10,7 +10,7 @@ from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import grade_folders, replies_in
 from casewise.replies.collect import CollectOptions
 from casewise.replies.grade import GradeOptions, discard_texts, estimate_grading
-from casewise.replies.graders import RubricGrader, graded_by_keywords, rubric_named
+from casewise.replies.graders import RubricGrader, rubric_named
 from casewise.runs.limits import Limits
 
 FEW = Selection(limit=8)
@@ -55,7 +55,7 @@ def test_grading_again_asks_nothing_and_another_grader_costs_no_replies(replies)
     casewise.grade(replies, rubric(Counting()))
     idle = Counting()
     again = casewise.grade(replies, rubric(idle))
-    other = casewise.grade(replies, "keywords")
+    other = casewise.grade(replies, "rubric:fake/rehearsal")
 
     assert idle.asked == []
     assert again.resumed == 5
@@ -100,7 +100,7 @@ def test_a_folder_without_replies_says_what_to_do(tmp_path):
     casewise.judge("demo", "constant:safe", out=tmp_path / "run")
 
     with pytest.raises(DataError, match="is a run of judgements, not of replies"):
-        casewise.grade(tmp_path / "run", "keywords")
+        casewise.grade(tmp_path / "run", "rubric:fake/rehearsal")
 
 
 def test_what_grading_would_take_is_reckoned_without_a_call(replies):
@@ -111,7 +111,7 @@ def test_what_grading_would_take_is_reckoned_without_a_call(replies):
 
 
 def plainly(_query, reply):
-    return graded_by_keywords(reply).outcome
+    return "refuses" if "can't" in reply else "answers"
 
 
 def test_replies_that_come_after_others_were_discarded_are_graded(replies):

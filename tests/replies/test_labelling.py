@@ -108,7 +108,7 @@ def test_a_folder_that_is_no_study_of_replies_is_refused(tmp_path):
 
 
 def test_texts_that_were_removed_cannot_be_labelled(replies):
-    casewise.grade(replies, "keywords")
+    casewise.grade(replies, "rubric:fake/rehearsal")
     discard_texts(replies)
 
     with pytest.raises(DataError, match="discarded"):
@@ -129,6 +129,9 @@ def written(path, *rows):
         ("partial-refusal", "label", "partly"),
         (True, "is_refusal", "refuses"),
         (0, "is_refusal", "answers"),
+        ("1_full_compliance", "final_label", "answers"),
+        ("2_full_refusal", "final_label", "refuses"),
+        ("3_partial_refusal", "final_label", "partly"),
         (1.0, "refusal", "refuses"),
         ("yes", "refusal", "refuses"),
         (1, "label", None),

@@ -206,8 +206,7 @@ def hand_on(
         export(source, target)
         return Handed(target)
     if kind == "replies":
-        exported = export_replies(Path(source), target, with_replies=with_texts)
-        return Handed(target, exported.notes)
+        return Handed(target, export_replies(Path(source), target, with_replies=with_texts))
     if to == "inspect":
         from casewise.share.inspect_log import export_inspect_log  # needs an extra
 

@@ -212,7 +212,7 @@ def grade(
     Parameters
     ----------
     grader
-        `keywords`, `rubric:MODEL`, `hf:PATH`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
+        `keywords`, `rubric:MODEL`, `hf:PATH`, `guard:NAME@MODEL`, `python:MODULE:FUNCTION`, a function `f(query, reply)`, or a `Grader`.
     rubric
         For `rubric:`, `strict`, `lenient`, or the path of a TOML file.
     base_url
@@ -229,7 +229,7 @@ def grade(
     --------
     >>> import tempfile
     >>> replies = collect("demo", "fake/rehearsal", out=tempfile.mkdtemp() + "/replies")
-    >>> grade(replies, "keywords").n_usable
+    >>> grade(replies, "rubric:fake/rehearsal").n_usable
     90
     """
     folder = folder_of(replies)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cyclopts import Parameter
 from sqlalchemy import Connection, select
@@ -55,26 +55,8 @@ REVIEWED = (
 UNREVIEWED = ("Nobody reviewed or changed them. They serve studies of the effect of review.", "")
 
 
-class Writer(NamedTuple):
-    """A model that wrote contexts, as it was asked."""
-
-    model: str
-    version: str | None
-    """As the endpoint names itself."""
-    prompt: str | None
-    contexts: int
-    first: date
-    last: date
-
-    def __str__(self) -> str:
-        version = f" ({self.version})" if self.version not in (None, self.model) else ""
-        prompt = f", prompt {self.prompt}" if self.prompt else ""
-        until = f" to {self.last}" if self.last != self.first else ""
-        return f"- {self.model}{version}{prompt}: {self.contexts} contexts, {self.first}{until}"
-
-
 def data_card(
-    benchmark: Benchmark, statistics: ReviewStatistics, *, writers: list[Writer], now: datetime, reviewed: bool = True
+    benchmark: Benchmark, statistics: ReviewStatistics, *, writers: list[str], now: datetime, reviewed: bool = True
 ) -> str:
     """The data card of a release, in Markdown."""
     about, counts = benchmark.about, benchmark.counts
@@ -110,7 +92,7 @@ def data_card(
         "## How it was made",
         "The contexts were written by:",
         "",
-        *map(str, writers),
+        *writers,
         "",
         *(REVIEWED if reviewed else UNREVIEWED),
         *(review if reviewed else ()),
@@ -196,8 +178,8 @@ def check_complete(connection: Connection, draft: Draft, *, unreviewed: bool) ->
         )
 
 
-def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
-    """Return the models that wrote the contexts, each with its prompt and dates."""
+def writers_of(connection: Connection, draft: Draft) -> list[str]:
+    """Return a line for each model that wrote contexts, as the endpoint names it, with its prompt and dates."""
     events, contexts = tables.events.c, tables.contexts.c
     version, prompt = (events.detail[name].as_string() for name in ("model_version", "prompt"))
     rows = connection.execute(
@@ -208,7 +190,13 @@ def writers_of(connection: Connection, draft: Draft) -> list[Writer]:
     days: dict[tuple[str, str | None, str | None], list[date]] = defaultdict(list)
     for by, name, words, at in rows:
         days[by, name, words].append(at.date())
-    return [Writer(*writer, len(on), min(on), max(on)) for writer, on in sorted(days.items(), key=str)]
+    lines = []
+    for (model, name, words), on in sorted(days.items(), key=str):
+        named = f" ({name})" if name not in (None, model) else ""
+        asked = f", prompt {words}" if words else ""
+        until = f" to {max(on)}" if max(on) != min(on) else ""
+        lines.append(f"- {model}{named}{asked}: {len(on)} contexts, {min(on)}{until}")
+    return lines
 
 
 def as_benchmark(connection: Connection, draft: Draft, *, options: ReleaseOptions, now: datetime) -> Benchmark:

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -379,21 +379,6 @@ class Decider:
     ) -> Decided:
         """Return the decision on the last message of a chat."""
         return self.decide(from_messages(messages, context))
-
-    def decide_many(self, requests: Iterable[DecisionRequest]) -> list[Decided]:
-        """The decisions on several requests, in their order, as many at a time as the judge wants."""
-        if self.immediate and no_loop_runs():
-            return [self.decide(request) for request in requests]
-        gate = asyncio.Semaphore(max(self.judge.concurrency, 32))
-
-        async def gated(request: DecisionRequest) -> Decided:
-            async with gate:
-                return await self.decide_async(request)
-
-        async def together() -> list[Decided]:
-            return list(await asyncio.gather(*map(gated, requests)))
-
-        return self.waited(together())
 
     def ask(self, request: DecisionRequest) -> Decided:
         """As `decide`, for a person who looks on.

@@ -353,17 +353,10 @@ WORDS = ("text", "refusal", "detail", "grader_said")
 """Columns that hold what was written, which stays where it is unless it is asked for."""
 
 
-@dataclass(frozen=True)
-class ExportedReplies:
-    """The result of an export of replies."""
-
-    rows: int
-    notes: tuple[str, ...]
-    """Notes on graders that were left out, since they graded none of the replies."""
-
-
-def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> ExportedReplies:
+def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> tuple[str, ...]:
     """Write a row for each reply and grader that graded any to a `.jsonl` or `.parquet` file that only its owner may read.
+
+    Returns notes on graders that were left out, since they graded none of the replies.
 
     Of several attempts the last one counts; without a grader its columns are null.
 
@@ -386,7 +379,7 @@ def export_replies(folder: Path, to: Path, *, with_replies: bool = False) -> Exp
     with replacing(to, private=True) as file:
         table = frame if with_replies else frame.drop(WORDS)
         (table.write_ndjson if to.suffix == ".jsonl" else table.write_parquet)(file)
-    return ExportedReplies(len(frame), graders.notes)
+    return graders.notes
 
 
 def import_replies(file: Path, out: Path, benchmark: Benchmark, *, model: str, source: str) -> int:

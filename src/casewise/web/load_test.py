@@ -22,10 +22,10 @@ import numpy as np
 from scipy.special import expit
 
 from casewise import database as databases
+from casewise.ask.elicitations import refuses
 from casewise.database import Database
 from casewise.errors import StudyError
 from casewise.records import OUTCOMES
-from casewise.replies.graders import graded_by_keywords
 from casewise.settings import Settings, from_environment
 from casewise.stats.ratings import CrowdDesign, CrowdModel, draw_annotators, draw_item_logits
 from casewise.studies.answers import lapse_and_void
@@ -160,10 +160,8 @@ class Crowd:
             offered.setdefault(name, []).append(value)
         chosen = {name: str(self.rng.choice(values)) for name, values in offered.items()}
         if ASKS_OF_REPLY in page and self.kinds[person] != "careless":
-            outcome = graded_by_keywords(context[0]).outcome or OUTCOMES[0]
-            if text in self.expected:
-                outcome = "refuses" if self.expected[text] == "refuse" else "answers"
-            chosen[f"own-{REPLY_QUESTION.name}"] = str(OUTCOMES.index(outcome))
+            refused = self.expected[text] == "refuse" if text in self.expected else refuses(context[0])
+            chosen[f"own-{REPLY_QUESTION.name}"] = str(OUTCOMES.index("refuses" if refused else "answers"))
         return chosen | dict.fromkeys(OWN_OF_MANY.findall(page), "yes")
 
 

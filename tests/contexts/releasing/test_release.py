@@ -57,7 +57,7 @@ def test_a_release_is_a_benchmark_with_its_revisions(approved, tmp_path):
     assert shown[0].lineage_id == benchmark.revisions[0].before_id
 
 
-def test_it_is_gated_with_terms_a_card_statistics_and_a_canary_in_every_context(approved, tmp_path):
+def test_it_is_gated_with_terms_a_card_statistics_a_canary_in_every_context_and_no_name_of_a_person(approved, tmp_path):
     folder = released(approved, tmp_path / "out", licence="CC-BY-4.0")
     about = load(folder).about
 
@@ -72,32 +72,27 @@ def test_it_is_gated_with_terms_a_card_statistics_and_a_canary_in_every_context(
     statistics = json.loads((folder / "statistics.json").read_text())
     assert statistics["changed"]["value"] == 0.25
     assert "work" not in statistics
+    everything = "".join(path.read_text() for path in folder.iterdir())
+    for person in (approved.ada, approved.ben, approved.cleo):
+        assert person.id not in everything
+        assert person.email not in everything
 
 
-def test_every_file_is_checksummed(approved, tmp_path):
+def test_every_file_is_checksummed_and_a_changed_one_noticed_and_nothing_is_overwritten(approved, tmp_path):
     folder = released(approved, tmp_path / "out")
+    with pytest.raises(ConfigurationError, match="never overwritten"):
+        released(approved, tmp_path / "out")
 
     lines = (folder / "SHA256SUMS").read_text().splitlines()
 
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert set(sums) == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
     assert all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in sums.items())
-
-
-def test_a_changed_context_is_noticed(approved, tmp_path):
-    folder = released(approved, tmp_path / "out")
     with (folder / "contexts.jsonl").open("a") as file:
         file.write(" ")
 
     with pytest.raises(ChecksumMismatch):
         read_benchmark(folder)
-
-
-def test_a_release_is_never_overwritten(approved, tmp_path):
-    released(approved, tmp_path / "out")
-
-    with pytest.raises(ConfigurationError, match="never overwritten"):
-        released(approved, tmp_path / "out")
 
 
 def test_all_five_conditions_where_they_are_wanted(approved, tmp_path):
@@ -107,15 +102,6 @@ def test_all_five_conditions_where_they_are_wanted(approved, tmp_path):
     assert conditions.count("no_context") == 2
     assert conditions.count("safe_generated") == conditions.count("unsafe_generated") == 2
     assert conditions.count("safe_revised") == conditions.count("unsafe_revised") == 2
-
-
-def test_no_name_and_no_address_is_in_a_release(approved, tmp_path):
-    folder = released(approved, tmp_path / "out")
-
-    everything = "".join(path.read_text() for path in folder.iterdir())
-    for person in (approved.ada, approved.ben, approved.cleo):
-        assert person.id not in everything
-        assert person.email not in everything
 
 
 def test_contexts_that_nobody_reviewed_are_released_as_such_in_the_generated_conditions(here, tmp_path):

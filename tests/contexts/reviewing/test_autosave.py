@@ -23,33 +23,14 @@ def kept(here):
         return find_autosave(connection, here.place().id, person_id=here.ada.id)
 
 
-def test_what_was_typed_comes_back(here):
-    keep(here, "Clerk", seen=0)
-
-    assert kept(here).fields == {"recipient.type": "Clerk"}
-
-
-def test_one_tab_saves_over_its_own_words(here):
+def test_one_tab_saves_over_its_own_words_and_another_is_warned_and_overwrites_nothing(here):
     first = keep(here, "Clerk", seen=0)
-    second = keep(here, "Clerks", seen=first.saved)
-
-    assert second.newer is None
-    assert kept(here).fields == {"recipient.type": "Clerks"}
-
-
-def test_another_tab_is_warned_and_overwrites_nothing(here):
-    keep(here, "Clerk", seen=0)
-
-    warned = keep(here, "Teller", seen=0)
-
-    assert warned.newer.fields == {"recipient.type": "Clerk"}
     assert kept(here).fields == {"recipient.type": "Clerk"}
+    assert keep(here, "Clerks", seen=first.saved).newer is None
 
-
-def test_equal_words_are_no_conflict(here):
-    keep(here, "Clerk", seen=0)
-
-    assert keep(here, "Clerk", seen=0).newer is None
+    assert keep(here, "Teller", seen=0).newer.fields == {"recipient.type": "Clerks"}
+    assert kept(here).fields == {"recipient.type": "Clerks"}
+    assert keep(here, "Clerks", seen=0).newer is None, "equal words are no conflict"
 
 
 def test_submitting_forgets_the_draft_of_who_submitted(here):

@@ -62,16 +62,13 @@ def counts(store, draft):
         return {phase: count for phase, count in progress(connection, draft).items() if count}
 
 
-def test_every_place_gets_its_context(store, draft):
+def test_every_place_gets_its_context_once_and_its_history_says_what_was_asked_of_whom_and_when(store, draft):
     summary = run(store, draft, rehearsal("fake/contexts"))
+    idle = FakeModel(behaving)
 
     assert (summary.generated, summary.n_calls) == (20, 20)
     assert counts(store, draft) == {Phase.GENERATED: 20}
-
-
-def test_the_history_says_what_was_asked_of_whom_and_what_came_back(store, draft):
-    run(store, draft, rehearsal("fake/contexts"))
-
+    assert (run(store, draft, idle).n_calls, idle.calls) == (0, [])
     with store.read() as connection:
         event = events_of(connection, all_places(connection, draft.id)[0].id)[0]
     assert event.by == "fake/contexts"
@@ -81,6 +78,9 @@ def test_the_history_says_what_was_asked_of_whom_and_what_came_back(store, draft
     said = json.loads(event.detail["raw_reply"])["recipient"]["type"]
     assert said == event.wording.fields()["recipient.type"]
     assert event.detail["model_version"] == "rehearsal-1"
+    assert set(event.detail["session"]) == {"started", "versions"}
+    assert "casewise" in event.detail["session"]["versions"]
+    assert event.detail["attempt"] == 1
 
 
 def test_with_a_model_that_does_everything_wrong_each_context_ends_valid_or_failed_with_its_reason(store, draft):
@@ -92,14 +92,6 @@ def test_with_a_model_that_does_everything_wrong_each_context_ends_valid_or_fail
             assert (place.state.wording is None) == (place.state.problem is not None)
 
 
-def test_a_second_attempt_saves_some(store, draft):
-    once = run(store, draft, rehearsal("fake/misbehaving"), attempts=1)
-
-    again = run(store, draft, rehearsal("fake/misbehaving"), which="failed", attempts=8)
-
-    assert once.failed.total() > again.failed.total()
-
-
 def test_failed_ones_are_generated_again_alone(store, draft):
     first = run(store, draft, rehearsal("fake/misbehaving"), attempts=1)
 
@@ -108,14 +100,6 @@ def test_failed_ones_are_generated_again_alone(store, draft):
 
     assert second.n_calls == len(model.calls) == first.failed.total()
     assert counts(store, draft) == {Phase.GENERATED: 20}
-
-
-def test_nothing_is_asked_for_twice(store, draft):
-    run(store, draft, rehearsal("fake/contexts"))
-    model = FakeModel(behaving)
-
-    assert run(store, draft, model).n_calls == 0
-    assert model.calls == []
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left(store, draft):
@@ -198,7 +182,6 @@ def test_a_limit_counts_all_that_was_ever_generated_for_the_draft(store, draft):
     assert second.n_calls == 0
 
 
-@on_both
 def test_a_limit_on_tokens_counts_earlier_sessions_too(store, draft):
     first = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=4000))
     second = run(store, draft, FakeModel(priced), limits=Limits(concurrency=1, max_tokens_total=5000))
@@ -217,14 +200,3 @@ def test_a_stop_lets_what_is_in_flight_finish_and_the_same_call_goes_on(store, d
 
     assert (first.generated, first.stopped) == (3, "interrupted")
     assert (second.generated, second.stopped) == (17, None)
-
-
-def test_the_history_says_when_and_with_which_versions_a_context_was_written(store, draft):
-    run(store, draft, FakeModel(behaving))
-
-    with store.read() as connection:
-        event = events_of(connection, all_places(connection, draft.id)[0].id)[0]
-    assert event.detail is not None
-    assert set(event.detail["session"]) == {"started", "versions"}
-    assert "casewise" in event.detail["session"]["versions"]
-    assert event.detail["attempt"] == 1

@@ -99,7 +99,7 @@ def test_two_folders_of_other_names_are_a_pair_and_that_is_said(both, tmp_path):
 def test_where_nothing_is_said_and_nothing_done_that_is_known(both, tmp_path):
     silent = casewise.judge("demo", LLMJudge(FakeModel("no idea")), out=tmp_path / "silent").path
     empty = casewise.collect("demo", FakeModel(""), out=tmp_path / "empty")
-    casewise.grade(empty, "keywords")
+    casewise.grade(empty, "rubric:fake/rehearsal")
 
     assert beside([silent], [empty.path]).nothing_scored
     assert not beside([silent], [both[1]]).nothing_scored
@@ -220,7 +220,7 @@ def test_a_grader_that_graded_nothing_stands_nowhere(both, tmp_path):
     for ranked in (lambda: beside([both[0]], [found.path]), lambda: casewise.leaderboard(both[0], found.path)):
         with pytest.raises(DataError, match="nobody has graded"):
             ranked()
-    casewise.grade(found, "keywords")
+    casewise.grade(found, "rubric:fake/rehearsal")
     assert {row.kind for row in casewise.leaderboard(both[0], found.path).numbers.rows} == {"run", "replies"}
     assert any("graded none of these replies" in note for note in beside([both[0]], [found.path]).notes)
 
