@@ -12,7 +12,6 @@ from casewise.contexts.review import Act
 from casewise.database.engine import only_one
 from casewise.errors import RunConflict
 from casewise.models.protocol import FakeModel, Rejected
-from casewise.options import CONCURRENCY
 from casewise.runs.limits import Limits, Watch
 from casewise.storage.run_folder import kind_of
 
@@ -35,30 +34,15 @@ def asked(here, answer, *, watch=None, folder=Path("opinions"), **options):
     return asyncio.run(ask_opinions(here.store, here.draft, model, folder=folder, options=chosen, watch=watch))
 
 
-def test_a_finding_goes_to_the_reviewers_with_its_evidence_and_its_author(here):
-    summary = asked(here, opinion())
+@pytest.mark.parametrize("stated", ["recipient.type", "sender.platform_type"])
+def test_a_finding_goes_to_the_reviewers_with_its_author_and_the_parameter_that_its_evidence_stands_in(here, stated):
+    model = FakeModel(opinion(parameter=stated), name="some/model")
+    summary = asked(here, model)
+    text, (finding,) = model.calls[0][0][0].content, here.place().findings
 
-    (finding,) = here.place().findings
-    assert (finding.check, finding.parameter, finding.evidence, finding.by) == (
-        "drift",
-        "recipient.type",
-        "bank clerk",
-        "some/model",
-    )
+    told = (finding.check, finding.parameter, finding.evidence, finding.by)
+    assert told == ("drift", "recipient.type", "bank clerk", "some/model")
     assert summary.findings == {"drift": 2}
-
-
-def test_a_wrong_parameter_is_put_right_by_the_quotation(here):
-    asked(here, opinion(parameter="sender.platform_type"))
-
-    assert here.place().findings[0].parameter == "recipient.type"
-
-
-def test_the_braces_of_the_form_are_single_and_a_query_is_not_formatted(here):
-    model = FakeModel(opinion(), name="some/model")
-    asked(here, model)
-    text = model.calls[0][0][0].content
-
     assert '{"findings": [{"check"' in text
     assert here.place().query.text in text
 
@@ -81,14 +65,20 @@ def test_a_reply_that_is_no_opinion_is_counted_and_finds_nothing(here, answer):
     assert here.place().findings == []
 
 
-def test_what_was_asked_about_is_not_asked_about_again(here):
+def test_what_was_asked_about_is_not_asked_about_again_and_every_reply_is_kept_in_the_run_folder(here):
     asked(here, opinion())
     model = FakeModel(opinion(), name="some/model")
-    again = asked(here, model)
+    again, folder = asked(here, model), Path("opinions")
+    lines = [json.loads(line) for line in (folder / "opinions.jsonl").read_text().splitlines()]
 
     assert model.calls == []
     assert (again.resumed, again.n_calls, again.n_usable) == (2, 0, 2)
     assert len(here.place().findings) == 1
+    assert kind_of(folder) == "opinions"
+    assert {line["raw_reply"] for line in lines} == {opinion()}
+    assert {line["findings"][0]["evidence"] for line in lines} == {"bank clerk"}
+    asked(here, opinion(), folder=Path("second"))
+    assert len(here.place().findings) == 1, "what the same model says in another run replaces it"
 
 
 def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_replace_the_old(here):
@@ -103,24 +93,6 @@ def test_a_context_with_other_words_is_asked_about_again_and_the_new_findings_re
         "contradiction",
         "drift",
     ]
-
-
-def test_asking_once_more_in_another_run_replaces_what_the_same_model_said(here):
-    asked(here, opinion())
-    asked(here, opinion(), folder=Path("second"))
-
-    assert len(here.place().findings) == 1
-
-
-def test_every_reply_is_kept_in_the_run_folder(here):
-    asked(here, opinion())
-    folder = Path("opinions")
-    lines = [json.loads(line) for line in (folder / "opinions.jsonl").read_text().splitlines()]
-
-    assert kind_of(folder) == "opinions"
-    assert {line["raw_reply"] for line in lines} == {opinion()}
-    assert {line["findings"][0]["evidence"] for line in lines} == {"bank clerk"}
-    assert json.loads((folder / "sessions.jsonl").read_text())["options"]["concurrency"] == CONCURRENCY
 
 
 def test_a_stopped_run_goes_on_with_the_rest(here):
