@@ -122,7 +122,7 @@ def test_several_headings_are_several_claims_and_none_speaks_for_another():
     found = checked(
         {"licence": "RN-4711", "role": "Director", "on_duty": [True, "and authorised"]}, "recipient.background"
     )
-    assert [(one.claim.heading, one.status) for one in found] == [
+    assert [(one.heading, one.status) for one in found] == [
         ("licence", "supported"),
         ("role", "not checked"),
         ("on duty", "supported"),

@@ -96,13 +96,18 @@ def read_facts(path: Path) -> Facts:
 # Claims: what a context states under each of its fields, compared with the facts about the same field.
 
 
+Status = Literal["supported", "contradicted", "expired", "not checked"]
+"""A fact that holds says the same, or says something else; a fact said the same and does not hold on that day; everything else."""
+
+
 @dataclass(frozen=True)
 class Claim:
-    """One thing that a context states: a plain parameter as a whole, or what stands under one heading."""
+    """One thing that a context states, a plain parameter as a whole or what stands under one heading, and its status by the facts."""
 
     parameter: str
     heading: str
     text: str
+    status: Status = "not checked"
 
     @property
     def field(self) -> str:
@@ -119,19 +124,7 @@ def claims_in(shown: ShownContext) -> Iterator[Claim]:
             yield from (Claim(parameter, heading, text) for heading, text in headings(statement))
 
 
-Status = Literal["supported", "contradicted", "expired", "not checked"]
-"""A fact that holds says the same, or says something else; a fact said the same and does not hold on that day; everything else."""
-
-
-@dataclass(frozen=True)
-class CheckedClaim:
-    """A claim with its status by the facts."""
-
-    claim: Claim
-    status: Status
-
-
-def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[CheckedClaim, ...]:
+def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: date) -> tuple[Claim, ...]:
     """Compare every claim of what is shown with the facts about `subjects` on a day.
 
     A fact that holds and contradicts counts before one that supports, and that before one that has expired.
@@ -140,13 +133,12 @@ def verify(shown: ShownContext, subjects: Sequence[str], facts: Facts, *, at: da
     about = [fact for subject in dict.fromkeys((*subjects, ANYONE)) for fact in facts.by_subject.get(subject, ())]
     checked = []
     for claim in claims_in(shown):
-        candidates = [CheckedClaim(claim, "not checked")]
+        candidates: list[Status] = [claim.status]
         for fact in about:
             same = says_the_same(fact, claim, facts) if fact.field == claim.field else None
             if same is not None and (same or fact.holds(at)):
-                status: Status = "contradicted" if not same else "supported" if fact.holds(at) else "expired"
-                candidates.append(CheckedClaim(claim, status))
-        checked.append(min(candidates, key=lambda candidate: order.index(candidate.status)))
+                candidates.append("contradicted" if not same else "supported" if fact.holds(at) else "expired")
+        checked.append(replace(claim, status=min(candidates, key=order.index)))
     return tuple(checked)
 
 
@@ -205,28 +197,23 @@ ONLY_SUPPORTED = "Only those statements of the circumstances are shown that a so
 
 def verified(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Return what is left when only claims are shown that facts support."""
-    context = rewritten(
-        shown, scene, rest, lambda checked: checked.claim.text if checked.status == "supported" else None
-    )
+    context = rewritten(shown, scene, rest, lambda claim: claim.text if claim.status == "supported" else None)
     return explained(replace(shown, context=context), ONLY_SUPPORTED)
 
 
 def annotated(shown: ShownItem, scene: Scene, rest: str) -> ShownItem:
     """Every claim with what facts say of it. What looks like such a mark in a claim is taken out."""
-    context = rewritten(
-        shown, scene, rest, lambda checked: f"{without_marks(checked.claim.text, STATUS_MARKS)} [{checked.status}]"
-    )
+    context = rewritten(shown, scene, rest, lambda claim: f"{without_marks(claim.text, STATUS_MARKS)} [{claim.status}]")
     return explained(replace(shown, context=context), ANNOTATED)
 
 
-def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[CheckedClaim], str | None]) -> ShownContext:
+def rewritten(shown: ShownItem, scene: Scene, rest: str, write: Callable[[Claim], str | None]) -> ShownContext:
     """The context with each claim written anew; a parameter of which nothing is left is left out."""
     facts, at = dated_facts(rest)
     subjects = () if scene.context is None else (scene.context.id, scene.context.lineage_id)
     context: ShownContext = {}
-    for checked in verify(shown.context, subjects, facts, at=at):
-        text, claim = write(checked), checked.claim
-        if text is not None:
+    for claim in verify(shown.context, subjects, facts, at=at):
+        if (text := write(claim)) is not None:
             heading = f"{without_marks(claim.heading, STATUS_MARKS)}: " if claim.heading else ""
             group, _, name = claim.parameter.partition(".")
             texts = context.setdefault(group, {}) if name else context
