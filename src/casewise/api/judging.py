@@ -91,8 +91,8 @@ def arms_named(
     Parameters
     ----------
     names
-        Arms by name, with spaces: `full none without:recipient`. What goes by a file (`verified:FACTS`, `annotated:FACTS`,
-        `checked:FILE`) is named with its digest, and what asks facts with today's day.
+        Arms by name, with spaces: `full none without:recipient`. What goes by facts (`verified:FACTS`, `annotated:FACTS`)
+        is named with their digest and today's day.
     no_context
         The query alone.
     omit
