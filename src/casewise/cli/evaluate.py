@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -80,8 +80,7 @@ def paper(
     several = {"replays": [path.as_json() for path in replays]}
     numbers = replays[0].as_json() if len(replays) == 1 else several
     documents.present(Report(numbers, lambda _: replay_page(*replays)))
-    if all(path.n_unscored == path.n for path in replays):
-        raise SystemExit(ExitCode.NOTHING_SCORED)
+    end_with_code(nothing_scored=all(path.n_unscored == path.n for path in replays))
 
 
 def rules(sources: list[Path], *, benchmark: str | None) -> None:
@@ -127,13 +126,6 @@ FitThresholdsOption = Annotated[
 ]
 
 
-class MayHaveScored(Protocol):
-    """Numbers of judges."""
-
-    @property
-    def nothing_scored(self) -> bool: ...
-
-
 def report(
     runs: list[Path],
     /,
@@ -175,12 +167,12 @@ def report(
         note(f"written: {failures}, {numbers_report.write_failures(failures):,} items")
     replace(documents, html=None).present(numbers_report, full=full)
     note(f"page: {page}" + ("" if full else " (here with the main tables: --full)"))
-    end_with_code(numbers_report)
+    end_with_code(nothing_scored=numbers_report.nothing_scored)
 
 
-def end_with_code(found: MayHaveScored) -> None:
+def end_with_code(*, nothing_scored: bool) -> None:
     """End with its own code where not one item has a verdict or a value."""
-    if found.nothing_scored:
+    if nothing_scored:
         raise SystemExit(ExitCode.NOTHING_SCORED)
 
 
@@ -212,14 +204,14 @@ def compare(
             raise ConfigurationError("--grader-labels goes with --says and --does")
         comparison = api.compare(*(runs or ()), benchmark=numbers.benchmark, options=options)
         documents.present(comparison)
-        end_with_code(comparison)
+        end_with_code(nothing_scored=comparison.nothing_scored)
         return
     if runs or not (says and does):
         raise ConfigurationError("--says and --does go together, without other runs")
     options = replace(options, grader_labels=grader_labels)
     says_does = api.replying.compare_says_does(says, does, benchmark=numbers.benchmark, options=options)
     documents.present(says_does)
-    end_with_code(says_does)
+    end_with_code(nothing_scored=says_does.nothing_scored)
 
 
 def leaderboard(
@@ -251,13 +243,13 @@ def leaderboard(
             raise ConfigurationError("--benchmark, --outputs and --site are for runs over one benchmark")
         boards = api.leaderboards(*runs, arms=arms, options=options)
         documents.present(boards)
-        end_with_code(boards.numbers)
+        end_with_code(nothing_scored=boards.numbers.nothing_scored)
         return
     board = api.leaderboard(*(runs or ()), benchmark=numbers.benchmark, outputs=outputs, arms=arms, options=options)
     if site is not None:
         note(f"site: {board.write_site(site, with_texts=with_texts)}")
     documents.present(board)
-    end_with_code(board.numbers)
+    end_with_code(nothing_scored=board.numbers.nothing_scored)
 
 
 CI = options_group("In continuous integration", 8)

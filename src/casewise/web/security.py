@@ -74,11 +74,6 @@ def set_cookie(request: Request, response: Response, name: str, value: str, *, l
     )
 
 
-def drop_cookie(response: Response, name: str) -> None:
-    """Have the browser forget the cookie."""
-    response.delete_cookie(name)
-
-
 # What a form says that was sent.
 
 

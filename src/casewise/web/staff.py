@@ -35,7 +35,6 @@ from casewise.web.security import (
     SESSION_COOKIE,
     SentForm,
     browser_id,
-    drop_cookie,
     hash_password,
     password_fits,
     password_problem,
@@ -140,7 +139,7 @@ def sign_out(request: Request, at: Now) -> Response:
         with database_of(request).write() as connection:
             end_session(connection, token, now=at)
     response = redirect("/sign-in")
-    drop_cookie(response, SESSION_COOKIE)
+    response.delete_cookie(SESSION_COOKIE)
     return response
 
 
