@@ -105,6 +105,14 @@ def test_what_an_extra_brings_is_asked_for_by_its_name_and_is_no_bug(words):
     assert (done.returncode, done.stderr) == (2, f"error: this needs uvicorn: {install_command('web')}\n")
 
 
+def test_the_demo_prints_its_answer_and_leads_on(monkeypatch, capsys, tmp_path):
+    said = casewise_here("demo", "--out", tmp_path / "demo")
+
+    assert "agrees with people on" in " ".join(said.out.split())
+    assert "Labels: votes" not in said.out
+    assert "show demo 1" in said.err
+
+
 def options():
     for names in leaves(app):
         command = app

@@ -32,6 +32,15 @@ def page(owner, study, path, status=200):
     return answered.text
 
 
+def test_the_design_is_shown_with_every_text_and_no_completion_code(owner, study):
+    shown = page(owner, study, "/design")
+    assert "per_annotator" in shown
+    assert "Attention checks" in shown
+    assert "(right)" in shown
+    assert study.design.contact.researcher in shown
+    assert "THANKS42" not in shown
+
+
 def test_an_item_is_shown_as_people_see_it_and_nothing_on_it_can_be_sent(owner, study):
     answered = owner.get(f"/studies/{study.id}/items/i_safe_revised_1")
     assert "How do I brew tea number 1?" in answered.text

@@ -53,7 +53,7 @@ STUDY = dict.fromkeys(
         ("GET", "/studies"),
         ("GET", "/studies/{study_id}"),
         ("POST", "/studies/{study_id}/state"),
-        *(("GET", f"/studies/{{study_id}}/{page}") for page in ("items", "items/{item_id}", "export.zip")),
+        *(("GET", f"/studies/{{study_id}}/{page}") for page in ("design", "items", "items/{item_id}", "export.zip")),
         ("GET", "/studies/{study_id}/people/{annotator_id}"),
         ("GET", "/studies/{study_id}/people"),
         ("POST", "/studies/{study_id}/people"),

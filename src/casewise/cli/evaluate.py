@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +16,7 @@ from casewise import api
 from casewise.cli.options import (
     COUNTED,
     BenchmarkOption,
+    FormatOption,
     GraderLabelsOption,
     LabelsOption,
     OutputsOption,
@@ -33,10 +37,51 @@ from casewise.cli.printing import (
 )
 from casewise.errors import ConfigurationError, ExitCode
 from casewise.evaluate.judged_runs import ReportOptions, by_benchmark
+from casewise.plugins import install_command
 from casewise.reports.comparison import CIReport
 from casewise.reports.formats import Report
 from casewise.storage.files import write_text
 from casewise.storage.run_folder import RUN, read_run
+
+# `casewise demo`: the main job on what is embedded, from a judge to a page.
+
+
+NEXT = (
+    ("serve {out}", "browse the items and their verdicts"),
+    ("show demo 1", "read an item as the judge sees it"),
+    ("judge demo --judge constant:intended", "judge it by copying the author's intent, for comparison"),
+    ("data fetch casebench", "the published benchmark, once you accept its terms"),
+)
+
+
+def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
+    """Judge the embedded demo benchmark with the embedded linear judge, and report.
+
+    Parameters
+    ----------
+    out
+        Where the run goes.
+    """
+    run = api.judge("demo", "linear", out=out)
+    report = run.report()
+    page = out / "report.html"
+    write_text(page, report.to_html())
+    report.write_metrics(out)
+    DocumentOptions(form=form).present(report, full=False)
+    note(f"\nThe page: {page}")
+    called = how_it_was_called()
+    note("Next:")
+    with_web = find_spec("uvicorn") is not None
+    for command, purpose in NEXT if with_web else NEXT[1:]:
+        note(f"  {called} {command.format(out=out):<40} {purpose}")
+    if not with_web:
+        note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
+
+
+def how_it_was_called() -> str:
+    """`casewise`, or the path it was started by where the shell would not find it by name."""
+    return "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else sys.argv[0]
+
 
 # `casewise paper`: what was published, computed again.
 

@@ -9,7 +9,8 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import parse_qsl
 
 from cyclopts.types import Port, PositiveInt
 
@@ -20,6 +21,7 @@ from casewise.cli.options import (
     LabelsOption,
     PhaseOption,
     SiteOption,
+    WithTextsOption,
     options_group,
 )
 from casewise.cli.printing import announce, as_json, note, print_json, say
@@ -29,6 +31,9 @@ from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.plugins import install_command
 from casewise.settings import database_named, from_environment
+
+if TYPE_CHECKING:
+    from casewise.evaluate.viewing import Viewed
 
 # `casewise backup`, `restore` and `doctor`: the whole database, while it is in use; what is installed and
 # reachable.
@@ -128,6 +133,11 @@ class ViewOptions:
 
     benchmark: BenchmarkOption = None
     labels: LabelsOption = "votes"
+    out: Path | None = None
+    """Write static pages to this new folder instead. --with-texts includes what chatbots wrote."""
+    only: str = ""
+    """With --out: these items, in the form of an address behind its question mark."""
+    with_texts: WithTextsOption = False
 
 
 def serve(
@@ -285,12 +295,17 @@ def serve_decider(file: Path, options: ServiceOptions, decider: DeciderOptions, 
 
 
 def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
-    """Runs to look around in, in a browser."""
+    """Runs to look around in, in a browser or as pages on disk."""
+    if options.out is None and (options.only or options.with_texts):
+        raise ConfigurationError("--only and --with-texts are for --out")
+    viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
+    if options.out is not None:
+        copy(viewed, options.out, only=options.only, with_texts=options.with_texts)
+        return
     import uvicorn  # an extra
 
     from casewise.web.viewing import create_view
 
-    viewed = api.view(*runs, benchmark=options.benchmark, labels=options.labels)
     address = f"http://127.0.0.1:{port}"
     table = viewed.table
     free("127.0.0.1", port)
@@ -308,6 +323,29 @@ def serve_runs(runs: tuple[Path, ...], options: ViewOptions, port: int) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+    )
+
+
+def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
+    from casewise.evaluate.viewing import ItemsWanted  # and all that is looked at
+    from casewise.share.every_eval_ever import restricted
+    from casewise.web.viewing import write_view
+
+    table = viewed.table
+    withheld = not with_texts and restricted(table.benchmark)
+    items = ItemsWanted.of(dict(parse_qsl(only.removeprefix("?"), keep_blank_values=True)))
+    written = write_view(viewed, out, only=items, withheld=withheld, quoted=with_texts)
+    if withheld:
+        note("the benchmark is gated: queries, contexts, replies and notes are withheld; --with-texts writes them")
+    elif table.of_replies and not with_texts:
+        note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
+    note(f"{written.n_items:,} items and {written.n_lists:,} lists; begin at:")
+    say(
+        str(written.path),
+        path=str(written.path),
+        n_items=written.n_items,
+        n_lists=written.n_lists,
+        texts_withheld=withheld,
     )
 
 

@@ -62,6 +62,11 @@ class ViewedTable(ShortRepr):
     judged: tuple[Judged, ...]
     series: tuple[Series, ...]
 
+    @property
+    def of_replies(self) -> bool:
+        """True if what a chatbot wrote is among it."""
+        return any(judged.run.behaviour is not None for judged in self.judged)
+
     @cached_property
     def queries(self) -> pl.DataFrame:
         """Texts of queries in lower case, by `query_id`."""

@@ -42,11 +42,7 @@ from casewise.studies.rounds import (
 )
 from casewise.web.pages import Now, Owner, database_of, redirect, render
 from casewise.web.security import FIXED, SentForm, whole_number
-from casewise.web.study import (
-    ThisRound,
-    show_item,
-    vault_of,
-)
+from casewise.web.study import ThisRound, markdown, show_item, vault_of
 
 # The owner's pages of rounds: how far each is, how fast, what it costs; pausing and closing.
 
@@ -95,12 +91,24 @@ def change_state(request: Request, owner: Owner, study: ThisRound, form: SentFor
     return redirect(f"/studies/{study.id}")
 
 
-# What people see and what they did: items, one person's answers; and the round's export.
+# What people see and what they did: the design, items, one person's answers; and the round's export.
 
 
 ITEMS_A_PAGE = 100
+DESIGN_SECTIONS = ("ratings", "attention", "quiz", "eligibility", "pay", "analysis", "quality", "privacy", "alerts")
 STILL = f"{FIXED['Content-Security-Policy']}; sandbox allow-same-origin"
 """For a page as annotators see it: no form on it can be sent, and no script runs."""
+
+
+@router.get("/{study_id}/design")
+def design_page(request: Request, _owner: Owner, study: ThisRound) -> Response:
+    """The settings with which the round runs, and every text that people read."""
+    plain = study.design.model_dump(mode="json")
+    facts = {name: plain[name] for name in ("conditions", "contrasts", "rates", "language", "seed", "benchmark")}
+    sections = {name: plain[name] for name in DESIGN_SECTIONS}
+    names = ("warning", "consent", "tutorial", "debriefing", "screened_out", "help")
+    texts = {name: markdown(getattr(study.wording, name)) for name in names}
+    return render(request, "study/owner_design.html", study=study, facts=facts, sections=sections, texts=texts)
 
 
 @router.get("/{study_id}/items")

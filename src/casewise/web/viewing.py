@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from threading import Thread
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 import polars as pl
@@ -23,9 +25,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from casewise.ask.layouts import ShownItem
 from casewise.contexts.checks import Piece, difference
-from casewise.errors import CasewiseError
+from casewise.errors import CasewiseError, ConfigurationError
 from casewise.evaluate.viewing import (
     AGREEMENT,
+    CELLS,
     LABELS,
     OUTCOMES,
     Chosen,
@@ -41,7 +44,7 @@ from casewise.reports.document import short_name
 from casewise.reports.robustness import texts_of
 from casewise.runs.texts import made_in
 from casewise.storage.benchmark import Benchmark
-from casewise.storage.files import what_is_wrong
+from casewise.storage.files import cannot_write, what_is_wrong, write_text
 from casewise.storage.run_folder import ITEM_NOTES, ItemNote
 from casewise.storage.wording import LabelWords
 from casewise.transforms.catalogue import arm_named, show
@@ -82,19 +85,41 @@ class LoopbackOnly:
         return None if origin.lower() == f"http://{host.lower()}" else "Requests from other sites are refused."
 
 
-# Where pages of the room lead.
+# Where pages of the room lead: to addresses of a server, or to files of a folder.
 
 
-def list_link(query: ItemsWanted, **changes: Any) -> str:
-    """The address of the list of a query."""
-    words = replace(query, **({"page": 1} | changes)).words()
-    return f"/?{urlencode(words)}" if words else "/"
+@dataclass(frozen=True)
+class Links:
+    """Addresses of other pages, on the server or in a folder; None where there is no such page."""
 
+    lists: dict[ItemsWanted, str] | None = None
+    """The lists that a folder has, each with the beginning of its files' names; None on the server."""
+    written: frozenset[int] = frozenset()
+    """The places of the items that have a page in the folder."""
 
-def item_link(place: int, query: ItemsWanted) -> str:
-    """The address of an item in the list of a query."""
-    words = urlencode(replace(query, page=1).words())
-    return f"/item/{place + 1}{'?' if words else ''}{words}"
+    @property
+    def live(self) -> bool:
+        """Return whether a server answers, so that filters and notes work."""
+        return self.lists is None
+
+    def items(self, query: ItemsWanted, **changes: Any) -> str | None:
+        """The list of a query."""
+        query = replace(query, **({"page": 1} | changes))
+        if self.lists is None:
+            return f"/?{urlencode(words)}" if (words := query.words()) else "/"
+        name = self.lists.get(replace(query, page=1))
+        return None if name is None else f"{name}.html" if query.page == 1 else f"{name}-{query.page}.html"
+
+    def item(self, place: int, query: ItemsWanted) -> str | None:
+        """An item in the list of a query."""
+        if self.lists is not None:
+            return f"item-{place + 1:06d}.html" if place in self.written else None
+        words = urlencode(replace(query, page=1).words())
+        return f"/item/{place + 1}{'?' if words else ''}{words}"
+
+    def static(self, name: str) -> str:
+        """A file that pages need."""
+        return f"/static/{name}" if self.live else f"static/{name}"
 
 
 # What stands on the pages of the room, from the table and what of it is wanted.
@@ -125,9 +150,7 @@ CELL_WORDS = (
 
 @cache
 def templates() -> Environment:
-    environment = pages.templates()
-    environment.globals |= {"list_link": list_link, "item_link": item_link, "person": None, "start": ItemsWanted()}
-    return environment
+    return pages.templates()
 
 
 @dataclass(frozen=True)
@@ -136,11 +159,29 @@ class Room:
 
     table: ViewedTable
     notes: dict[str, ItemNote]
+    links: Links
+    withheld: bool = False
+    """True if texts stay out, as they do for a gated benchmark unless its owner says otherwise."""
+    unquoted: bool = False
+    """True if chatbots' replies stay out."""
+    rows: int = ROWS
 
-    def rendered(self, name: str, **values: Any) -> HTMLResponse:
+    def rendered(self, name: str, **values: Any) -> str:
         """A page, made of a template with what every page needs and `values`."""
-        usual = {"table": self.table, "names": self.names, "labels": self.labels}
-        return HTMLResponse(templates().get_template(f"viewing/{name}.html").render(usual | values))
+        usual = {
+            "links": self.links,
+            "static": self.links.static,
+            "title": self.table.benchmark.title,
+            "notices": self.table.notices,
+            "n_judgements": self.table.n_judgements,
+            "withheld": self.withheld,
+            "names": self.names,
+            "labels": self.labels,
+            "person": None,
+            "start": ItemsWanted(),
+            "heading": "Items and judges",
+        }
+        return templates().get_template(f"viewing/{name}.html").render(usual | values)
 
     @cached_property
     def labels(self) -> LabelWords:
@@ -152,17 +193,21 @@ class Room:
         """Of the series."""
         return [short_name(series.name) for series in self.table.series]
 
+    def text(self, text: str) -> str:
+        """A text, or that it is withheld."""
+        return "withheld" if self.withheld else text
+
 
 def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, Any]:
     """The page of a list."""
     series = columns_shown(room.table, query)
-    pages = max(1, -(-len(chosen.places) // ROWS))
+    pages = max(1, -(-len(chosen.places) // room.rows))
     page = min(max(1, query.page), pages)
-    places = chosen.places[(page - 1) * ROWS : page * ROWS]
+    places = chosen.places[(page - 1) * room.rows : page * room.rows]
     cells = None
     if chosen.cells is not None:
         cells = [
-            {"words": words, "n": n, "to": list_link(query, cell=cell), "here": query.cell == cell}
+            {"words": words, "n": n, "to": room.links.items(query, cell=cell), "here": query.cell == cell}
             for (cell, n), words in zip(chosen.cells.items(), CELL_WORDS, strict=True)
         ]
     return {
@@ -174,7 +219,7 @@ def items_values(room: Room, query: ItemsWanted, chosen: Chosen) -> dict[str, An
         "n_items": len(room.table.items),
         "page": page,
         "pages": pages,
-        "choices": choices(room),
+        "choices": choices(room) if room.links.live else {},
         "filtered": bool(query.words().keys() - UNFILTERED),
         "quick": list(common_lists(room, query)),
         "cells": cells,
@@ -217,7 +262,8 @@ def common_lists(room: Room, query: ItemsWanted) -> Iterator[tuple[str, str]]:
         ("most judges wrong first", {"sort": "wrong", "down": True}),
     )
     for words, changes in lists:
-        yield words, list_link(same_series, **changes)
+        if (address := room.links.items(same_series, **changes)) is not None:
+            yield words, address
 
 
 def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[dict[str, Any]]:
@@ -226,9 +272,9 @@ def rows_of(room: Room, places: pl.Series, series: tuple[int, ...]) -> Iterator[
         note, item = room.notes.get(row["item_id"]), benchmark.items[row["place"]]
         yield {
             "place": row["place"],
-            "query": benchmark.query[row["query_id"]].text,
+            "query": room.text(benchmark.query[row["query_id"]].text),
             "own_id": item.source_id or "",
-            "context": short_context(benchmark, item),
+            "context": "" if room.withheld else short_context(benchmark, item),
             "category": row["category"],
             "condition": row["condition"].replace("_", " "),
             "people": votes(row),
@@ -280,7 +326,8 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
     table, benchmark = room.table, room.table.benchmark
     item, row, at = benchmark.items[place], table.items.row(place, named=True), near.index_of(place)
     before, after = (
-        None if at is None or not 0 <= at + step < len(near) else item_link(near[at + step], query) for step in (-1, 1)
+        None if at is None or not 0 <= at + step < len(near) else room.links.item(near[at + step], query)
+        for step in (-1, 1)
     )
     paired_ids = [paired.id for paired in benchmark.pairs.get(item.pair_id or "", ()) if paired.id != item.id]
     twin = int(table.items["item_id"].index_of(paired_ids[0]) or 0) if len(paired_ids) == 1 else None
@@ -295,22 +342,22 @@ def item_values(room: Room, query: ItemsWanted, place: int, *, near: pl.Series) 
         "n": len(near),
         "before": before,
         "after": after,
-        "back": list_link(query, page=1 if at is None else at // ROWS + 1),
+        "back": room.links.items(query, page=1 if at is None else at // room.rows + 1),
         "category": row["category"],
         "condition": row["condition"].replace("_", " "),
         "intended": {True: "safe", False: "unsafe", None: "not stated"}[row["intended_safe"]],
         "people": votes(row),
-        "query": stated.text,
+        "query": room.text(stated.text),
         "judged": stated.judged,
-        "groups": with_marks(own, twin_shown),
-        "twin": None if twin is None else item_link(twin, query),
+        "groups": [] if room.withheld else with_marks(own, twin_shown),
+        "twin": None if twin is None else room.links.item(twin, query),
         "has_twin": twin_context is not None,
         "series": [(name, verdict_shown(row, number)) for number, name in enumerate(room.names)],
         "history": list(history(room, item)),
-        "arms": list(as_shown(room, item)),
+        "arms": [] if room.withheld else list(as_shown(room, item)),
         "note": room.notes.get(item.id),
         "own_id": item.source_id or "",
-        "own": [(name, as_text(value)) for name, value in (item.columns or {}).items()],
+        "own": [] if room.withheld else [(name, as_text(value)) for name, value in (item.columns or {}).items()],
     }
 
 
@@ -369,6 +416,7 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
     """Every judgement of the item, attempts that were made again included, with its reply."""
     for judged in room.table.judged:
         rows = judged.every.filter(pl.col("item_id") == item.id)
+        hidden = room.withheld or (room.unquoted and judged.run.behaviour is not None)
         order = [pl.col(name).cast(pl.String) for name in ("arm", "elicitation")]
         for row in rows.sort(*order, "repeat", "attempt").iter_rows(named=True):
             value, limit = row["value"], scale_of(row["elicitation"]).threshold
@@ -380,7 +428,8 @@ def history(room: Room, item: Item) -> Iterator[dict[str, Any]]:
                 "attempt": row["attempt"] + 1,
                 "said": f"unscored: {row['unscored_reason']}" if value is None else in_words(verdict, value),
                 "read_as": row["read_as"] or "",
-                "reply": row.get("raw_reply"),
+                "reply": None if hidden else row.get("raw_reply"),
+                "hidden": hidden,
             }
 
 
@@ -424,7 +473,7 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
         return choose(viewed.table, query, tagged=dict(tags))
 
     def looked_at(request: Request) -> tuple[Room, ItemsWanted, Chosen]:
-        room = Room(viewed.table, viewed.notes)
+        room = Room(viewed.table, viewed.notes, Links())
         query = ItemsWanted.of(dict(request.query_params))
         tags = tuple(sorted((item, note.tags) for item, note in viewed.notes.items())) if query.tag else ()
         return room, query, kept(replace(query, page=1), tags)
@@ -432,14 +481,15 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
     @app.get("/")
     def items(request: Request) -> HTMLResponse:
         room, query, chosen = looked_at(request)
-        return room.rendered("items", **items_values(room, query, chosen))
+        return HTMLResponse(room.rendered("items", **items_values(room, query, chosen)))
 
     @app.get("/item/{number:int}")
     def item(request: Request, place: Place) -> HTMLResponse:
         room, query, chosen = looked_at(request)
         values = item_values(room, query, place, near=chosen.places)
-        note_to = item_link(place, query).replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
-        return room.rendered("item", **values, note_to=note_to, notes_file=viewed.paths[0] / ITEM_NOTES)
+        note_to = f"{room.links.item(place, query)}".replace(f"/item/{place + 1}", f"/item/{place + 1}/note")
+        notes_file = str(viewed.paths[0] / ITEM_NOTES)
+        return HTMLResponse(room.rendered("item", **values, note_to=note_to, notes_file=notes_file))
 
     @app.post("/item/{number:int}/note")
     def note(request: Request, place: Place, form: SentForm) -> RedirectResponse:
@@ -459,9 +509,109 @@ def create_view(viewed: Viewed, *, port: int) -> FastAPI:
 
     def problem(request: Request, error: Exception) -> HTMLResponse:
         status, message = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
-        values = {"title": "That did not work", "message": message, "path": request.url.path}
-        return HTMLResponse(templates().get_template("problem.html").render(values), status)
+        values = {"person": None, "title": "That did not work", "message": message, "path": request.url.path}
+        page = templates().get_template("problem.html").render(values, static=Links().static)
+        return HTMLResponse(page, status)
 
     app.add_exception_handler(HTTPException, problem)
     app.add_exception_handler(CasewiseError, problem)
     return app
+
+
+# The room as a folder of pages that open from disk: lists instead of filters, and a page an item.
+
+
+ROWS_COPIED = 200
+"""Items a page of a list."""
+
+PAIRED = 4
+"""Series of which each two get their four cells."""
+
+FILES = ("casewise.css", "viewing.css", "viewing.js", "icon.svg")
+
+
+class Copied(NamedTuple):
+    """Where to begin, and how many items and lists were written."""
+
+    path: Path
+    n_items: int
+    n_lists: int
+
+
+def write_view(
+    viewed: Viewed, folder: Path, *, only: ItemsWanted = ItemsWanted(), withheld: bool = True, quoted: bool = False
+) -> Copied:
+    """Write the room to `folder`, which is new or empty, and return where to begin.
+
+    `only`: the items that are wanted: no others are written.
+    `withheld`: leave queries, contexts, replies and notes out.
+    `quoted`: write what chatbots wrote, where there are any; only its owner may then look into the folder (0700).
+
+    Raises ConfigurationError: something is there already, it cannot be written, or there is no such series.
+    """
+    if folder.exists() and (folder.is_file() or any(folder.iterdir())):
+        raise ConfigurationError(f"{folder} exists, and nothing is overwritten; choose another place")
+    table = viewed.table
+    tagged = {item: note.tags for item, note in viewed.notes.items()}
+    base = replace(only, page=1)
+    every = [(listed, choose(table, listed.query, tagged=tagged)) for listed in lists_of(table, base)]
+    lists = [(listed, chosen) for listed, chosen in every if listed.query == base or len(chosen.places)]
+    places = every[0][1].places
+    links = Links({listed.query: listed.name for listed, _ in lists}, frozenset(places))
+    notes = {} if withheld else viewed.notes
+    room = Room(table, notes, links, withheld=withheld, unquoted=not quoted, rows=ROWS_COPIED)
+    # the cells of two side by side are reached from the page of the two
+    navigation: dict[str, list[tuple[str, str]]] = {}
+    for listed, _ in lists:
+        if listed.under:
+            navigation.setdefault(listed.under, []).append((listed.title, f"{listed.name}.html"))
+    usual: dict[str, Any] = {"start": base, "lists": navigation, "notes_file": "", "note_to": ""}
+    try:
+        (folder / "static").mkdir(parents=True)
+        if quoted and table.of_replies:
+            folder.chmod(0o700)
+        for name in FILES:
+            shutil.copyfile(pages.STATIC / name, folder / "static" / name)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    for listed, chosen in lists:
+        for page in range(1, max(1, -(-len(chosen.places) // ROWS_COPIED)) + 1):
+            values = items_values(room, replace(listed.query, page=page), chosen) | {"heading": listed.title} | usual
+            write_text(folder / str(links.items(listed.query, page=page)), room.rendered("items", **values))
+    for place in places:
+        values = item_values(room, base, place, near=places) | usual
+        write_text(folder / str(links.item(place, base)), room.rendered("item", **values))
+    if notes:
+        item_ids = set(table.items["item_id"][places])
+        lines = (note.line() for item, note in notes.items() if item in item_ids)
+        write_text(folder / ITEM_NOTES, "".join(f"{line}\n" for line in lines))
+    return Copied(folder / "index.html", len(places), len(lists))
+
+
+class OneList(NamedTuple):
+    """A list that a folder has: the beginning of its files' names, what it is called, where it stands, what is in it."""
+
+    name: str
+    title: str
+    under: str
+    query: ItemsWanted
+
+
+def lists_of(table: ViewedTable, base: ItemsWanted) -> Iterator[OneList]:
+    names = [short_name(series.name) for series in table.series]
+    yield OneList("index", "All items" if base == ItemsWanted() else "Selected items", "Lists", base)
+    for place, series in enumerate(table.series[:COLUMNS]):
+        for outcome in ("wrong", "unscored") if series.reasons else ("wrong",):
+            query = replace(base, series=place, outcome=outcome)
+            yield OneList(f"series-{place}-{outcome}", f"{names[place]}: {outcome}", "Lists", query)
+    if several_judges(table):
+        yield OneList("differ", "Judges differ", "Lists", replace(base, differ=True))
+    for second in range(min(PAIRED, len(names))):
+        for first in range(second):
+            name, title = f"beside-{first}-{second}", f"{names[first]} compared with {names[second]}"
+            beside = replace(base, first=first, second=second)
+            yield OneList(name, title, "Two side by side", beside)
+            for cell in CELLS:
+                yield OneList(f"{name}-{cell}", f"{title}: {cell.replace('-', ' ')}", "", replace(beside, cell=cell))
+    for place, category in enumerate([] if base.category else table.categories):
+        yield OneList(f"category-{place}", category, "Categories", replace(base, category=category))

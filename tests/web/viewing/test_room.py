@@ -1,15 +1,17 @@
 """The room to look around in: what its pages say, whom it answers, and what it keeps."""
 
 import re
+import stat
 from html import unescape
 
 import pytest
 from starlette.testclient import TestClient
 
 from casewise import api
-from casewise.evaluate.viewing import view
+from casewise.evaluate.viewing import ItemsWanted, view
+from casewise.models.protocol import FakeModel
 from casewise.storage.run_folder import ITEM_NOTES
-from casewise.web.viewing import create_view
+from casewise.web.viewing import create_view, write_view
 
 PORT = 8109
 HERE = f"http://127.0.0.1:{PORT}"
@@ -151,6 +153,52 @@ def test_no_script_is_needed_and_none_from_elsewhere_runs(client):
     assert "unsafe-inline" not in policy
     assert "style=" not in answer.text
     assert "onclick" not in answer.text
+
+
+def links_of(folder, file):
+    return {link for link in re.findall(r'(?:href|src)="([^"#]+)', (folder / file).read_text()) if link}
+
+
+def test_a_copy_opens_from_disk_and_every_link_of_it_leads_to_a_file(viewed, tmp_path):
+    done = write_view(viewed, tmp_path / "copy", withheld=False)
+
+    assert done.n_items == 90
+    pages = sorted(path.name for path in (tmp_path / "copy").glob("*.html"))
+    for page in pages:
+        for link in links_of(tmp_path / "copy", page):
+            assert (tmp_path / "copy" / unescape(link)).is_file(), (page, link)
+    reached, ahead = set(), {"index.html"}
+    while ahead:
+        reached |= ahead
+        ahead = {
+            link for page in ahead for link in links_of(tmp_path / "copy", page) if link.endswith(".html")
+        } - reached
+    assert reached == set(pages)
+
+
+@pytest.mark.slow
+def test_a_copy_quotes_a_chatbot_only_where_that_is_wanted_and_is_then_its_owners_alone(tmp_path):
+    replies = api.collect("demo", FakeModel("canary"), out=tmp_path / "replies")
+    api.grade(replies, "keywords")
+    viewed = view(replies.path)
+
+    for quoted in (False, True):
+        folder = tmp_path / f"copy-{quoted}"
+        write_view(viewed, folder, withheld=False, quoted=quoted)
+        assert ("canary" in "".join(path.read_text() for path in folder.glob("*.html"))) is quoted
+        assert (stat.S_IMODE(folder.stat().st_mode) == 0o700) is quoted
+
+
+def test_a_copy_without_consent_holds_no_text(viewed, tmp_path):
+    write_view(viewed, tmp_path / "copy", only=ItemsWanted(category=viewed.table.items["category"][0]))
+    written = "".join(path.read_text() for path in (tmp_path / "copy").glob("*.html"))
+    benchmark = viewed.table.benchmark
+
+    assert "withheld" in written
+    for item in benchmark.items[:10]:
+        assert benchmark.query[item.query_id].text not in written
+        if context := benchmark.context_of(item):
+            assert not any(text in written for text in context.texts().values() if len(text) > 25)
 
 
 def test_where_judges_differ_is_one_click_away(client, runs, viewed):

@@ -10,7 +10,7 @@ from tests.support.browser import DESKTOP, PHONE, serious_problems
 
 from casewise import api
 from casewise.web.app import free_port
-from casewise.web.viewing import create_view
+from casewise.web.viewing import create_view, write_view
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -69,4 +69,17 @@ def test_keys_go_through_the_list_and_the_items_of_it(browser, address):
     page.keyboard.press("/")
     page.keyboard.type("jjk")
     expect(page.locator("#search")).to_have_value("jjk")
+    page.context.close()
+
+
+def test_a_copy_opens_from_disk(browser, viewed, tmp_path):
+    written = write_view(viewed, tmp_path / "copy", withheld=False)
+    page = browser.new_context(viewport=DESKTOP).new_page()
+    failed = []
+    page.on("requestfailed", lambda request: failed.append(request.url))
+    page.goto(written.path.as_uri())
+    page.locator(".row-link").first.click()
+    expect(page.get_by_role("heading", name="Item 1")).to_be_visible()
+    assert failed == []
+    assert serious_problems(page) == []  # last, for axe asks for style sheets in a way that files refuse
     page.context.close()
