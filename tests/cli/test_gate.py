@@ -71,16 +71,8 @@ def test_a_ci_reads_each_metric_from_junit(runs, tmp_path):
 
 def test_a_run_that_did_not_finish_is_an_error_in_junit(runs, tmp_path):
     run("judge", "demo", "--judge", "constant:intended", "--out", tmp_path / "part", "--limit", "60")
-    run(
-        "gate",
-        tmp_path / "part",
-        "--baseline",
-        runs / "intended",
-        "--max-drop",
-        "accuracy=0.5",
-        "--junit",
-        tmp_path / "j",
-    )
+    words = ("--baseline", runs / "intended", "--max-drop", "accuracy=0.5", "--junit", tmp_path / "j")
+    run("gate", tmp_path / "part", *words)
 
     assert '<testcase classname="casewise.gate" name="finished">' in (tmp_path / "j").read_text(encoding="utf-8")
 

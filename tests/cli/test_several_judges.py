@@ -12,33 +12,16 @@ from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 
 
-def test_several_judges_have_a_folder_each_and_are_compared(tmp_path):
-    said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both")
+def test_several_judges_have_a_folder_each_go_on_where_they_stopped_and_are_compared(tmp_path):
+    words = ("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both")
+    command(*words, "--limit", "4")
+    said = command(*words)
+    runs = json.loads(command(*words, "--json").out)["runs"]
 
     assert said.code == 0
     assert sorted(path.name for path in (tmp_path / "both").iterdir()) == ["constant-safe", "linear"]
-    assert "linear" in said.out
-    assert "constant:safe" in said.out
-    assert "95 % interval" in said.out
-
-
-def test_they_go_on_where_they_stopped_and_are_one_document_in_json(tmp_path):
-    command(
-        "judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both", "--limit", "4"
-    )
-    said = command(
-        "judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--out", tmp_path / "both", "--json"
-    )
-
-    runs = json.loads(said.out)["runs"]
+    assert all(text in said.out for text in ("linear", "constant:safe", "95 % interval"))
     assert {name: run["n_judged"] for name, run in runs.items()} == {"linear": 90, "constant:safe": 90}
-
-
-def test_what_is_for_one_judge_is_refused_for_several(tmp_path):
-    said = command("judge", "demo", "--judge", "linear", "--judge", "constant:safe", "--test-connection")
-
-    assert said.code == 2
-    assert "one --judge at a time" in said.err
 
 
 def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):

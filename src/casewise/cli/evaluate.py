@@ -69,18 +69,14 @@ def demo(*, out: Path = Path("runs/demo"), form: FormatOption = None) -> None:
     report.write_metrics(out)
     DocumentOptions(form=form).present(report, full=False)
     note(f"\nThe page: {page}")
-    called = how_it_was_called()
+    # the path that it was started by, where the shell would not find it by name
+    called = "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else sys.argv[0]
     note("Next:")
     with_web = find_spec("uvicorn") is not None
     for command, purpose in NEXT if with_web else NEXT[1:]:
         note(f"  {called} {command.format(out=out):<40} {purpose}")
     if not with_web:
         note(f"  {install_command('web')}, and then {called} {NEXT[0][0].format(out=out)}: {NEXT[0][1]}")
-
-
-def how_it_was_called() -> str:
-    """`casewise`, or the path it was started by where the shell would not find it by name."""
-    return "casewise" if shutil.which("casewise") or not Path(sys.argv[0]).is_file() else sys.argv[0]
 
 
 # `casewise paper`: what was published, computed again.

@@ -340,13 +340,7 @@ def copy(viewed: Viewed, out: Path, *, only: str, with_texts: bool) -> None:
     elif table.of_replies and not with_texts:
         note("what chatbots wrote is withheld; --with-texts writes it, for you alone to read")
     note(f"{written.n_items:,} items and {written.n_lists:,} lists; begin at:")
-    say(
-        str(written.path),
-        path=str(written.path),
-        n_items=written.n_items,
-        n_lists=written.n_lists,
-        texts_withheld=withheld,
-    )
+    say(str(written.path), **{**written._asdict(), "path": str(written.path)}, texts_withheld=withheld)
 
 
 def preview(study: Path, port: int) -> None:

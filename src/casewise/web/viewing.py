@@ -171,9 +171,7 @@ class Room:
         usual = {
             "links": self.links,
             "static": self.links.static,
-            "title": self.table.benchmark.title,
-            "notices": self.table.notices,
-            "n_judgements": self.table.n_judgements,
+            "table": self.table,
             "withheld": self.withheld,
             "names": self.names,
             "labels": self.labels,
