@@ -65,16 +65,10 @@ def test_a_path_that_is_no_text_is_refused_before_anything_is_written():
     assert not list(Path().glob("run*"))
 
 
-def test_a_command_that_is_nearly_one_is_told():
-    said = casewise_here("leaderbord")
-
-    assert said.code == 2
-    assert "leaderboard" in said.err
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("leaderbord",), "did you mean 'leaderboard'?"),
         (("judge", "demo", "--judge", "constnat:safe"), "did you mean 'constant:safe'?"),
         (("judge", "demo", "--judge", "linear", "--elicit", "probabilty"), "did you mean 'probability'?"),
         (("judge", "demo", "--judge", "linear", "--items", "claer"), "did you mean 'clear'?"),

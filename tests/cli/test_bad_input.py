@@ -174,29 +174,18 @@ def test_a_folder_whose_checksum_does_not_match_is_refused(here):
     assert "b/ratings.jsonl: sha256 is" in said.err
 
 
-def test_a_run_folder_of_another_benchmark_is_refused(prepared):
-    said = casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run")
-
-    assert said.code == 2
-    assert "run holds a run that differs in benchmark: it has" in said.err
-
-
-def test_runs_over_different_benchmarks_are_not_reported_together(prepared):
-    casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run2")
-    said = casewise("report", "run", "run2")
-
-    assert said.code == 2
-    assert "different benchmarks" in said.err
-
-
-def test_a_run_whose_benchmark_is_gone_says_what_to_give(prepared):
-    casewise("judge", "other.json", "--judge", "constant:safe", "--out", "run2")
+def test_runs_over_different_benchmarks_or_over_one_that_is_gone_are_refused(prepared):
+    other = ("judge", "other.json", "--judge", "constant:safe", "--out")
+    casewise(*other, "run2")
+    refused = casewise(*other, "run"), casewise("report", "run", "run2")
     shutil.move("other.json", "moved.json")
+    gone = casewise("report", "run2")
 
-    said = casewise("report", "run2")
-    assert said.code == 2
-    assert "other.json" in said.err
-    assert "--benchmark" in said.err
+    assert [said.code for said in (*refused, gone)] == [2, 2, 2]
+    assert "run holds a run that differs in benchmark: it has" in refused[0].err
+    assert "different benchmarks" in refused[1].err
+    assert "other.json" in gone.err
+    assert "--benchmark" in gone.err
     assert casewise("report", "run2", "--benchmark", "moved.json").code == 0
 
 

@@ -57,20 +57,8 @@ def test_several_workers_need_a_database_server(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_served_study_ends_with_a_signal_also_where_a_shell_started_it_in_the_background(number, tmp_path):
     run("study", "init", "demo", "--to", tmp_path / "study.toml", *CONTACT)
-    served = subprocess.Popen(
-        [
-            "sh",
-            "-c",
-            'trap "" INT; exec "$@"',
-            "sh",
-            sys.executable,
-            "-m",
-            "casewise",
-            "serve",
-            tmp_path / "study.toml",
-        ],
-        stdout=subprocess.PIPE,
-    )
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "casewise", "serve"]
+    served = subprocess.Popen([*command, tmp_path / "study.toml"], stdout=subprocess.PIPE)
     assert served.stdout is not None
     assert b"Look at http://127.0.0.1" in served.stdout.readline()
     served.send_signal(number)

@@ -64,17 +64,8 @@ def test_a_service_that_is_told_to_end_finishes_what_it_has_begun(tmp_path, monk
     Path("slow_judge_of_tests.py").write_text(SLOW)
     fit_decider(judge("demo", "python:slow_judge_of_tests:judge", out="run"), Wanted(ratio=1)).write("decider.json")
     port, said = free_port(), []
-    command = [
-        sys.executable,
-        "-m",
-        "casewise",
-        "serve",
-        "decider.json",
-        "--port",
-        str(port),
-        "--timeout",
-        "60",
-    ]
+    served = ["serve", "decider.json", "--port", str(port), "--timeout", "60"]
+    command = [sys.executable, "-m", "casewise", *served]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as service:
         wait_for(lambda: answers(port))
         under_way = threading.Thread(target=lambda: said.append(post(port, "slowly")))
