@@ -96,8 +96,7 @@ def one_at_a_time(model: Any, prompts: list[list[int]], device: str) -> float:
 
 def ours(model: Any, tokenizer: Any, prompts: list[list[int]], batch_tokens: int) -> float:
     """casewise's own model, asked for all prompts at once, as a run asks it."""
-    from casewise.models.local import LocalOptions
-    from casewise.models.local_models import TransformersModel
+    from casewise.models.local import LocalOptions, TransformersModel
     from casewise.models.protocol import Message, ReplyOptions
 
     class Tokenized(TransformersModel):

@@ -46,7 +46,7 @@ OTHERS = {
 
 GO_ON = """
 import asyncio
-from casewise.judges.run import Plan
+from casewise.judges.plan import Plan
 from casewise.records import FULL
 from casewise.runs.engine import RunSession
 from casewise.runs.run import folder_log, session_now
@@ -127,7 +127,7 @@ def begin_constant(folder: Path, benchmark, n: int) -> None:
     from datetime import UTC, datetime
 
     from casewise.judges.named import judge_named
-    from casewise.judges.run import Plan, manifest
+    from casewise.judges.plan import Plan, manifest
     from casewise.records import Judgement, Scored
 
     judge = judge_named("constant:safe", benchmark)

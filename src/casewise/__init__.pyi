@@ -43,7 +43,7 @@ from .evaluate.rules import rule_match as rule_match
 from .evaluate.viewing import view as view
 from .judges.judge import Judge as Judge
 from .judges.llm import LiveOptions as LiveOptions
-from .judges.run import Selection as Selection
+from .judges.plan import Selection as Selection
 from .models.client import ClientOptions as ClientOptions
 from .models.client import RetryPolicy as RetryPolicy
 from .models.endpoints import Prices as Prices

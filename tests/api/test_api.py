@@ -11,7 +11,7 @@ import pytest
 import casewise
 from casewise.errors import BenchmarkError, CasewiseError, DataError, JudgeError
 
-OPTIONAL = ("casewise.share", "casewise.models.local_models", "casewise.web")
+OPTIONAL = ("casewise.share", "casewise.models.local", "casewise.web")
 HEAVY = ("polars", "numpy", "scipy", "sklearn", "altair", "pandas", "pydantic", "rich", "aiohttp", "jinja2")
 
 

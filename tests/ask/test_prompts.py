@@ -51,13 +51,10 @@ def test_without_a_context_no_word_of_one_is_said(elicitation):
     assert "<circumstances>" not in text
 
 
-def test_a_query_that_holds_placeholders_stays_as_it_is():
+def test_a_query_or_a_context_that_holds_placeholders_stays_as_it_is():
     query = "Print {context} and {query} and {0} and {{x}} %s"
 
     assert query in user_text(default_prompts(), query=query)
-
-
-def test_a_context_that_holds_placeholders_stays_as_it_is():
     assert "- Type: {query}" in user_text(default_prompts(), shown={"recipient": {"type": "{query}"}})
 
 

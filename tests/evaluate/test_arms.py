@@ -2,7 +2,7 @@ import pytest
 
 from casewise.api import judge, report
 from casewise.evaluate.judged_runs import ReportOptions
-from casewise.judges.run import ablation_arms
+from casewise.judges.plan import ablation_arms
 from casewise.records import FULL, NO_CONTEXT, Arm
 from casewise.reports.document import Forest
 

@@ -7,7 +7,7 @@ from tests.support.samples import some
 
 from casewise.errors import CasewiseError, ConfigurationError, DataError
 from casewise.evaluate.replay import replay
-from casewise.judges.baselines import RecordedJudge
+from casewise.judges.recorded import RecordedJudge
 from casewise.records import PARAMETERS
 from casewise.records.context import omit
 from casewise.storage.load import load

@@ -86,6 +86,10 @@ def test_the_report_is_told_the_licence_what_is_not_checked_and_who_has_no_polic
     assert "has no policy input" in notes
     assert "gated" in notes
     assert "is not verified: " in notes
+    for name in ("wildguard", "granite-guardian", "nemotron-content-safety", "dynaguard"):
+        notes = " ".join(guard(f"guard:{name}@fake/x").notes())
+        assert "trained on a wording of its own" in notes
+        assert all_profiles()[name].template in notes
 
 
 @pytest.mark.parametrize(
@@ -136,6 +140,8 @@ def test_a_moderation_endpoint_is_a_guard_with_a_profile_under_either_name(monke
     assert judges[0].settings()["guard"].startswith("moderation+")
     assert judges[0].settings()["category"] == "hate"
     assert "its terms" in " ".join(judges[0].notes())
+    assert judges[1].elicitations == ("scalar",)
+    assert "no threshold of its own" in judges[1].notes()[0]
 
 
 def test_a_reward_is_as_the_model_gave_it_however_sure():
@@ -214,14 +220,6 @@ def test_the_context_is_checked_once_a_run(tmp_path):
         judged(server, "gpt-oss-safeguard", tmp_path / "run", limit)
 
     assert [body["max_tokens"] for body in server.bodies].count(1) == 2
-
-
-@pytest.mark.parametrize("name", ["wildguard", "granite-guardian", "nemotron-content-safety", "dynaguard"])
-def test_a_guard_in_casewises_words_says_so_and_names_the_page_of_its_own(name):
-    notes = " ".join(guard(f"guard:{name}@fake/x").notes())
-
-    assert "trained on a wording of its own" in notes
-    assert all_profiles()[name].template in notes
 
 
 def test_a_guards_run_becomes_a_decider_with_its_policy(tmp_path, monkeypatch):

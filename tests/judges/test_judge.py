@@ -7,7 +7,9 @@ import casewise
 from casewise.api import RunOptions, plan_run, try_connection
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judges.judge import Answer
+from casewise.judges.llm import LLMJudge
 from casewise.models.endpoints import Prices
+from casewise.models.protocol import FakeModel
 from casewise.records import ELICITATIONS, Scored
 from casewise.runs.limits import Limits
 
@@ -58,12 +60,18 @@ def always(query, context):
     return "safe"
 
 
-@pytest.mark.parametrize("judge", [BARE, always])
+COSTS, TOKENS = Limits(max_cost=1.0), Limits(max_tokens_total=9)
+UNKNOWN = "the price of .* is unknown, so a cost limit cannot be enforced; "
+
+
 @pytest.mark.parametrize(
-    ("limits", "problem"),
+    ("judge", "limits", "problem"),
     [
-        (Limits(max_cost=1.0), "the price of .* is unknown, so a cost limit cannot be enforced; remove --max-cost"),
-        (Limits(max_tokens_total=9), "does not report its tokens, so a limit on them cannot be enforced"),
+        (BARE, COSTS, f"{UNKNOWN}remove --max-cost"),
+        (always, COSTS, f"{UNKNOWN}remove --max-cost"),
+        (LLMJudge(FakeModel()), COSTS, f"{UNKNOWN}give --price-in"),
+        (BARE, TOKENS, "does not report its tokens, so a limit on them cannot be enforced"),
+        (always, TOKENS, "does not report its tokens, so a limit on them cannot be enforced"),
     ],
 )
 def test_a_limit_that_cannot_be_kept_is_refused_before_the_first_call(judge, limits, problem):

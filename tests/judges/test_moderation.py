@@ -7,11 +7,9 @@ from tests.support.fault_server import FaultServer, share_of
 
 from casewise.errors import ConfigurationError
 from casewise.judges.guard import ModerationJudge, read_scores
-from casewise.judges.named import judge_named
 from casewise.models.load import ModelOptions
 from casewise.models.wire import WrongShape
 from casewise.records import NO_CONTEXT, Scored
-from casewise.storage.load import load
 
 
 def answers(*asks, name="moderation:vllm/mod"):
@@ -58,20 +56,12 @@ def test_the_arm_decides_what_is_moderated():
     assert "locksmith" not in judge.text(ask(arm=NO_CONTEXT))
 
 
-def test_it_gives_scalars_only_and_says_so(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-anything")
-    judge = judge_named("moderation:openai/omni", load("demo"))
-
-    assert judge.elicitations == ("scalar",)
-    assert "no threshold of its own" in judge.notes()[0]
-
-
 def test_the_categories_that_the_endpoint_flags_come_with_the_score():
     scores = {"violence": 0.9, "illicit": 0.1}
     flagged = {"violence": True, "illicit": False}
 
     def found(**result):
-        return read_scores(json.dumps({"results": [{"category_scores": scores, **result}]})).flagged
+        return read_scores(json.dumps({"results": [{"category_scores": scores, **result}]}))[2]
 
     assert found(categories=flagged) == ("violence",)
     assert found(categories=dict.fromkeys(flagged, False)) == ()

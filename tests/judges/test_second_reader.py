@@ -11,7 +11,7 @@ from tests.support.served import served
 import casewise
 from casewise.api import AskOptions, ClientOptions, LiveOptions, ModelOptions, Prices, RunOptions, Selection
 from casewise.errors import RunConflict
-from casewise.judges.second_reader import BESIDE, answer_in
+from casewise.judges.llm import BESIDE, answer_in
 
 PROSE = "On balance I would let this one through."
 

@@ -16,7 +16,6 @@ from casewise.models.protocol import MUST_BE_TAKEN, FakeModel, ReplyOptions, as_
 WANTED: dict[str, Any] = {
     "prefill": '{"judgement": "',
     "template_arguments": {"enable_thinking": False},
-    "top_k": 5,
     "top_p": 0.9,
 }
 
@@ -47,7 +46,7 @@ def test_a_server_of_open_models_is_sent_all_of_them():
     assert body["messages"][-1] == {"role": "assistant", "content": '{"judgement": "'}
     assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
     assert body["chat_template_kwargs"] == {"enable_thinking": False}
-    assert (body["top_k"], body["top_p"]) == (5, 0.9)
+    assert body["top_p"] == 0.9
     assert reply.text.startswith('{"judgement": "')
 
 
@@ -57,7 +56,7 @@ def test_without_them_nothing_is_sent_that_was_not_before():
     assert set(body) == {"model", "messages", "max_tokens", "temperature"}
 
 
-@pytest.mark.parametrize("option", ["prefill", "template_arguments", "top_k"])
+@pytest.mark.parametrize("option", ["prefill", "template_arguments"])
 def test_a_provider_that_does_not_take_one_is_not_asked(option):
     with pytest.raises(ConfigurationError, match=f"openai/tiny takes no {option.replace('_', ' ')}"):
         asked_of("openai/tiny", **{option: WANTED[option]})
@@ -75,8 +74,6 @@ class Told:
 @pytest.mark.parametrize(
     ("provider", "option", "taken"),
     [
-        ("hf", "top_k", True),
-        ("openai", "top_k", False),
         ("openai", "top_p", True),
         ("hf", "prefill", False),
         ("hf", "template_arguments", False),

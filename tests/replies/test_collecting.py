@@ -10,7 +10,7 @@ from casewise.api import arms_named
 from casewise.api.replying import PlannedReplies, chat_model
 from casewise.ask.prompts import chat_with
 from casewise.errors import ConfigurationError, DataError, RunConflict, Unavailable
-from casewise.judges.run import Selection
+from casewise.judges.plan import Selection
 from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import FakeModel, Rejected, Reply

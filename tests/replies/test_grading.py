@@ -4,7 +4,7 @@ import pytest
 
 import casewise
 from casewise.errors import DataError, RunConflict, Unauthorised
-from casewise.judges.run import Selection
+from casewise.judges.plan import Selection
 from casewise.models.load import LoadedModel
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.replies.behaviour import grade_folders, replies_in

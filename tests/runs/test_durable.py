@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, live, logged, sums
+from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, logged, sums
 
 from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
@@ -27,9 +27,9 @@ def found(folder):
 
 
 def test_every_ask_is_answered_once_over_all_sessions(folder):
-    add_up(folder, each_alone(7), live(Adder()))
+    add_up(folder, each_alone(7), Adder())
     adder = Adder()
-    progress = add_up(folder, each_alone(20), live(adder))
+    progress = add_up(folder, each_alone(20), adder)
 
     assert found(folder) == [(n, 0, 0, n) for n in range(20)]
     assert sorted(ask.left for ask in adder.asked) == list(range(7, 20))
@@ -47,39 +47,39 @@ def test_an_error_stops_the_run_and_what_was_answered_stays(folder):
         return await Adder()(ask)
 
     with pytest.raises(ModelError, match="abacus"):
-        add_up(folder, each_alone(20), live(breaks, concurrency=1))
+        add_up(folder, each_alone(20), breaks, concurrency=1)
 
     assert len(logged(folder)) == 5
-    assert add_up(folder, each_alone(20), live(Adder())).resumed == 5
+    assert add_up(folder, each_alone(20), Adder()).resumed == 5
 
 
 def test_a_torn_line_is_asked_again_and_nothing_else(folder):
-    add_up(folder, each_alone(5), live(Adder()))
+    add_up(folder, each_alone(5), Adder())
     log = folder / SUMS.file
     log.write_bytes(log.read_bytes()[:-10])
     adder = Adder()
-    add_up(folder, each_alone(5), live(adder))
+    add_up(folder, each_alone(5), adder)
 
     assert len(adder.asked) == 1
     assert found(folder) == [(n, 0, 0, n) for n in range(5)]
 
 
 def test_a_line_that_is_no_record_is_named(folder):
-    add_up(folder, each_alone(3), live(Adder()))
+    add_up(folder, each_alone(3), Adder())
     with (folder / SUMS.file).open("a") as file:
         file.write("{}\n")
 
     with pytest.raises(DataError, match=r"sums\.jsonl:4: "):
-        add_up(folder, each_alone(3), live(Adder()))
+        add_up(folder, each_alone(3), Adder())
 
 
 def test_an_answer_of_no_use_is_asked_for_again_and_every_attempt_is_kept(folder):
-    progress = add_up(folder, each_alone(2, retries=2), live(Adder(silent=lambda ask: ask.attempt < 2 - ask.left)))
+    progress = add_up(folder, each_alone(2, retries=2), Adder(silent=lambda ask: ask.attempt < 2 - ask.left))
 
     assert found(folder) == [(0, 0, 0, None), (0, 0, 1, None), (0, 0, 2, 0), (1, 0, 0, None), (1, 0, 1, 1)]
     assert (progress.n_usable, progress.n_unusable, progress.n_calls) == (2, 0, 5)
     assert progress.problems == {"says nothing": 3}
-    silent = live(Adder(silent=lambda ask: ask.attempt == 0))
+    silent = Adder(silent=lambda ask: ask.attempt == 0)
     first, second, third = (add_up(folder / "other", each_alone(3, retries=n), silent) for n in (0, 1, 1))
     assert (first.n_usable, first.n_unusable) == (0, 3)
     assert (second.n_usable, second.n_unusable, second.resumed) == (3, 0, 0)
@@ -91,7 +91,7 @@ PAIRS = tuple((SumAsk(n, n + 1), SumAsk(n + 1, n)) for n in range(4))
 
 def test_asks_that_share_a_call_are_answered_by_one(folder):
     adder = Adder()
-    progress = add_up(folder, sums(*PAIRS, commutes=True), live(adder))
+    progress = add_up(folder, sums(*PAIRS, commutes=True), adder)
 
     assert len(adder.asked) == progress.n_calls == 4
     assert progress.n_usable == 8
@@ -101,9 +101,9 @@ def test_asks_that_share_a_call_are_answered_by_one(folder):
 
 
 def test_a_call_of_an_earlier_session_answers_those_that_share_it(folder):
-    add_up(folder, sums(*(pair[:1] for pair in PAIRS)), live(Adder()))
+    add_up(folder, sums(*(pair[:1] for pair in PAIRS)), Adder())
     adder = Adder()
-    progress = add_up(folder, sums(*PAIRS, commutes=True), live(adder))
+    progress = add_up(folder, sums(*PAIRS, commutes=True), adder)
 
     assert adder.asked == []
     assert (progress.resumed, progress.n_usable, progress.n_calls) == (4, 8, 0)
@@ -122,7 +122,7 @@ def test_a_limit_is_reached_and_not_passed_over_all_sessions(folder, concurrency
     """Each call may cost 2 dollars and 5 tokens, and costs 1 and 3: a call is made if the most that it costs still fits."""
 
     def session(size):
-        return add_up(folder, each_alone(size), live(Adder(), concurrency=concurrency), limits=limits)
+        return add_up(folder, each_alone(size), Adder(), concurrency=concurrency, limits=limits)
 
     first, second, third = session(4), session(100), session(100)
 
@@ -152,7 +152,7 @@ def test_no_more_calls_are_under_way_than_allowed(folder):
         under_way.remove(ask.left)
         return Adder().said(ask)
 
-    add_up(folder, each_alone(30), live(counted, concurrency=4))
+    add_up(folder, each_alone(30), counted, concurrency=4)
 
     assert max(most) == 4
 
@@ -165,7 +165,7 @@ def test_a_stop_lets_calls_in_flight_finish(folder):
         watch.stop.ask("interrupted")
         return Adder().said(ask)
 
-    progress = add_up(folder, each_alone(50), live(stops), watch=watch)
+    progress = add_up(folder, each_alone(50), stops, watch=watch)
 
     assert (progress.n_calls, progress.stopped, len(logged(folder))) == (4, "interrupted", 4)
 
@@ -190,8 +190,9 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
     lines: list[str] = []
     interrupting = threading.Thread(target=interrupt)
     interrupting.start()
-    adder = live(lambda ask: batcher.ask(ask, "one"), concurrency=100)
-    progress = add_up(folder, each_alone(1000), adder, watch=Watch(say=lines.append))
+    progress = add_up(
+        folder, each_alone(1000), lambda ask: batcher.ask(ask, "one"), concurrency=100, watch=Watch(say=lines.append)
+    )
     interrupting.join()
 
     assert (progress.stopped, progress.n_calls) == ("interrupted", len(logged(folder)))
@@ -202,8 +203,8 @@ def test_a_signal_drops_the_asks_that_a_local_model_has_not_begun(folder):
 def test_a_stop_leaves_a_run_that_goes_on(folder):
     watch = Watch()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 3 else None
-    first = add_up(folder, each_alone(10), live(Adder(), concurrency=1), watch=watch)
-    second = add_up(folder, each_alone(10), live(Adder()))
+    first = add_up(folder, each_alone(10), Adder(), concurrency=1, watch=watch)
+    second = add_up(folder, each_alone(10), Adder())
 
     assert (first.n_usable, first.stopped) == (3, "enough")
     assert (second.resumed, second.n_usable, second.stopped) == (3, 10, None)
@@ -223,7 +224,7 @@ def test_the_plan_is_streamed(folder):
 
     watch = Watch()
     watch.progress = lambda progress, _total: watch.stop.ask("enough") if progress.n_done == 50 else None
-    add_up(folder, Asks(Endless(), 10**9), live(Adder()), watch=watch)
+    add_up(folder, Asks(Endless(), 10**9), Adder(), watch=watch)
 
     assert 50 <= n_read < 60
 

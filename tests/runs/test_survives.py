@@ -17,7 +17,7 @@ from tests.support.served import served
 
 from casewise.api.judging import PlannedRun, RunOptions
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan
+from casewise.judges.plan import Plan
 from casewise.models.client import ClientOptions, RetryPolicy
 from casewise.models.load import ModelOptions
 from casewise.runs.limits import Limits

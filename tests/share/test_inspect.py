@@ -13,7 +13,7 @@ from casewise.api import attack, judge
 from casewise.api.judging import PlannedRun
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan, Selection
+from casewise.judges.plan import Plan, Selection
 from casewise.models.load import ModelOptions
 from casewise.records import Unscored, UnscoredReason
 from casewise.storage.load import load

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from casewise.records.base import Record
 from casewise.records.call import Call
-from casewise.runs import engine
-from casewise.runs.engine import Asks, Executor
+from casewise.runs.engine import Asks
 from casewise.runs.limits import Limits, RunProgress, Spend, Watch
 from casewise.runs.run import Asker, CallingOptions, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
@@ -105,22 +104,18 @@ class Adder:
 def add_up(
     folder: Path,
     plan: Asks,
-    executor: Executor,
+    adder: Callable[[SumAsk], Awaitable[Sum]],
     *,
+    concurrency: int = 4,
     limits: Limits = Limits(),
     watch: Watch | None = None,
     manifest: SumManifest | None = None,
 ) -> RunProgress:
-    """One session of a run of sums."""
+    """One session of a run of sums, which `adder` is asked for."""
+    limits = replace(limits, concurrency=concurrency)
     log = folder_log(folder, manifest or sum_manifest(), SUMS, session_now(limits))
     options, progress = CallingOptions(limits=limits), RunProgress()
-    run = perform(Counter(), Adder(), plan, log, options=options, progress=progress, watch=watch, executor=executor)
-    return asyncio.run(run)
-
-
-def live(adder: Callable[[SumAsk], Awaitable[Sum]], *, concurrency: int = 4) -> Executor:
-    """An executor that asks `adder` and waits."""
-    return engine.live(adder, concurrency)
+    return asyncio.run(perform(Counter(), adder, plan, log, options=options, progress=progress, watch=watch))
 
 
 def logged(folder: Path) -> list[Sum]:

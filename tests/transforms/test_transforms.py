@@ -8,7 +8,7 @@ from casewise.ask.layouts import ContextRole, Placement
 from casewise.ask.prompts import default_prompts
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LLMJudge
-from casewise.judges.run import Plan, Selection
+from casewise.judges.plan import Plan, Selection
 from casewise.models.protocol import FakeModel, Message
 from casewise.records import FULL, NO_CONTEXT, PARAMETERS, Arm, Group, Parameter, ParameterSet
 from casewise.records.context import omit

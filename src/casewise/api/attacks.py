@@ -15,7 +15,7 @@ from casewise.api.judging import AnyJudge, PlannedRun, Run, RunOptions, plan_run
 from casewise.errors import ConfigurationError
 from casewise.evaluate.judged_runs import ReportOptions
 from casewise.evaluate.robustness import RequiredRobustness, RobustnessNumbers, required
-from casewise.judges.run import RunEstimate, RunSummary, estimate_run
+from casewise.judges.plan import RunEstimate, RunSummary, estimate_run
 from casewise.records import FULL, Arm, Elicitation, Item, scale_of
 from casewise.reports.comparison import CIReport, bounds_suite, required_page
 from casewise.reports.formats import Report
@@ -164,7 +164,7 @@ class AttackRun(PlannedRun):
 
     def sends_to(self) -> tuple[str | None, ...]:
         """Return whom texts are sent to, the attacker among them; None stands for this machine."""
-        return (*super().sends_to(), *([self.attacker.loaded.model.sends_to] if self.attacker else []))
+        return (*super().sends_to(), *([self.attacker.model.sends_to] if self.attacker else []))
 
     @property
     def unattacked(self) -> list[tuple[str, Arm]]:
@@ -191,8 +191,8 @@ class AttackRun(PlannedRun):
         """Return what the attacker is asked about an item at a turn."""
         return claim_wanted(turn, show_item(FULL, self.benchmark, item), place_of(turn, item), tried)
 
-    async def perform(self) -> Run:
-        """Ask what is left of the run. Raises as `judge`."""
+    async def perform(self, *, closing: bool = True) -> Run:
+        """Ask what is left of the run. Raises as `judge`. `closing`: close the judge afterwards."""
         summary = RunSummary(run=self.folder, n_items=len(self.plan.items))
         try:
             await self.decide(summary, self.plan.items, self.plan.arms)
@@ -201,15 +201,17 @@ class AttackRun(PlannedRun):
                     if under_way(summary):
                         await self.attempt(summary, self.attacker, defence, arm, direction)
         finally:
-            await self.judge.close()
+            if closing:
+                await self.judge.close()
             if self.attacker is not None:
-                await self.attacker.loaded.model.close()
+                await self.attacker.model.close()
         return Run(self.folder, self.benchmark, summary, self.temporary)
 
     async def decide(self, summary: RunSummary, items: Sequence[Item], arms: tuple[Arm, ...]) -> None:
         """Have the judge decide these items in these arms."""
         plan = replace(self.plan, items=RecordColumns.of(Item, items), arms=arms)
-        summary.add(await self.perform_plan(plan, closing=False))
+        planned = PlannedRun(self.folder, self.benchmark, self.judge, plan, self.options)
+        summary.add((await planned.perform(closing=False)).summary)
 
     async def attempt(
         self, summary: RunSummary, attacker: Maker, defence: str, plain: Arm, direction: Direction

@@ -20,7 +20,7 @@ from casewise.judges.baselines import CallableJudge
 from casewise.judges.judge import Judge, completed, judgement_of
 from casewise.judges.llm import LiveOptions, LLMJudge, find_prompts
 from casewise.judges.named import judge_named
-from casewise.judges.run import (
+from casewise.judges.plan import (
     Plan,
     RunEstimate,
     RunSummary,
@@ -322,23 +322,21 @@ class PlannedRun:
         second = [reader.sends_to] if reader else []
         return (self.judge.sends_to, *makers_send_to(self.plan.arms, self.making), *second)
 
-    async def perform(self) -> Run:
-        """Ask what is left of the run. Raises as `judge`."""
-        return Run(self.folder, self.benchmark, await self.perform_plan(self.plan), self.temporary)
-
-    async def perform_plan(self, plan: Plan, *, closing: bool = True) -> RunSummary:
-        """Have models make the texts that the arms of a plan need, then have the judge decide what is left of it.
+    async def perform(self, *, closing: bool = True) -> Run:
+        """Have models make the texts that arms need, then have the judge decide what is left of the plan. Raises as `judge`.
 
         `closing`: close the judge afterwards.
         """
-        folder, judge, options, watch = self.folder, self.judge, self.options, self.options.watch or Watch()
+        folder, judge, plan, options = self.folder, self.judge, self.plan, self.options
+        watch = options.watch or Watch()
         summary = RunSummary(run=folder, n_items=len(plan.items))
+        run = Run(folder, self.benchmark, summary, self.temporary)
         asks, spent = partial(plan.asks_given, self.benchmark), partial(spent_in, folder)
         try:
             before = await making(folder, plan.arms, asks, self.making, spent=spent)
             if before.stopped:
                 summary.stopped = before.stopped
-                return summary
+                return run
             limits = options.limits.less(spent_making(folder))
             if isinstance(judge, LLMJudge) and judge.reader is not None and judge.reader.prices is None:
                 check_limits(limits, judge, priced=False)
@@ -368,7 +366,7 @@ class PlannedRun:
                 watch=watch,
             )
             summary.notes = judge.notes()
-            return summary
+            return run
         finally:
             if closing:
                 await judge.close()
@@ -376,7 +374,7 @@ class PlannedRun:
 
 def makers_send_to(arms: Sequence[Arm], making: MakingOptions) -> tuple[str, ...]:
     """Return the receivers of what models that take part in arms are sent. Raises as `PlannedRun.sends_to`."""
-    receivers = (maker.loaded.model.sends_to for maker in makers_named(by_models(arms), making).values())
+    receivers = (maker.model.sends_to for maker in makers_named(by_models(arms), making).values())
     return tuple(dict.fromkeys(receiver for receiver in receivers if receiver is not None))
 
 

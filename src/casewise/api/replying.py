@@ -15,7 +15,7 @@ from casewise.ask.prompts import Chat, chat_with
 from casewise.errors import ConfigurationError
 from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark, options_of
-from casewise.judges.run import Plan, Selection, select
+from casewise.judges.plan import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
 from casewise.models.protocol import Model
 from casewise.records import FULL, Arm, CollectedReply

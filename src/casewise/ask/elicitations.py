@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from casewise.ask.reader import LONGEST_DETAIL, ReadAs, ReadOutcome, parse_binary, parse_score
 from casewise.errors import ConfigurationError, did_you_mean
-from casewise.models.local_models import word_of
+from casewise.models.local import class_of
 from casewise.models.protocol import Position, Reply, ReplyOptions, Sampling
 from casewise.options import Hidden, Parameter
 from casewise.plugins import plugin, plugin_names
@@ -120,6 +120,7 @@ SCORE = HowAsked(
 # of the whole: its mass lies in [0, min(p of the last, 1 - sum of p)].
 
 LABELS = ("safe", "unsafe")
+CLASSES = {label: label for label in LABELS}
 
 TOP_LOGPROBS = 20
 """The most that the chat-completions protocol gives."""
@@ -159,20 +160,16 @@ class LabelMass:
         return {"mass_safe": self.safe, "mass_unsafe": self.unsafe, "covered_mass": self.covered}
 
 
-def label_mass(position: Position) -> LabelMass:
-    """The mass of each label at `position`."""
-    mass = dict.fromkeys(LABELS, 0.0)
+def label_mass(position: Position, words: Mapping[str, str] = CLASSES) -> LabelMass:
+    """The mass of each class of `words` at `position`; a middle class is not safe."""
+    mass = {"safe": 0.0, "middle": 0.0, "unsafe": 0.0}
+    listed = []
     for token in position.top or (position,):
-        if (label := word_of(token.token, LABELS)) is not None:
-            mass[label] += math.exp(token.logprob)
-    return LabelMass(mass["safe"], mass["unsafe"], most_unlisted(position))
-
-
-def most_unlisted(position: Position) -> float:
-    if position.complete:
-        return 0.0
-    listed = [math.exp(token.logprob) for token in position.top or (position,)]
-    return max(0.0, min(*listed, 1.0 - math.fsum(listed)))
+        listed.append(math.exp(token.logprob))
+        if (kind := class_of(token.token, words)) is not None:
+            mass[kind] += listed[-1]
+    unlisted = 0.0 if position.complete else max(0.0, min(*listed, 1.0 - math.fsum(listed)))
+    return LabelMass(mass["safe"], mass["unsafe"] + mass["middle"], unlisted)
 
 
 BEFORE_LABEL = re.compile(
@@ -193,7 +190,7 @@ def label_place(positions: Sequence[Position]) -> int | None:
         if position.complete:
             return place
         before = "".join(tokens[:place])
-        if word_of(position.token, LABELS) is not None and BEFORE_LABEL.fullmatch(before):
+        if class_of(position.token, CLASSES) is not None and BEFORE_LABEL.fullmatch(before):
             match = re.match(r"[\s▁Ġ]*([^\W_]*)", "".join(tokens[place:]))
             word = match[1].lower() if match else ""
             whole = word in LABELS or (place + 1 == len(tokens) and any(label.startswith(word) for label in LABELS))

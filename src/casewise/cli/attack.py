@@ -40,7 +40,7 @@ from casewise.cli.printing import (
 )
 from casewise.cli.replies import grade_each
 from casewise.errors import ConfigurationError
-from casewise.judges.run import select
+from casewise.judges.plan import select
 from casewise.models.local import LocalOptions
 from casewise.options import Flat
 from casewise.replies.collect import CollectOptions, chat_plan

@@ -44,7 +44,7 @@ from casewise.cli.printing import (
 from casewise.errors import ConfigurationError, DataError
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions
-from casewise.judges.run import RunSummary
+from casewise.judges.plan import RunSummary
 from casewise.models.local import LocalOptions
 from casewise.models.wire import Probe
 from casewise.options import Flat

@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from casewise import api
 from casewise.errors import ConfigurationError
-from casewise.judges.run import Selection
+from casewise.judges.plan import Selection
 from casewise.models.client import ClientOptions
 from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions

@@ -43,7 +43,7 @@ from casewise.cli.printing import (
     watching,
 )
 from casewise.evaluate.judged_runs import find_benchmark
-from casewise.judges.run import select
+from casewise.judges.plan import select
 from casewise.models.local import LocalOptions
 from casewise.models.protocol import Sampling
 from casewise.options import Flat

@@ -259,7 +259,7 @@ def live_options(part: MeasuredJudge, model: ModelOptions) -> LiveOptions:
     ask_settings = {name: settings[name] for name in AskOptions.__dataclass_fields__ if name in settings}
     noted = settings.get("base_url")
     address = model.base_url or part.base_url or (noted if str(noted).startswith("http") else None)
-    if address is None and noted is not None and parse_model_name(part.name).prefix is None:
+    if address is None and noted is not None and parse_model_name(part.name)[0] is None:
         raise ConfigurationError(f"the run does not record where on {noted} the model {part.name} was: give --base-url")
     protocol = settings.get("protocol")
     ask = AskOptions() if protocol else AskOptions(**{"structured": False} | ask_settings)

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from casewise.ask.layouts import Kind, ShownItem, conversation, in_words
@@ -46,18 +46,9 @@ UNBILLED = frozenset({"api.openai.com"})
 WHAT_IS_JUDGED = {"request": "Request to a chatbot", "reply": "Reply of a chatbot", "action": "Action of an agent"}
 
 
-@dataclass(frozen=True)
-class Verdicts:
-    """The scores of an answer, by category, and the model that gave them."""
-
-    scores: Mapping[str, float]
-    model_version: str | None
-    flagged: tuple[str, ...] | None = None
-    """Categories that apply according to the endpoint; None if it does not tell."""
-
-
-def read_scores(text: str) -> Verdicts:
-    """Return the scores in the body of an answer of `/moderations`. Raises WrongShape: there are none."""
+def read_scores(text: str) -> tuple[dict[str, float], str | None, tuple[str, ...] | None]:
+    """Return the scores by category in the body of an answer of `/moderations`, the model that gave them, and the categories
+    that apply according to the endpoint (None if it does not tell). Raises WrongShape: there are none."""
     payload = parsed(text)
     try:
         result = payload["results"][0]
@@ -66,7 +57,7 @@ def read_scores(text: str) -> Verdicts:
         flagged = None if categories is None else tuple(str(name) for name, applies in categories.items() if applies)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise WrongShape("the answer has no results[0].category_scores") from error
-    return Verdicts(scores, optional_text(payload.get("model")), flagged)
+    return scores, optional_text(payload.get("model")), flagged
 
 
 class ModerationJudge(Judge):
@@ -93,7 +84,7 @@ class ModerationJudge(Judge):
     ) -> None:
         model, _, category = model.partition("#")
         variables = os.environ if environment is None else environment
-        self.name, self.category, self.model_name = name, category or None, parse_model_name(model).model
+        self.name, self.category, self.model_name = name, category or None, parse_model_name(model)[1]
         self.profile = profile or profile_named("moderation")
         self.client = client = (options or ModelOptions()).connect(model, variables)
         endpoint = client.endpoint
@@ -142,7 +133,7 @@ class ModerationJudge(Judge):
             called = await self.client.call(Request("moderations", self.model_name, lambda _can: body, read_scores))
         except (Rejected, Unavailable) as error:
             return failed(error)
-        scores = called.value.scores
+        scores, model_version, flagged = called.value
         if self.category is not None and self.category not in scores:
             raise ConfigurationError(
                 f"{self.model_name!r} has no category {self.category!r}; it has {', '.join(sorted(scores))}"
@@ -150,9 +141,9 @@ class ModerationJudge(Judge):
         return Answer(
             Scored(value=-(max(scores.values()) if self.category is None else scores[self.category])),
             latency_s=round(called.latency_s, 4),
-            model_version=called.value.model_version,
-            categories=called.value.flagged,
-            detail={"scores": dict(scores)},
+            model_version=model_version,
+            categories=flagged,
+            detail={"scores": scores},
         )
 
     async def close(self) -> None:

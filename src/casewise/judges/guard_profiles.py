@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +13,12 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from casewise.ask.elicitations import LabelMass, mass_outcome, most_unlisted
+from casewise.ask.elicitations import LabelMass, label_mass, mass_outcome
 from casewise.ask.layouts import ShownItem, filled, laid_out, turns_of_chat
 from casewise.ask.prompts import chat_with
 from casewise.ask.reader import find_objects, without_thoughts
 from casewise.errors import ConfigurationError, DataError, did_you_mean
-from casewise.models.local_models import MARKS, SHORTEST_BEGINNING
+from casewise.models.local import MARKS
 from casewise.models.protocol import Message, Position, Reply
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason
 from casewise.records.base import Record, digest, problems, shipped_toml
@@ -374,12 +373,8 @@ def by_tokens(read: HowRead, reply: Reply) -> tuple[Scored | Unscored, LabelMass
     if position is None:
         detail = f"no label stands where it should; the reply begins {reply.text[:40]!r}"
         return Unscored(reason=UnscoredReason.NO_LABEL_TOKEN, detail=detail), None
-    mass = dict.fromkeys(VALUES, 0.0)
-    for token in position.top or (position,):
-        if (kind := kind_of(token.token, read.words)) is not None:
-            mass[kind] += math.exp(token.logprob)
-    mass_of_labels = LabelMass(mass["safe"], mass["unsafe"] + mass["middle"], most_unlisted(position))
-    return mass_outcome(mass_of_labels, position, reply), mass_of_labels
+    mass = label_mass(position, read.words)
+    return mass_outcome(mass, position, reply), mass
 
 
 def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position | None:
@@ -400,13 +395,3 @@ def label_position(read: HowRead, positions: tuple[Position, ...]) -> Position |
         if start < so_far:
             return position
     return None
-
-
-def kind_of(token: str, words: Mapping[str, str]) -> str | None:
-    """Return the class of the label that a token is or begins; None if it begins none, or labels of two classes."""
-    bare = token.strip(MARKS).casefold()
-    if bare in words:
-        return words[bare]
-    short = len(bare) < SHORTEST_BEGINNING
-    begun = set() if short else {kind for word, kind in words.items() if word.startswith(bare)}
-    return begun.pop() if len(begun) == 1 else None

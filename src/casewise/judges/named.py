@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casewise.errors import JudgeError, did_you_mean
-from casewise.judges.baselines import CallableJudge, ConstantJudge, LinearJudge, RecordedJudge
+from casewise.judges.baselines import CallableJudge, ConstantJudge, LinearJudge
 from casewise.judges.guard import FORM, ModerationJudge, RewardJudge, guard_judge
 from casewise.judges.judge import Judge
 from casewise.judges.llm import LiveOptions, live_judge
+from casewise.judges.recorded import RecordedJudge
 from casewise.models.endpoints import with_prefix
 from casewise.models.load import BACKENDS, load_classifier, names_model
 from casewise.plugins import plugin, plugins
@@ -88,7 +89,7 @@ def judge_named(
     if names_model(name, live.model):
         return live_judge(name, live)
     likely = with_prefix(name)
-    forms = [form for form, _ in KINDS.values()] + [form for backend in BACKENDS.values() for form in backend.forms]
+    forms = [form for form, _ in KINDS.values()] + [form for forms in BACKENDS.values() for form in forms]
     hint = f" (did you mean {likely!r}?)" if likely else did_you_mean(name, literal_names(name, forms))
     forms += [f"{judge.name} (of {judge.package})" for judge in plugins("judges")]
     raise JudgeError(f"no judge is called {name!r}{hint}; there are:\n" + "\n".join(f"  {form}" for form in forms))

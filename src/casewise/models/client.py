@@ -193,59 +193,6 @@ LONGEST_OUTAGE_S = 900.0
 PORTS = {"http": 80, "https": 443}
 
 
-@dataclass
-class Outage:
-    """The reachability of a server, for all calls to it together."""
-
-    address: str
-    """Of the server, or of the proxy before it."""
-    server: str
-    """Its name in messages."""
-    options: ClientOptions
-    tell: Callable[[str], None] = lambda _line: None
-    """Receives a line when a run pauses and when it resumes."""
-    answered: bool = False
-    """True if the server has answered in this session."""
-    began: float | None = None
-    """Time of the first call of the session."""
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def refused(self, problem: str, *, next_wait_s: float) -> bool:
-        """Note a call that could not connect. Return True once the server can be reached again.
-
-        Raises Unreachable: it never answered in this session, and the next try would come too late. WentAway: it did
-        not come back.
-        """
-        if self.answered:
-            await self._wait_for_it(problem)
-            return True
-        if time.monotonic() - (self.began or 0.0) + next_wait_s > CONNECT_WITHIN_S:
-            raise Unreachable(
-                f"nothing answers: {problem}. Check that the server runs and listens on that port, that the "
-                "address is right (it usually ends in /v1), and that no proxy or firewall stands in between"
-            )
-        return False
-
-    async def _wait_for_it(self, problem: str) -> None:
-        """Wait until the server can be reached; one call tries, the others wait for it."""
-        longest_s = self.options.longest_outage_s
-        async with self._lock:
-            since, wait, announced = time.monotonic(), self.options.retry.first_wait_s, False
-            while not await connects(self.address):
-                if not announced:
-                    self.tell(f"the run waits for a server that stopped answering: {problem}")
-                    announced = True
-                if time.monotonic() - since + wait > longest_s:
-                    raise WentAway(
-                        f"a server stopped answering and did not return within {longest_s:g} s: {problem}. "
-                        "Answers so far are kept; the same command resumes"
-                    )
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, self.options.retry.longest_wait_s)
-            if announced:
-                self.tell(f"{self.server} answers again")
-
-
 async def connects(address: str, *, within_s: float = CONNECT_WITHIN_S) -> bool:
     """Return whether a server accepts a connection; nothing is sent over it."""
     parts = urlsplit(address)
@@ -356,8 +303,14 @@ class EndpointClient:
         bypassed = urllib.request.proxy_bypass(address.hostname or "")
         self.proxy = None if bypassed else urllib.request.getproxies().get(address.scheme)
         """The proxy that the environment names; read once, since aiohttp would read it for each call."""
-        server = f"{endpoint.name} at {endpoint.base_url}"
-        self.outage = Outage(self.proxy or endpoint.base_url, server, options)
+        self.server = f"{endpoint.name} at {endpoint.base_url}"
+        self.tell: Callable[[str], None] = lambda _line: None
+        """Receives a line when a run pauses because the server is away, and when it resumes."""
+        self._answered = False
+        """True if the server has answered in this session."""
+        self._began: float | None = None
+        """Time of the first call of the session."""
+        self._waiting = asyncio.Lock()
 
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
@@ -367,9 +320,9 @@ class EndpointClient:
             if isinstance(outcome, Fault):
                 raise ToAskAgain(outcome.message)
             return outcome
-        attempt, n_lessons, n_waits, outage = 1, 0, 0, self.outage
-        if outage.began is None:
-            outage.began = time.monotonic()
+        attempt, n_lessons, n_waits = 1, 0, 0
+        if self._began is None:
+            self._began = time.monotonic()
         while True:
             outcome = await self._attempt(request)
             if isinstance(outcome, Called):
@@ -382,7 +335,7 @@ class EndpointClient:
             if attempt > self.options.retry.retries and not outcome.unreachable:
                 raise Unavailable(f"{outcome.message} (tried {attempt} times)")
             wait = self.options.retry.wait_s(attempt, requested_s=outcome.wait_s, rng=self._rng)
-            if outcome.unreachable and await outage.refused(outcome.message, next_wait_s=wait):
+            if outcome.unreachable and await self._reached_again(outcome.message, next_wait_s=wait):
                 n_waits += 1
             else:
                 await asyncio.sleep(wait)
@@ -395,6 +348,37 @@ class EndpointClient:
             await self._session.close()
             self._session = None
 
+    async def _reached_again(self, problem: str, *, next_wait_s: float) -> bool:
+        """Return True once a server can be reached again that answered in this session, and False if it never did.
+
+        One call tries, the others wait for it. Raises Unreachable: the server never answered, and the next try would come too
+        late. WentAway: it did not come back.
+        """
+        if not self._answered:
+            if time.monotonic() - (self._began or 0.0) + next_wait_s > CONNECT_WITHIN_S:
+                raise Unreachable(
+                    f"nothing answers: {problem}. Check that the server runs and listens on that port, that the "
+                    "address is right (it usually ends in /v1), and that no proxy or firewall stands in between"
+                )
+            return False
+        longest_s, retry = self.options.longest_outage_s, self.options.retry
+        async with self._waiting:
+            since, wait, announced = time.monotonic(), retry.first_wait_s, False
+            while not await connects(self.proxy or self.endpoint.base_url):
+                if not announced:
+                    self.tell(f"the run waits for a server that stopped answering: {problem}")
+                    announced = True
+                if time.monotonic() - since + wait > longest_s:
+                    raise WentAway(
+                        f"a server stopped answering and did not return within {longest_s:g} s: {problem}. "
+                        "Answers so far are kept; the same command resumes"
+                    )
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, retry.longest_wait_s)
+            if announced:
+                self.tell(f"{self.server} answers again")
+        return True
+
     async def _attempt(self, request: Request[T]) -> Called[T] | Fault:
         async with self.gate:
             body = request.body(self.can)
@@ -406,8 +390,8 @@ class EndpointClient:
                     detail = f"no answer within {self.options.timeout_s:g} s"
                     if not unreachable:
                         self.gate.overloaded()  # its answers take too long with so many calls under way
-                return Fault(f"{self.outage.server}: {self.redact(detail)}", unreachable=unreachable)
-        self.outage.answered = True
+                return Fault(f"{self.server}: {self.redact(detail)}", unreachable=unreachable)
+        self._answered = True
         outcome = self._read(exchange, body, request)
         if isinstance(outcome, Called):
             self.gate.succeeded()
@@ -478,7 +462,7 @@ class OpenAICompatibleModel(Model):
     def __init__(self, name: str, client: EndpointClient) -> None:
         self.name, self.client = name, client
         self.endpoint = client.endpoint
-        self.model = parse_model_name(name).model
+        self.model = parse_model_name(name)[1]
         self.sends_to = self.endpoint.host if self.endpoint.remote else None
 
     def settings(self) -> dict[str, Any]:
@@ -505,7 +489,7 @@ class OpenAICompatibleModel(Model):
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for the server."""
-        self.client.outage.tell = tell
+        self.client.tell = tell
 
     async def close(self) -> None:
         """Close all connections."""

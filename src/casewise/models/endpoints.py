@@ -55,7 +55,7 @@ class Endpoint:
             return True
 
 
-OPEN_SERVERS = frozenset({"prefill", "template_arguments", "top_k", "top_p"})
+OPEN_SERVERS = frozenset({"prefill", "template_arguments", "top_p"})
 """Options that vLLM and SGLang take."""
 
 HOSTED = {
@@ -99,20 +99,11 @@ CUSTOM = Endpoint("custom", "", "CASEWISE_API_KEY", key_optional=True)
 """A server named by `--base-url` alone."""
 
 
-@dataclass(frozen=True)
-class ModelName:
-    """The prefix of the endpoint and the endpoint's name of the model in `openai/gpt-4o`."""
-
-    prefix: str | None
-    model: str
-
-
-def parse_model_name(name: str) -> ModelName:
-    """Split `name`; without a known prefix, all of it is the model."""
-    prefix, slash, model = name.partition("/")
-    if slash and prefix in ENDPOINTS and model:
-        return ModelName(prefix, model)
-    return ModelName(None, name)
+def parse_model_name(name: str) -> tuple[str | None, str]:
+    """Return the prefix of the endpoint and the endpoint's name of the model in `openai/gpt-4o`; without a known prefix, all
+    of it is the model."""
+    prefix, _, model = name.partition("/")
+    return (prefix, model) if prefix in ENDPOINTS and model else (None, name)
 
 
 def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, str]) -> Endpoint:
@@ -121,7 +112,7 @@ def find_endpoint(name: str, *, base_url: str | None, environment: Mapping[str, 
     Raises ConfigurationError: the prefix is unknown and there is no `base_url`; or the address is unusable, holds a
     password, or needs a variable that is not set.
     """
-    prefix = parse_model_name(name).prefix
+    prefix, _ = parse_model_name(name)
     if prefix is None and base_url is None:
         meant = with_prefix(name)
         raise ConfigurationError(
@@ -245,3 +236,83 @@ def find_prices(endpoint: Endpoint, model: str) -> Prices | None:
     except LookupError:
         return None
     return Prices(*(float(of_thousand * 1000) for of_thousand in (listed.input_price, listed.output_price)))
+
+
+# Limits and discounts of each provider's batch interface. `scripts/write_reference.py` makes a page of them.
+
+
+Shape = Literal["openai", "together", "mistral", "anthropic", "gemini"]
+
+MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Limits of one batch, and the discount on the price.
+
+    A discount that differs between models is 0 here, so that a limit on cost is kept.
+    """
+
+    source: str
+    shape: Shape = "openai"
+    most_requests: int = 50_000
+    most_bytes: int = 200 * MB
+    hours: int = 24
+    """Hours until a batch that is not done expires."""
+    discount: float = 0.5
+    unverified: str = ""
+    """Facts without documentation, in words."""
+
+
+TERMS: dict[str, Terms] = {
+    "openai": Terms("https://developers.openai.com/api/reference/resources/batches"),
+    "azure": Terms(
+        "https://learn.microsoft.com/en-us/azure/foundry/reference/rest/batches-create-batch",
+        unverified="the discount",
+    ),
+    "groq": Terms(
+        "https://console.groq.com/docs/batch",
+        most_bytes=100 * MB,
+        discount=0.25,
+        unverified="the limits; the discount is the lowest that was documented",
+    ),
+    "together": Terms(
+        "https://docs.together.ai/docs/inference/batch/overview",
+        "together",
+        most_bytes=100 * MB,
+        discount=0.0,
+        unverified="only some models have a discount, so costs are estimated without it",
+    ),
+    "mistral": Terms(
+        "https://docs.mistral.ai/studio-api/batch-processing",
+        "mistral",
+        1_000_000,
+        100 * MB,
+        unverified="the limit in bytes",
+    ),
+    "anthropic": Terms(
+        "https://platform.claude.com/docs/en/build-with-claude/batch-processing", "anthropic", 100_000, 256 * MB
+    ),
+    "google": Terms(
+        "https://ai.google.dev/gemini-api/docs/batch-api",
+        "gemini",
+        most_bytes=19 * MB,
+        hours=48,
+        unverified="the limit in requests; requests go inline, so that a batch holds less than 20 MB",
+    ),
+}
+"""By an endpoint's name."""
+
+COMPATIBLE = Terms("", discount=0.0, unverified="everything: any server that speaks OpenAI's protocol")
+"""A server of one's own, or a gateway."""
+
+
+def terms_of(endpoint: Endpoint) -> Terms:
+    """Return the terms of an endpoint's batch interface. Raises ConfigurationError: none is known."""
+    terms = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
+    if terms is None:
+        raise ConfigurationError(
+            f"{endpoint.name} is not known to have a batch interface; remove --batch, or use {', '.join(TERMS)} or a "
+            "server of your own (--base-url)"
+        )
+    return terms

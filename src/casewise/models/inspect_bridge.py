@@ -32,9 +32,6 @@ REFUSES_SCHEMA = re.compile(
     r"response_format|response_schema|json_schema|output_format|structured output", re.IGNORECASE
 )
 
-TAKE_TOP_K = frozenset({"google", "hf"})
-"""Providers that use `top_k`; the others ignore it without a message."""
-
 RETRIES = 6
 
 
@@ -46,9 +43,7 @@ class InspectModel(Model):
         self._model = model
         provider = name.removeprefix("inspect:").split("/", maxsplit=1)[0]
         self.sends_to = None if provider in LOCAL_PROVIDERS else provider
-        self.takes = TAKEN | {
-            name for name, providers in (("top_k", TAKE_TOP_K), ("json_schema", TAKE_SCHEMA)) if provider in providers
-        }
+        self.takes = TAKEN | {"json_schema"} if provider in TAKE_SCHEMA else TAKEN
 
     @classmethod
     def named(cls, name: str, *, base_url: str | None = None, concurrency: int = 32) -> InspectModel:
@@ -92,7 +87,6 @@ class InspectModel(Model):
             schema = ResponseSchema(name="reply", json_schema=json_schema, strict=True)
         config = GenerateConfig(
             max_tokens=options.max_tokens,
-            top_k=options.top_k,
             top_p=options.top_p,
             temperature=options.temperature,
             seed=options.seed,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from casewise.errors import ConfigurationError
-from casewise.models.batch import terms_of
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
-from casewise.models.endpoints import FREE, Prices, find_endpoint, find_prices, parse_model_name, read_key
-from casewise.models.local import LocalOptions
-from casewise.models.local_models import SequenceClassifier, TransformersModel
+from casewise.models.endpoints import FREE, Prices, find_endpoint, find_prices, parse_model_name, read_key, terms_of
+from casewise.models.local import LocalOptions, SequenceClassifier, TransformersModel
 from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
 
 
@@ -49,53 +47,16 @@ class LoadedModel:
     prices: Prices | None
 
 
-@dataclass(frozen=True)
-class Backend:
-    """A way to run models: the forms of their names, and the function that loads one."""
-
-    forms: tuple[str, ...]
-    """Forms of a name, each with an explanation."""
-    load: Callable[[str, ModelOptions, Mapping[str, str]], LoadedModel]
-
-
-def local(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    return LoadedModel(TransformersModel.load(name, options.local), FREE)
-
-
-def inspect(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    from casewise.models.inspect_bridge import InspectModel
-
-    model = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
-    return LoadedModel(model, options.prices)
-
-
-def fake(name: str, options: ModelOptions, _environment: Mapping[str, str]) -> LoadedModel:
-    if options.fakes is not None and name not in options.fakes:
-        raise ConfigurationError(f"no rehearsal is called {name!r}; there are {', '.join(options.fakes)}")
-    return LoadedModel(FakeModel((options.fakes or {}).get(name), name=name), FREE)
-
-
-def endpoint(name: str, options: ModelOptions, environment: Mapping[str, str]) -> LoadedModel:
-    model = OpenAICompatibleModel(name, options.connect(name, environment))
-    listed = find_prices(model.endpoint, model.model)
-    if options.batch:
-        listed = listed.less(terms_of(model.endpoint).discount) if listed else None
-    return LoadedModel(model, options.prices or listed)
-
-
-BACKENDS: dict[str, Backend] = {
-    "": Backend(
-        (
-            "openai/MODEL, anthropic/MODEL, vllm/MODEL and others (a model behind an endpoint; casewise doctor lists them all)",
-            "any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)",
-        ),
-        endpoint,
+BACKENDS: dict[str, tuple[str, ...]] = {
+    "": (
+        "openai/MODEL, anthropic/MODEL, vllm/MODEL and others (a model behind an endpoint; casewise doctor lists them all)",
+        "any MODEL with --base-url ADDRESS (any server that speaks OpenAI's chat completions)",
     ),
-    "hf:": Backend(("hf:PATH_OR_ID (a model run here with transformers)",), local),
-    "inspect:": Backend(("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",), inspect),
-    "fake/": Backend(("fake/rehearsal (made-up replies, to rehearse a run)",), fake),
+    "hf:": ("hf:PATH_OR_ID (a model run here with transformers)",),
+    "inspect:": ("inspect:PROVIDER/MODEL (any model that Inspect AI knows)",),
+    "fake/": ("fake/rehearsal (made-up replies, to rehearse a run)",),
 }
-"""By the prefix of its models' names; an endpoint takes every name without another prefix."""
+"""Forms of a name, each with an explanation, by the prefix; an endpoint takes every name without another prefix."""
 
 
 def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions:
@@ -111,7 +72,7 @@ def options_beside(name: str, first: str, options: ModelOptions) -> ModelOptions
 
 def names_model(name: str, options: ModelOptions) -> bool:
     """Return whether `name` is that of a model: it has a known prefix, or an address is given."""
-    has_prefix = name.startswith(tuple(filter(None, BACKENDS))) or parse_model_name(name).prefix is not None
+    has_prefix = name.startswith(tuple(filter(None, BACKENDS))) or parse_model_name(name)[0] is not None
     return has_prefix or options.base_url is not None
 
 
@@ -129,7 +90,22 @@ def load_model(
         raise ConfigurationError(f"{name} cannot be used over a batch interface; remove --batch")
     if options.local.adapter and prefix != "hf:":
         raise ConfigurationError(f"--adapter works only with hf: models, and {name} is not one")
-    return BACKENDS[prefix].load(name, options, os.environ if environment is None else environment)
+    if prefix == "hf:":
+        return LoadedModel(TransformersModel.load(name, options.local), FREE)
+    if prefix == "inspect:":
+        from casewise.models.inspect_bridge import InspectModel
+
+        inspected = InspectModel.named(name, base_url=options.base_url, concurrency=options.client.concurrency)
+        return LoadedModel(inspected, options.prices)
+    if prefix == "fake/":
+        if options.fakes is not None and name not in options.fakes:
+            raise ConfigurationError(f"no rehearsal is called {name!r}; there are {', '.join(options.fakes)}")
+        return LoadedModel(FakeModel((options.fakes or {}).get(name), name=name), FREE)
+    model = OpenAICompatibleModel(name, options.connect(name, os.environ if environment is None else environment))
+    listed = find_prices(model.endpoint, model.model)
+    if options.batch:
+        listed = listed.less(terms_of(model.endpoint).discount) if listed else None
+    return LoadedModel(model, options.prices or listed)
 
 
 def load_classifier(name: str, options: ModelOptions | None = None) -> TextClassifier:

@@ -80,11 +80,10 @@ class ReplyOptions:
     """Beginning of the reply, which the model continues; `Reply.text` includes it."""
     template_arguments: Mapping[str, Any] | None = None
     """Arguments of the model's chat template besides the messages."""
-    top_k: int | None = None
     top_p: float | None = None
 
 
-MUST_BE_TAKEN = ("prefill", "template_arguments", "top_k", "top_p")
+MUST_BE_TAKEN = ("prefill", "template_arguments", "top_p")
 
 
 def check_taken(name: str, options: ReplyOptions, takes: Collection[str]) -> None:

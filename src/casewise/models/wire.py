@@ -153,7 +153,8 @@ def request_body(
     if options.json_schema is not None and can.json_schema:
         schema = {"name": "reply", "strict": True, "schema": options.json_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    body |= {name: value for name in ("top_p", "top_k") if (value := getattr(options, name)) is not None}
+    if options.top_p is not None:
+        body["top_p"] = options.top_p
     if options.template_arguments is not None:
         body["chat_template_kwargs"] = dict(options.template_arguments)
     if options.prefill is not None:

@@ -15,7 +15,7 @@ from casewise.ask.layouts import turns_of_chat
 from casewise.ask.prompts import Chat
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask
-from casewise.judges.run import Plan
+from casewise.judges.plan import Plan
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered

@@ -15,17 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from casewise.errors import LeftUnanswered, ModelError, Unavailable
-from casewise.models.batch import BatchInterface, Gone, HandedJob, NobodyKnows, SeenBatch, of_known_shape
-from casewise.models.batch_providers import batch_interface
+from casewise.models.batch import BatchInterface, Gone, NobodyKnows, SeenBatch, batch_interface, of_known_shape
 from casewise.models.client import EndpointClient, Exchange, Instead, Request, ToAskAgain, is_retried
-from casewise.models.endpoints import Prices
 from casewise.models.wire import Capabilities
 from casewise.records.call import Call
-from casewise.runs.engine import Ask, Executor, Group, RunSession, Tally
+from casewise.runs.engine import Ask, Group, RunSession
 from casewise.runs.limits import Spend, spend_of
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
-
-Answer = Callable[[Any], Awaitable[Call]]
 
 QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNORECASE)
 """A provider's description of a batch that it accepted although its queue was full."""
@@ -69,7 +65,51 @@ def is_too_much(job: BatchJob) -> bool:
     return job.state == "failed" and QUEUE_FULL.search(job.words) is not None
 
 
-# The jobs of a run at the provider.
+async def in_batches(
+    session: RunSession,
+    answer: Callable[[Any], Awaitable[Call]],
+    client: EndpointClient,
+    options: BatchOptions,
+    *,
+    asker: str,
+    priced: bool,
+) -> None:
+    """Make the calls of a session over the batch interface of a client's endpoint. `answer` makes one."""
+    session.log.jobs.mkdir(parents=True, exist_ok=True)
+    interface, log = batch_interface(client, asker), JobLog.at(session.log.jobs)
+    if log.jobs:  # the capabilities that the endpoint was found to have
+        vars(client.can).update(list(log.jobs.values())[-1].intended.can)
+    try:
+        await BatchSession(session, interface, log, options, answer, priced=priced).work()
+    finally:
+        await interface.wire.close()
+
+
+def leave_to_batches(session: RunSession) -> None:
+    """Leave out of a session's calls those that a batch job of the run has paid for, or may yet; they are counted as pending."""
+    log = JobLog.read(session.log.jobs)
+    names: set[str] = set()
+    for job in log.jobs.values():
+        if job.unsettled:
+            names.update(job.intended.names)
+        elif job.stands == "ended":
+            names.update(name for name, place in log.places(job.mark) if place.status == 200)
+
+    def others(calls: Iterator[Group]) -> Iterator[Group]:
+        for call in calls:
+            if f"{log.run}-{session.name(call.asks[0])}" in names:
+                session.progress.n_pending += 1
+            else:
+                yield call
+
+    if names:
+        session.calls = others(session.calls)
+        session.budget.reserved += reserved(log)
+
+
+# The calls of a run. The order of questions about each call of the plan: is there a result that answers it? Is it out? Then it
+# is written as a request, and requests become jobs that fit the provider's limits. With `wait` the session stays, and asks
+# this again of calls that were out.
 
 
 @dataclass
@@ -84,16 +124,49 @@ class Lot:
     most: Spend = field(default_factory=Spend)
 
 
-class Jobs:
-    """One session's work on the jobs of a run."""
+class Written(Exception):
+    """A request in the form of the interface, raised instead of posting it."""
+
+    def __init__(self, path: str, model: str, line: bytes) -> None:
+        super().__init__(path)
+        self.path, self.model, self.line = path, model, line
+
+
+def result(exchange: Exchange) -> Instead:
+    """Return what takes a call and gives a result."""
+    return lambda _request, _can: exchange
+
+
+class BatchSession:
+    """One session over a batch interface: everything that can be done now, and with `wait` everything.
+
+    `answer` answers each call as it would live, through a client that does not post.
+    """
 
     def __init__(
-        self, session: RunSession, interface: BatchInterface, log: JobLog, options: BatchOptions, *, priced: bool
+        self,
+        session: RunSession,
+        interface: BatchInterface,
+        log: JobLog,
+        options: BatchOptions,
+        answer: Callable[[Any], Awaitable[Call]],
+        *,
+        priced: bool,
     ) -> None:
-        self.interface, self.log, self.options, self.priced = interface, log, options, priced
-        self.budget, self.say, self.run = session.budget, session.watch.say, log.run
+        self.session, self.interface, self.log, self.options = session, interface, log, options
+        self.answer, self.priced, self.run = answer, priced, log.run
+        self.stop, self.budget, self.say = session.stop, session.budget, session.watch.say
         self.client = interface.wire.client
         self.provider = self.client.endpoint.name
+        self.lot = Lot()
+        self.waiting: dict[str, list[Group]] = {}
+        """Calls that are out, by name. Asks of one name are one question, and share the answer."""
+        self.later: list[Group] = []
+        """Calls without room."""
+        self.full: str | None = None
+        """The reason why nothing more can be handed over now."""
+        self.tried = False
+        """True if a first call was made live."""
         self.results: dict[str, list[ResultPlace]] = {}
         """The results that may answer a request, by its name, in the order in which they came."""
         self.n_ended: Counter[str] = Counter()
@@ -107,6 +180,136 @@ class Jobs:
             self.budget.set_aside(reserve(job))
         self.out = self.names_out()
         """Names of requests that are out."""
+
+    async def work(self) -> None:
+        """Make all calls that can be made now; with `wait` all that there are."""
+        await self.recover()
+        await self.look()
+        for call in self.session.calls:
+            await self.take(call)
+        await self.hand_over()
+        while self.options.wait and not self.stop and (self.waiting or self.later):
+            await self.wait_for_a_job()
+        if self.full is not None and self.later:
+            self.stop.ask(self.full)
+        self.session.progress.n_pending = sum(len(calls) for calls in self.waiting.values())
+
+    async def wait_for_a_job(self) -> None:
+        """Wait until a job ends, take in its results, and hand over the calls that are left."""
+        ended: list[BatchJob] = []
+        pause = self.options.first_look_s
+        while not ended and self.unsettled() and not self.stop:
+            left_s = pause
+            while left_s > 0 and not self.stop:
+                await asyncio.sleep(min(left_s, SLICE_S))
+                left_s -= SLICE_S
+            pause = min(pause * 1.5, self.options.longest_look_s)
+            ended = [*await self.recover(), *await self.look()]
+        if not ended and self.full is not None:
+            self.stop.ask(self.full)
+            return
+        too_much = next((job for job in ended if is_too_much(job)), None)
+        self.full = None
+        if too_much is not None:
+            if self.unsettled():
+                self.full = too_much.words  # nothing can be handed over before other jobs have ended
+            elif len(too_much.intended.names) == 1:
+                self.stop.ask(too_much.words)
+        calls = [call for job in ended for name in job.intended.names for call in self.waiting.pop(name, ())]
+        left, self.later = self.later, []
+        for call in (*calls, *left):
+            await self.take(call)
+        await self.hand_over()
+
+    async def take(self, call: Group) -> None:
+        """Answer a call and those that follow from it, or prepare them for a job."""
+        queue = deque([call])
+        while queue:
+            current = queue.popleft()
+            name = f"{self.run}-{self.session.name(current.asks[0])}"
+            answered = await self.from_results(current.asks[0], name)
+            if answered is None and (name in self.out or name in self.waiting):
+                self.waiting.setdefault(name, []).append(current)
+            elif answered is None:
+                answered = await self.to_hand_over(current, name)
+            if answered is not None:
+                queue.extend(self.session.keep(current, answered))
+                self.budget.spent += spend_of(answered)
+
+    async def from_results(self, ask: Ask, name: str) -> Call | None:
+        """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
+        for place in self.results.get(name, ()):
+            exchange = Exchange(place.status, {}, self.log.text_at(place), 0.0)
+            can = Capabilities(**self.log.jobs[place.job].intended.can)
+            try:
+                return await self.through(ask, result(exchange), can)
+            except ToAskAgain:
+                continue
+            except ModelError:
+                if place.job not in self.earlier:
+                    raise
+                continue  # an earlier session raised it, and the user has resumed the run
+        if (times := self.n_ended[name]) < self.options.tries:
+            return None
+
+        def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
+            raise LeftUnanswered(f"{times} batches came back without an answer to it")
+
+        return await self.through(ask, failed)
+
+    async def to_hand_over(self, call: Group, name: str) -> Call | None:
+        """Write a call for the next job, if there is room. Return its answer if it needs no request, or is the run's first."""
+        ask = call.asks[0]
+        if self.stop or self.full is not None:
+            self.later.append(call)
+            return None
+        most = self.session.at_most(ask)
+        if (lack := self.budget.lacks(most)) is not None:
+            self.full = lack
+            self.later.append(call)
+            return None
+        if self.options.first_live and not self.log.jobs and not self.tried:
+            self.tried = True
+            return await self.answer(ask)
+
+        def write(request: Request[Any], can: Capabilities) -> Exchange:
+            line = self.interface.line(name, request.path, request.body(can))
+            raise Written(request.path, request.model, line)
+
+        try:
+            return await self.through(ask, write)
+        except Written as request:
+            written = request
+        if not self.has_room(self.lot, written.line):
+            await self.hand_over()
+        lot = self.lot
+        lot.model, lot.path, lot.lines[name] = written.model, written.path, written.line
+        lot.n_bytes, lot.most = lot.n_bytes + len(written.line) + 2, lot.most + most
+        self.budget.set_aside(most)
+        self.waiting[name] = [call]
+        return None
+
+    async def through(self, ask: Ask, instead: Instead, asked_as: Capabilities | None = None) -> Call:
+        """Answer an ask with `instead` in the place of posting."""
+        self.client.instead, self.client.asked_as = instead, asked_as
+        try:
+            return await self.answer(ask)
+        finally:
+            self.client.instead = self.client.asked_as = None
+
+    async def hand_over(self) -> None:
+        """Make a job of the written requests."""
+        if not self.lot.lines:
+            return
+        lot, self.lot = self.lot, Lot()
+        if self.stop:
+            self.budget.settle(lot.most, Spend())
+            return
+        if (refusal := await self.make_job(lot)) is not None:
+            self.full = refusal
+            self.later += [call for name in lot.lines for call in self.waiting.pop(name, ())]
+
+    # The jobs at the provider.
 
     def unsettled(self) -> list[BatchJob]:
         """Return the jobs whose requests may still be answered."""
@@ -145,10 +348,11 @@ class Jobs:
     async def is_lost(self, job: BatchJob) -> bool:
         """Search for a job in the provider's listing, and return whether it is lost."""
         uploaded = job.file is not None or not self.interface.uploads
+        others = {entry.batch for mark, entry in self.log.jobs.items() if entry.batch and mark != job.mark}
         n_requests = f"{len(job.intended.names):,} requests"
         try:
             with of_known_shape(self.provider):
-                batch = await self.interface.find(self.handed(job)) if uploaded else None
+                batch = await self.interface.find(job, others) if uploaded else None
         except (Unavailable, Gone) as error:
             self.say(f"a batch of {n_requests}: the provider cannot be searched for it: {error}")
             return False
@@ -203,7 +407,7 @@ class Jobs:
             self.say(f"batch {batch} {status.state}{words}; requests without an answer are sent again")
         return True
 
-    async def hand_over(self, lot: Lot) -> str | None:
+    async def make_job(self, lot: Lot) -> str | None:
         """Make a job of a lot. Return the provider's reason if it takes none now.
 
         Raises ModelError: no job of this run will be taken.
@@ -226,11 +430,11 @@ class Jobs:
         )
         try:
             with of_known_shape(self.provider):
-                file = await self.interface.upload(self.handed(job), lines)
+                file = await self.interface.upload(job, lines)
             if file is not None:
                 self.note(job, "uploaded", file=file)
             with of_known_shape(self.provider, NobodyKnows):
-                status = await self.interface.create(self.handed(job), lines)
+                status = await self.interface.create(job, lines)
             self.accepted(job, status)
         except NobodyKnows as error:
             self.say(f"no answer to a batch of {len(names):,} requests ({error}): searching for it at the provider")
@@ -256,229 +460,3 @@ class Jobs:
 
     def note(self, job: BatchJob, event: What, **more: Any) -> None:
         self.log.note(JobEvent(job=job.mark, what=event, at=self.options.now(), **more))
-
-    def handed(self, job: BatchJob) -> HandedJob:
-        batches = {name: entry.batch for name, entry in self.log.jobs.items() if entry.batch and name != job.mark}
-        intended = job.intended
-        return HandedJob(
-            job.mark, intended.model, intended.path, intended.names, intended.at, job.file, frozenset(batches.values())
-        )
-
-
-# The calls of a run.
-#
-# The order of questions about each call of the plan: is there a result that answers it? Is it out? Then it is written as a
-# request, and requests become jobs that fit the provider's limits. With `wait` the session stays, and asks this again of calls
-# that were out.
-
-
-class Written(Exception):
-    """A request in the form of the interface, raised instead of posting it."""
-
-    def __init__(self, path: str, model: str, line: bytes) -> None:
-        super().__init__(path)
-        self.path, self.model, self.line = path, model, line
-
-
-def in_batches(
-    answer: Answer, client: EndpointClient, log: JobLog, options: BatchOptions, *, asker: str, priced: Prices | None
-) -> Executor:
-    """Return the executor that makes calls over the batch interface of a client's endpoint.
-
-    `answer` answers each call as it would live, through a client that does not post.
-    """
-
-    async def execute(session: RunSession) -> Tally:
-        interface = batch_interface(client, asker)
-        if log.jobs:  # the capabilities that the endpoint was found to have
-            vars(client.can).update(list(log.jobs.values())[-1].intended.can)
-        jobs = Jobs(session, interface, log, options, priced=priced is not None)
-        try:
-            return await BatchSession(session, jobs, answer).work()
-        finally:
-            await interface.wire.close()
-
-    return execute
-
-
-def beside_batches(executor: Executor, log: JobLog) -> Executor:
-    """Return an executor that makes all calls except those that a batch job of the run has paid for, or may yet."""
-
-    def paid(job: BatchJob) -> Iterator[str]:
-        if job.unsettled:
-            yield from job.intended.names
-        elif job.stands == "ended":
-            yield from (name for name, place in log.places(job.mark) if place.status == 200)
-
-    async def execute(session: RunSession) -> Tally:
-        names = {name for job in log.jobs.values() for name in paid(job)}
-        calls, n_left = session.calls, 0
-
-        def others() -> Iterator[Group]:
-            nonlocal n_left
-            for call in calls:
-                if f"{log.run}-{session.name(call.asks[0])}" in names:
-                    n_left += 1
-                else:
-                    yield call
-
-        session.calls = others()
-        session.budget.reserved += reserved(log)
-        tally = await executor(session)
-        tally.pending += n_left
-        return tally
-
-    return execute
-
-
-def result(exchange: Exchange) -> Instead:
-    """Return what takes a call and gives a result."""
-    return lambda _request, _can: exchange
-
-
-class BatchSession:
-    """One session over a batch interface: everything that can be done now, and with `wait` everything."""
-
-    def __init__(self, session: RunSession, jobs: Jobs, answer: Answer) -> None:
-        self.session, self.jobs, self.answer = session, jobs, answer
-        self.stop, self.budget, self.options = session.stop, session.budget, jobs.options
-        self.tally, self.lot = Tally(), Lot()
-        self.waiting: dict[str, list[Group]] = {}
-        """Calls that are out, by name. Asks of one name are one question, and share the answer."""
-        self.later: list[Group] = []
-        """Calls without room."""
-        self.full: str | None = None
-        """The reason why nothing more can be handed over now."""
-        self.tried = False
-        """True if a first call was made live."""
-
-    async def work(self) -> Tally:
-        await self.jobs.recover()
-        await self.jobs.look()
-        for call in self.session.calls:
-            await self.take(call)
-        await self.hand_over()
-        while self.options.wait and not self.stop and (self.waiting or self.later):
-            await self.wait_for_a_job()
-        if self.full is not None and self.later:
-            self.stop.ask(self.full)
-        self.tally.pending = sum(len(calls) for calls in self.waiting.values())
-        self.tally.stopped = self.stop.reason
-        return self.tally
-
-    async def wait_for_a_job(self) -> None:
-        """Wait until a job ends, take in its results, and hand over the calls that are left."""
-        ended: list[BatchJob] = []
-        pause = self.options.first_look_s
-        while not ended and self.jobs.unsettled() and not self.stop:
-            left_s = pause
-            while left_s > 0 and not self.stop:
-                await asyncio.sleep(min(left_s, SLICE_S))
-                left_s -= SLICE_S
-            pause = min(pause * 1.5, self.options.longest_look_s)
-            ended = [*await self.jobs.recover(), *await self.jobs.look()]
-        if not ended and self.full is not None:
-            self.stop.ask(self.full)
-            return
-        too_much = next((job for job in ended if is_too_much(job)), None)
-        self.full = None
-        if too_much is not None:
-            if self.jobs.unsettled():
-                self.full = too_much.words  # nothing can be handed over before other jobs have ended
-            elif len(too_much.intended.names) == 1:
-                self.stop.ask(too_much.words)
-        calls = [call for job in ended for name in job.intended.names for call in self.waiting.pop(name, ())]
-        left, self.later = self.later, []
-        for call in (*calls, *left):
-            await self.take(call)
-        await self.hand_over()
-
-    async def take(self, call: Group) -> None:
-        """Answer a call and those that follow from it, or prepare them for a job."""
-        queue = deque([call])
-        while queue:
-            current = queue.popleft()
-            name = f"{self.jobs.run}-{self.session.name(current.asks[0])}"
-            answered = await self.from_results(current.asks[0], name)
-            if answered is None and (name in self.jobs.out or name in self.waiting):
-                self.waiting.setdefault(name, []).append(current)
-            elif answered is None:
-                answered = await self.to_hand_over(current, name)
-            if answered is not None:
-                queue.extend(self.session.keep(current, answered))
-                self.budget.spent += spend_of(answered)
-                self.tally.done += 1
-
-    async def from_results(self, ask: Ask, name: str) -> Call | None:
-        """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
-        for place in self.jobs.results.get(name, ()):
-            exchange = Exchange(place.status, {}, self.jobs.log.text_at(place), 0.0)
-            can = Capabilities(**self.jobs.log.jobs[place.job].intended.can)
-            try:
-                return await self.through(ask, result(exchange), can)
-            except ToAskAgain:
-                continue
-            except ModelError:
-                if place.job not in self.jobs.earlier:
-                    raise
-                continue  # an earlier session raised it, and the user has resumed the run
-        if (times := self.jobs.n_ended[name]) < self.options.tries:
-            return None
-
-        def failed(_request: Request[Any], _can: Capabilities) -> Exchange:
-            raise LeftUnanswered(f"{times} batches came back without an answer to it")
-
-        return await self.through(ask, failed)
-
-    async def to_hand_over(self, call: Group, name: str) -> Call | None:
-        """Write a call for the next job, if there is room. Return its answer if it needs no request, or is the run's first."""
-        ask = call.asks[0]
-        if self.stop or self.full is not None:
-            self.later.append(call)
-            return None
-        most = self.session.at_most(ask)
-        if (lack := self.budget.lacks(most)) is not None:
-            self.full = lack
-            self.later.append(call)
-            return None
-        if self.options.first_live and not self.jobs.log.jobs and not self.tried:
-            self.tried = True
-            return await self.answer(ask)
-
-        def write(request: Request[Any], can: Capabilities) -> Exchange:
-            line = self.jobs.interface.line(name, request.path, request.body(can))
-            raise Written(request.path, request.model, line)
-
-        try:
-            return await self.through(ask, write)
-        except Written as request:
-            written = request
-        if not self.jobs.has_room(self.lot, written.line):
-            await self.hand_over()
-        lot = self.lot
-        lot.model, lot.path, lot.lines[name] = written.model, written.path, written.line
-        lot.n_bytes, lot.most = lot.n_bytes + len(written.line) + 2, lot.most + most
-        self.budget.set_aside(most)
-        self.waiting[name] = [call]
-        return None
-
-    async def through(self, ask: Ask, instead: Instead, asked_as: Capabilities | None = None) -> Call:
-        """Answer an ask with `instead` in the place of posting."""
-        client = self.jobs.client
-        client.instead, client.asked_as = instead, asked_as
-        try:
-            return await self.answer(ask)
-        finally:
-            client.instead = client.asked_as = None
-
-    async def hand_over(self) -> None:
-        """Make a job of the written requests."""
-        if not self.lot.lines:
-            return
-        lot, self.lot = self.lot, Lot()
-        if self.stop:
-            self.budget.settle(lot.most, Spend())
-            return
-        if (refusal := await self.jobs.hand_over(lot)) is not None:
-            self.full = refusal
-            self.later += [call for name in lot.lines for call in self.waiting.pop(name, ())]

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -24,21 +24,11 @@ Ask: TypeAlias = Any
 tell this ask from every other of the run, whatever the attempt."""
 
 
-class Bundles(Protocol):
-    """Tuples of asks by number."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[tuple[Ask, ...]]: ...
-
-    def __getitem__(self, number: int, /) -> tuple[Ask, ...]: ...
-
-
 @dataclass(frozen=True)
 class Asks:
     """The asks of a run in bundles, which may be made when they are read."""
 
-    bundles: Bundles
+    bundles: Sequence[tuple[Ask, ...]]
     """Only asks of one bundle can share a call."""
     size: int
     """Number of asks."""
@@ -140,16 +130,6 @@ class Group:
     asks: tuple[Ask, ...]
     at_most: Spend = field(default_factory=Spend)
     """Upper bound of what the call takes; zero without a budget."""
-
-
-@dataclass
-class Tally:
-    """The calls of a session, and the reason why it ended before its plan."""
-
-    done: int = 0
-    stopped: str | None = None
-    pending: int = 0
-    """Calls that were handed over and are not answered yet; a later session collects their answers."""
 
 
 @dataclass
@@ -258,49 +238,37 @@ class RunSession:
         self.progress.count_outcome(answer.failure, again=again)
 
 
-Executor: TypeAlias = Callable[[RunSession], Awaitable[Tally]]
-"""Makes the calls of a session, or has them made. An error that no further call can survive is raised."""
-
-
-def live(call_of: Callable[[Any], Awaitable[Any]], concurrency: int) -> Executor:
-    """Return the executor that makes `concurrency` calls at a time from this process and waits for their answers.
+async def live(session: RunSession, call_of: Callable[[Any], Awaitable[Any]], *, concurrency: int) -> None:
+    """Make the calls of a session from this process, `concurrency` at a time.
 
     An error of `call_of` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
     calls in flight finish.
     """
+    follow_ups: deque[Group] = deque()
+    budget = session.budget if session.limits.bounded else None
 
-    async def execute(session: RunSession) -> Tally:
-        follow_ups: deque[Group] = deque()
-        budget = session.budget if session.limits.bounded else None
-        tally = Tally()
+    async def worker() -> None:
+        while not session.stop:
+            group = follow_ups.popleft() if follow_ups else next(session.calls, None)
+            if group is None:
+                return
+            if budget is not None and (limit := await budget.reserve(group.at_most)) is not None:
+                session.stop.ask(limit)
+                return
+            actual = Spend()
+            try:
+                answered = await call_of(group.asks[0])
+                if budget is not None:
+                    actual = spend_of(answered)
+            finally:
+                if budget is not None:
+                    budget.settle(group.at_most, actual)
+                    budget.in_flight.ended(group.at_most)
+            follow_ups.extend(session.keep(group, answered))
 
-        async def worker() -> None:
-            while not session.stop:
-                group = follow_ups.popleft() if follow_ups else next(session.calls, None)
-                if group is None:
-                    return
-                if budget is not None and (limit := await budget.reserve(group.at_most)) is not None:
-                    session.stop.ask(limit)
-                    return
-                actual = Spend()
-                try:
-                    answered = await call_of(group.asks[0])
-                    if budget is not None:
-                        actual = spend_of(answered)
-                finally:
-                    if budget is not None:
-                        budget.settle(group.at_most, actual)
-                        budget.in_flight.ended(group.at_most)
-                follow_ups.extend(session.keep(group, answered))
-                tally.done += 1
-
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(max(1, concurrency)):
-                    tasks.create_task(worker())
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        tally.stopped = session.stop.reason
-        return tally
-
-    return execute
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(max(1, concurrency)):
+                tasks.create_task(worker())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import platformdirs
 
-from casewise.errors import ConfigurationError, DataError, LeftUnanswered, Unavailable
+from casewise.errors import ConfigurationError, DataError
 from casewise.models.local import drop_all_waiting
 from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
 from casewise.records.call import Call
@@ -279,25 +279,6 @@ def stopping_on_signals(stop: Stop, *, say: Callable[[str], None]) -> Iterator[N
         yield
     finally:
         release()
-
-
-class Patience:
-    """Counts calls in a row that failed after all their retries, and gives up at `limit` of them."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self._failed = limit, 0
-
-    def answered(self) -> None:
-        """Count a call that succeeded."""
-        self._failed = 0
-
-    def failed(self, error: Unavailable) -> None:
-        """Count a call that failed. Raises Unavailable: these were too many in a row."""
-        self._failed += not isinstance(error, LeftUnanswered)
-        if self._failed >= self.limit:
-            raise Unavailable(
-                f"{self._failed} calls in a row failed: {error}. Answers so far are kept; the same command resumes"
-            ) from error
 
 
 # The progress of a run, and its observer.

@@ -23,25 +23,23 @@ from typing import Any, Generic, Literal, TypeVar
 
 import polars as pl
 
-from casewise.errors import ConfigurationError, Unavailable
-from casewise.models.batch_providers import client_of
+from casewise.errors import ConfigurationError, LeftUnanswered, Unavailable
+from casewise.models.batch import client_of
 from casewise.models.client import EndpointClient
 from casewise.models.endpoints import FREE, Prices
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
 from casewise.options import Hidden
 from casewise.records.call import Call
-from casewise.runs.batch import BatchOptions, beside_batches, in_batches
-from casewise.runs.engine import Asks, Executor, RunLog, RunSession, live
+from casewise.runs.batch import BatchOptions, in_batches, leave_to_batches
+from casewise.runs.engine import Asks, RunLog, RunSession, live
 from casewise.runs.limits import (
     InFlight,
     Limits,
-    Patience,
     RunProgress,
     Spend,
     Watch,
     stopping_on_signals,
 )
-from casewise.storage.batch_jobs import JobLog
 from casewise.storage.run_folder import AnyManifest, LogKind, RunFolder, Session
 
 A_contra = TypeVar("A_contra", contravariant=True)
@@ -165,7 +163,7 @@ class ChatAsker(Asker, ABC, Generic[A_contra, R_co]):
     def __init__(self, model: Model, prices: Prices | None, *, patience: int = 30) -> None:
         self.model, self.prices, self.name = model, prices, model.name
         self.sends_to, self.concurrency = model.sends_to, model.concurrency
-        self._patience = Patience(patience)
+        self.patience, self._n_failed = patience, 0
 
     @abstractmethod
     def messages(self, ask: A_contra, /) -> tuple[Message, ...]:
@@ -203,9 +201,13 @@ class ChatAsker(Asker, ABC, Generic[A_contra, R_co]):
         except Rejected as error:
             return self.unanswered(ask, error.reason, str(error))
         except Unavailable as error:
-            self._patience.failed(error)
+            self._n_failed += not isinstance(error, LeftUnanswered)
+            if self._n_failed >= self.patience:
+                raise Unavailable(
+                    f"{self._n_failed} calls in a row failed: {error}. Answers so far are kept; the same command resumes"
+                ) from error
             return self.unanswered(ask, "unavailable", str(error))
-        self._patience.answered()
+        self._n_failed = 0
         return reply
 
     def took(self, reply: Reply) -> dict[str, Any]:
@@ -353,14 +355,12 @@ async def perform(
     options: CallingOptions,
     progress: P,
     watch: Watch | None = None,
-    executor: Executor | None = None,
 ) -> P:
     """Answer every ask of a plan that the log does not settle, and count it in `progress`.
 
     The same call later resumes. A first Ctrl-C lets calls in flight finish.
 
     `call_of`: makes the call of an ask, and returns the record that the log keeps.
-    `executor`: makes the calls; by default as `options` say.
 
     Raises ModelError: no further call can succeed; answers so far are kept. ConfigurationError: there is a limit on cost or
     tokens, and they are unknown, or `asker` has no batch interface. All that `log` raises, such as RunConflict.
@@ -369,21 +369,19 @@ async def perform(
     check_limits(limits, asker)
     client = (asker.client or client_of(asker.model, asker.name)) if batch else None
     async with log as opened:
-        if executor is None and batch is not None and client is not None:
-            opened.jobs.mkdir(parents=True, exist_ok=True)
-            executor = in_batches(call_of, client, JobLog.at(opened.jobs), batch, asker=asker.name, priced=asker.prices)
-        elif executor is None:
-            executor = live(call_of, max(limits.concurrency, asker.concurrency))
-            if (earlier := JobLog.read(opened.jobs)).jobs:
-                executor = beside_batches(executor, earlier)
         if opened.held is None:
             await asker.prepare(ask for bundle in plan.bundles for ask in bundle)
         session = RunSession(plan, opened, asker.at_most, progress, limits, watch)
         started = time.monotonic()
         try:
             with stopping_on_signals(watch.stop, say=watch.say):
-                tally = await executor(session)
-            progress.stopped, progress.n_pending = tally.stopped, tally.pending
+                if batch is not None and client is not None:
+                    priced = asker.prices is not None
+                    await in_batches(session, call_of, client, batch, asker=asker.name, priced=priced)
+                else:
+                    leave_to_batches(session)
+                    await live(session, call_of, concurrency=max(limits.concurrency, asker.concurrency))
+            progress.stopped = watch.stop.reason
             opened.in_flight.settled()
         finally:
             opened.sync()

@@ -37,20 +37,6 @@ from casewise.storage.run_folder import (
 )
 
 
-@dataclass(frozen=True)
-class Maker:
-    """A model with one task about texts."""
-
-    name: str
-    """Its task and the model, as the user names it: `filter:openai/gpt-4o`."""
-    loaded: LoadedModel
-    version: str
-    messages: Callable[[str], tuple[Message, ...]]
-    read: Callable[[str], str]
-    """Returns the made text in a reply; raises `ValueError` if there is none."""
-    max_tokens: int = 1024
-
-
 class MakerIdentity(Record):
     """The identity of a folder of made texts, which may grow."""
 
@@ -124,34 +110,48 @@ class MadeSummary(RunProgress):
     maker: str
 
 
+MAX_TOKENS = 1024
+
 USUAL_CLAIM = 80
 """Tokens of a reply to such messages."""
 
 
-class TextAsker(ChatAsker[TextAsk, MadeText]):
-    """Has a maker make texts."""
+class Maker(ChatAsker[TextAsk, MadeText]):
+    """A model with one task about texts.
 
-    def __init__(self, maker: Maker) -> None:
-        super().__init__(maker.loaded.model, maker.loaded.prices)
-        self.maker = maker
+    `name`: its task and the model, as the user names it: `filter:openai/gpt-4o`.
+    `prompt_about`: returns the task about a text.
+    `text_in`: returns the made text in a reply; raises `ValueError` if there is none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        loaded: LoadedModel,
+        version: str,
+        prompt_about: Callable[[str], tuple[Message, ...]],
+        text_in: Callable[[str], str],
+    ) -> None:
+        super().__init__(loaded.model, loaded.prices)
+        self.name, self.version, self.prompt_about, self.text_in = name, version, prompt_about, text_in
 
     def messages(self, ask: TextAsk) -> tuple[Message, ...]:
-        """Return the maker's task about the text."""
-        return ask.messages or self.maker.messages(ask.text)
+        """Return the task about the text."""
+        return ask.messages or self.prompt_about(ask.text)
 
     def reply_options(self, _ask: TextAsk) -> ReplyOptions:
-        """Return the maker's options."""
-        return ReplyOptions(self.maker.max_tokens)
+        """Return the options of the reply."""
+        return ReplyOptions(MAX_TOKENS)
 
     def usually(self, ask: TextAsk) -> Usage:
         """Return an estimate: a made text is usually as long as the text."""
         reply = USUAL_CLAIM if ask.messages else 16 + len(ask.text) // 4
-        return usually(self.messages(ask), reply_tokens=min(self.maker.max_tokens, reply))
+        return usually(self.messages(ask), reply_tokens=min(MAX_TOKENS, reply))
 
     def read(self, ask: TextAsk, reply: Reply, took: dict[str, Any]) -> MadeText:
         """Return the made text in the reply, or the reason why there is none."""
         try:
-            result = {"made": self.maker.read(reply.text)}
+            result = {"made": self.text_in(reply.text)}
         except ValueError as error:
             result = {"problem": str(error)}
         return self.record(ask, raw_reply=reply.text, **result, **took)
@@ -163,7 +163,7 @@ class TextAsker(ChatAsker[TextAsk, MadeText]):
 
     def record(self, ask: TextAsk, **result: Any) -> MadeText:
         """Return the record of an attempt at a text."""
-        return MadeText(maker=self.maker.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **result)
+        return MadeText(maker=self.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **result)
 
 
 def plan_of(texts: Iterable[str | TextAsk]) -> Asks:
@@ -184,13 +184,13 @@ async def make_texts(
     Raises RunConflict: another process makes the same, or the folder was made with other settings. ModelError: no further
     call can succeed; texts so far are kept. ConfigurationError: there is a limit on cost, and the price is unknown.
     """
-    identity = MakerIdentity(maker=maker.name, version=maker.version, settings=maker.loaded.model.settings())
+    identity = MakerIdentity(maker=maker.name, version=maker.version, settings=maker.model.settings())
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
-    folder, asker = folder_of(within, maker.name), TextAsker(maker)
+    folder = folder_of(within, maker.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     log = folder_log(folder, manifest, MADE, session_now(limits, command=command), private=True)
     summary, options = MadeSummary(maker=maker.name), CallingOptions(limits=limits)
-    return await perform(asker, asker.answer, plan_of(texts), log, options=options, progress=summary, watch=watch)
+    return await perform(maker, maker.answer, plan_of(texts), log, options=options, progress=summary, watch=watch)
 
 
 def folder_of(within: Path, name: str) -> Path:
@@ -200,7 +200,7 @@ def folder_of(within: Path, name: str) -> Path:
 
 def estimate_made(maker: Maker, texts: Iterable[str | TextAsk]) -> CallEstimate:
     """Estimate making the texts, as if none were made yet. No call is made."""
-    return estimate_calls(TextAsker(maker), plan_of(texts))
+    return estimate_calls(maker, plan_of(texts))
 
 
 def made_in(within: Path) -> Mapping[tuple[str, str], MadeText]:

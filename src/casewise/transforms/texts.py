@@ -204,7 +204,7 @@ async def making(
                     return MadeTexts(texts_made, stopped=f"{name} did not answer about {failed:,} texts")
     finally:
         for maker in makers.values():
-            await maker.loaded.model.close()
+            await maker.model.close()
     return MadeTexts(made_in(within))
 
 

@@ -2,18 +2,19 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.batch import TERMS, HandedJob, terms_of
-from casewise.models.batch_providers import batch_interface
-from casewise.models.batch_providers import openai_result as landed
+from casewise.models.batch import batch_interface
+from casewise.models.batch import openai_result as landed
 from casewise.models.client import ClientOptions, EndpointClient
-from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
+from casewise.models.endpoints import ENDPOINTS, TERMS, Key, find_endpoint, terms_of
 from casewise.models.protocol import Rejected
+from casewise.storage.batch_jobs import BatchJob, JobEvent
 
 BODY: dict[str, Any] = {
     "model": "tiny",
@@ -28,7 +29,10 @@ BODY: dict[str, Any] = {
     "seed": 7,
     "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}},
 }
-JOB = HandedJob("ab-1", "tiny", "chat/completions", ("ab-x",), datetime(2026, 1, 1, tzinfo=UTC), "file-1")
+INTENDED = JobEvent(
+    job="ab-1", what="intended", at=datetime(2026, 1, 1, tzinfo=UTC), model="tiny", path="chat/completions"
+)
+JOB = BatchJob("ab-1", INTENDED, file="file-1")
 
 
 def interface(name):
@@ -128,6 +132,4 @@ def test_every_hosted_endpoint_has_terms_with_a_source_or_is_refused():
 
 
 def test_a_job_without_its_file_is_looked_for_by_nobody():
-    unmade = HandedJob("ab-1", "tiny", "chat/completions", ("ab-x",), datetime(2026, 1, 1, tzinfo=UTC))
-
-    assert asyncio.run(interface("openai").find(unmade)) is None
+    assert asyncio.run(interface("openai").find(replace(JOB, file=None), ())) is None

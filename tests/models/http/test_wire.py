@@ -6,7 +6,7 @@ import pytest
 from casewise.errors import ConfigurationError
 from casewise.models.client import RetryPolicy, requested_wait_s, written
 from casewise.models.endpoints import find_endpoint, parse_model_name
-from casewise.models.local_models import first_token_ids, word_of
+from casewise.models.local import class_of, first_token_ids
 from casewise.models.wire import Capabilities, WrongShape, read_error, read_reply
 
 
@@ -130,9 +130,7 @@ def test_a_complaint_about_something_else_teaches_nothing(complaint):
     ],
 )
 def test_a_model_name_is_taken_apart(name, prefix, model):
-    parsed = parse_model_name(name)
-
-    assert (parsed.prefix, parsed.model) == (prefix, model)
+    assert parse_model_name(name) == (prefix, model)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +175,7 @@ def test_an_address_that_is_missing_is_named(name, missing):
     ],
 )
 def test_a_token_says_or_begins_a_word(token, word):
-    assert word_of(token, ("safe", "unsafe")) == word
+    assert class_of(token, {"safe": "safe", "unsafe": "unsafe"}) == word
 
 
 def test_first_tokens_are_found_from_a_tokenizer():

@@ -6,8 +6,7 @@ from tests.support.tiny_llama import make_tiny_llama
 
 from casewise.errors import ConfigurationError
 from casewise.models.load import ModelOptions, load_classifier, load_model
-from casewise.models.local import LocalOptions
-from casewise.models.local_models import SequenceClassifier
+from casewise.models.local import LocalOptions, SequenceClassifier
 from casewise.models.protocol import TextClassifier
 
 torch = pytest.importorskip("torch", reason="needs the extra [local]: torch and transformers")

@@ -11,10 +11,9 @@ from casewise import api
 from casewise.ask.elicitations import AskOptions
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import LiveOptions, live_judge
-from casewise.judges.run import Plan, Selection
+from casewise.judges.plan import Plan, Selection
 from casewise.models.load import ModelOptions, load_model
-from casewise.models.local import LocalOptions
-from casewise.models.local_models import TransformersModel
+from casewise.models.local import LocalOptions, TransformersModel
 from casewise.models.protocol import ReplyOptions, as_messages
 from casewise.records import Scored
 from casewise.storage.load import load
@@ -76,13 +75,13 @@ def test_batched_and_prefix_shared_probabilities_equal_those_of_one_at_a_time(mo
 def test_what_all_prompts_begin_with_is_computed_once(model):
     async def go():
         await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in PROMPTS))
-        first = model._prefix
+        first, length = model._prefix_cache, len(model._prefix)
         await asyncio.gather(*(model.reply(as_messages(prompt), FIRST) for prompt in reversed(PROMPTS)))
-        return first, model._prefix
+        return first, length, model._prefix_cache
 
-    first, second = asyncio.run(go())
+    first, length, second = asyncio.run(go())
 
-    assert len(first.tokens) > 20
+    assert length > 20
     assert second is first
 
 
@@ -143,7 +142,6 @@ def test_arguments_reach_the_chat_template(model):
 def test_of_one_token_to_draw_from_it_is_drawn(model):
     greedy = replies(model, PROMPTS[:1], ReplyOptions(8))[0].text
 
-    assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1, top_k=1))[0].text == greedy
     assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1, top_p=1e-6))[0].text == greedy
     assert replies(model, PROMPTS[:1], ReplyOptions(8, 1.0, seed=1))[0].text != greedy
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aiohttp import web
 from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of, steps_of, taking_batches
 
 from casewise import api
 from casewise.errors import ConfigurationError, ModelError
-from casewise.models.batch import TERMS
+from casewise.models.endpoints import TERMS
 
 
 @pytest.fixture(autouse=True)
@@ -66,19 +67,10 @@ def test_a_request_that_no_batch_answers_is_unscored_and_asked_again_by_a_later_
         server.broken = 0.0
         second = judged(server, out, batch=STAYING, selection=few).summary
 
-    assert (first.n_judged, first.n_unscored) == (0, 20)
+    assert (first.n_judged, first.n_unscored, first.stopped) == (0, 20, None)
     assert "3 batches came back without an answer" in next(iter(first.problems))
     assert (second.n_judged, second.n_unscored) == (20, 0)
     assert len(server.batches) == 4
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_batch_that_was_accepted_without_an_answer_is_found_again(out, shape):
-    with taking_batches(lost_answers=1) as server:
-        summary = judged(server, out, shape, batch=STAYING).summary
-
-    assert summary.n_judged == 90
-    assert len(server.batches) == 1
 
 
 def test_a_batch_that_no_listing_shows_yet_stays_out_until_it_may_be_taken_for_lost(out):
@@ -296,18 +288,64 @@ def test_a_refusal_that_stops_the_run_does_so_once(out):
     assert summary.n_judged == 90
 
 
-def test_what_no_batch_answers_stops_no_run(out):
-    with taking_batches(broken=1.0) as server:
-        summary = judged(server, out, batch=STAYING).summary
-
-    assert (summary.n_judged, summary.n_unscored, summary.stopped) == (0, 90, None)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("off_s", [-3600.0, 3600.0])
-def test_a_lost_batch_is_found_whatever_the_clocks_say(out, shape, off_s):
+@pytest.mark.parametrize("off_s", [-3600.0, 0.0, 3600.0])
+def test_a_batch_that_was_accepted_without_an_answer_is_found_whatever_the_clocks_say(out, shape, off_s):
     with taking_batches(lost_answers=1, clock_off_s=off_s) as server:
         summary = judged(server, out, shape, batch=STAYING).summary
 
     assert summary.n_judged == 90
     assert len(server.batches) == 1
+
+
+# A run over a batch interface makes its first call live, so that no batch comes back refused.
+
+FIRST_LIVE = replace(STAYING, first_live=True)
+REFUSED = "temperature is deprecated for this model."
+
+
+def refuse(_request, body):
+    if "temperature" in body:
+        return web.json_response({"error": {"message": REFUSED}}, status=400)
+    return None
+
+
+def refusing():
+    return taking_batches(refuse=refuse, complain=lambda body: REFUSED if "temperature" in body else None)
+
+
+def test_what_a_model_refuses_is_learnt_by_one_live_call(tmp_path):
+    with refusing() as server:
+        run = judged(server, tmp_path / "run", batch=FIRST_LIVE)
+
+        assert run.summary.n_judged == 90
+        assert len(server.batches) == 1
+        assert len(server.batches[0].requests) == 89
+        assert all("temperature" not in body for body in server.batches[0].requests.values())
+    assert any("takes no temperature" in note for note in run.summary.notes)
+
+
+def test_a_later_session_knows_it_without_another_live_call(tmp_path):
+    with refusing() as server:
+        judged(server, tmp_path / "run", batch=FIRST_LIVE, selection=api.Selection(limit=10))
+        n_before = len(server.bodies)
+        run = judged(server, tmp_path / "run", batch=FIRST_LIVE, selection=api.Selection(limit=30))
+
+        assert run.summary.n_judged == 30
+        assert len(server.bodies) == n_before
+        assert len(server.batches) == 2
+        assert all("temperature" not in body for body in server.batches[1].requests.values())
+
+
+def test_a_run_of_one_call_makes_no_batch(tmp_path):
+    with refusing() as server:
+        run = judged(server, tmp_path / "run", batch=FIRST_LIVE, selection=api.Selection(limit=1))
+        assert (run.summary.n_judged, server.batches) == (1, [])
+
+
+@pytest.mark.parametrize("shape", ["anthropic", "google"])
+def test_it_is_so_for_every_interface(tmp_path, shape):
+    with taking_batches() as server:
+        run = judged(server, tmp_path / "run", shape, batch=FIRST_LIVE, selection=api.Selection(limit=10))
+        assert run.summary.n_judged == len(lines_of(tmp_path / "run")) == 10
+        assert len(server.batches[0].requests) == 9

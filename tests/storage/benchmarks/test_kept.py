@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from casewise.errors import ChecksumMismatch
-from casewise.judges.run import Selection, select
+from casewise.judges.plan import Selection, select
 from casewise.records import Item
 from casewise.storage import benchmark_folder as kept
 from casewise.storage import columns as record_columns

@@ -1,4 +1,4 @@
-"""Runs that were made elsewhere: a table of verdicts (CSV, JSON Lines), or a log of Inspect (`.eval`)."""
+"""Recorded judges: the answers of a run, a table of verdicts, a log of Inspect or a published output file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from typing import Any
 
 from casewise.ask.elicitations import AskOptions, read_outcome
 from casewise.errors import ConfigurationError, DataError, JudgeError
-from casewise.judges.judge import Answer, unscored
+from casewise.judges.judge import Answer, Ask, Judge, unscored
 from casewise.models.protocol import Reply
 from casewise.plugins import install_command
 from casewise.records import FULL, Arm, Elicitation, Scored, Unscored, UnscoredReason, scale_of
+from casewise.records.base import digest
 from casewise.runs.limits import finished
+from casewise.stats.sample import filled_in_values
 from casewise.storage.annotation_tools import read_any_table
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.entries import Entry
+from casewise.storage.published import PublishedOutput, item_ids, read_output
+from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, last_records, read_run
 
 Key = tuple[str | int, ...]
 """Item id, elicitation, arm, repeat."""
@@ -37,9 +41,75 @@ WORDS = {"safe": 1.0, "unsafe": 0.0}
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a file is read as a table of verdicts."""
-    return path.suffix.lower() in TABLES
+class RecordedJudge(Judge):
+    """Gives recorded answers; an item without one is unscored."""
+
+    def __init__(
+        self, name: str, answers: Mapping[Key, Answer], *, source: dict[str, Any], warnings: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self.answers, self.source, self.warnings = f"recorded:{name}", answers, source, warnings
+        self.id = f"{self.name}@{digest(source)[:12]}"
+        self.elicitations = tuple(dict.fromkeys(str(key[1]) for key in answers))
+        self.arms = tuple(Arm.named(name) for name in dict.fromkeys(str(key[2]) for key in answers))
+
+    def settings(self) -> dict[str, Any]:
+        return self.source
+
+    def notes(self) -> tuple[str, ...]:
+        return (f"{self.name.removeprefix('recorded:')}: recorded answers; no judge was called.", *self.warnings)
+
+    async def answer(self, ask: Ask) -> Answer:
+        return self.answers.get(ask.key) or unscored(UnscoredReason.NOT_RECORDED)
+
+    @classmethod
+    def read(cls, path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> RecordedJudge:
+        """Read the answers in a run folder, a table of verdicts (CSV, JSON Lines), a log of Inspect (`.eval`) or a published output file.
+
+        Raises JudgeError: no item of `benchmark` has an answer there; DataError: the file is none of these.
+        """
+        if path.is_dir():
+            judge = recorded_run(path)
+        elif path.suffix.lower() in TABLES:
+            judge = file_of_answers(path, path.stem, read_table(path, benchmark, elicitation=elicitation))
+        elif path.suffix == ".eval":
+            judge = file_of_answers(path, *read_inspect_log(path, benchmark))
+        else:
+            judge = published_output(read_output(path, elicitation=elicitation), benchmark)
+        if benchmark.item.keys().isdisjoint(key[0] for key in judge.answers):
+            raise JudgeError(f"{path} holds no answer to any item of {benchmark.name!r}: it is of another benchmark")
+        return judge
+
+
+def recorded_run(path: Path) -> RecordedJudge:
+    run = read_run(path)
+    answers: dict[Key, Answer] = {}
+    for judgement in last_records(path / JUDGEMENTS, JUDGEMENT_LOG):
+        key = (judgement.item_id, judgement.elicitation, judgement.arm, judgement.repeat)
+        values = {name: getattr(judgement, name) for name in ("raw_reply", "model_version", "read_as", "categories")}
+        answers[key] = Answer(judgement.outcome, **values)
+    return RecordedJudge(run.judge_name, answers, source={"run": digest([[*key] for key in sorted(answers)])})
+
+
+def file_of_answers(path: Path, name: str, answers: dict[Key, Answer]) -> RecordedJudge:
+    rows = [[*key, answers[key].outcome.model_dump(mode="json")] for key in sorted(answers)]
+    return RecordedJudge(name, answers, source={"file": path.name, "answers": digest(rows)})
+
+
+def published_output(output: PublishedOutput, benchmark: Benchmark) -> RecordedJudge:
+    answers: dict[Key, Answer] = {}
+    for raw, outcome, item_id in zip(output.raw, output.outcomes, item_ids(output, benchmark), strict=True):
+        if item_id is not None:
+            key = (item_id, output.elicitation, output.arm.name, 0)
+            answers[key] = Answer(outcome, raw_reply=None if raw is None else str(raw))
+    rows = [[row.query, row.intended_safe, raw] for row, raw in zip(output.rows, output.raw, strict=True)]
+    odd_values = filled_in_values(output.raw, output.safe_rates)
+    warnings = (output.misnamed, odd_values.sentence if odd_values is not None and odd_values.suspect else None)
+    return RecordedJudge(
+        output.judge,
+        answers,
+        source={"output": output.path.name, "rows": digest(rows)},
+        warnings=tuple(f"{output.judge}, {output.path.name}: {warning}." for warning in warnings if warning),
+    )
 
 
 def read_table(path: Path, benchmark: Benchmark, *, elicitation: Elicitation | None = None) -> dict[Key, Answer]:

@@ -9,20 +9,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import casewise
 from casewise.api import PlannedRun, RunOptions
 from casewise.ask.elicitations import AskOptions
-from casewise.errors import ConfigurationError, RunConflict, Unauthorised, Unavailable
+from casewise.errors import ConfigurationError, RunConflict, Unavailable
 from casewise.judges.llm import LLMJudge
-from casewise.judges.run import Plan, Selection, ablation_arms, select
+from casewise.judges.plan import Bundles, Plan, Selection, ablation_arms, select
 from casewise.models.endpoints import Prices
 from casewise.models.protocol import FakeModel, Reply, Usage
-from casewise.records import FULL, NO_CONTEXT, Arm, Judgement
-from casewise.runs.limits import Limits, Watch
+from casewise.records import FULL, NO_CONTEXT, Arm, Item, Judgement, Scored, Unscored, UnscoredReason
+from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
+from casewise.runs.limits import InFlight, Limits, RunProgress, Spend, Watch
+from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
+from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
 
 SAFE = '{"judgement": "safe"}'
 FIRST = Selection(limit=8)
@@ -117,14 +123,6 @@ def test_one_prompt_is_one_call(go):
     assert {copy.input_tokens for copy in copies} == {None}
 
 
-def test_a_call_that_the_log_holds_is_shared_with_items_that_come_later(go):
-    go(LLMJudge(FakeModel()), arms=(NO_CONTEXT,), selection=Selection(limit=1))
-    grown = go(LLMJudge(FakeModel()), arms=(NO_CONTEXT,), selection=Selection(limit=2))
-
-    assert (grown.resumed, grown.n_judged, grown.n_calls) == (1, 2, 0)
-    assert log(grown)[1].shared_with == log(grown)[0].item_id
-
-
 @pytest.mark.parametrize(
     ("arms", "n_calls"), [((FULL, Arm.without("subject")), 8), (ablation_arms("groups"), 7 * 8 + 4)]
 )
@@ -165,23 +163,6 @@ def test_a_cost_limit_is_kept_over_all_sessions(go):
     spent = sum(j.cost_usd or 0 for j in log(second))
     assert first.stopped == second.stopped == "the cost limit of $6"
     assert 4.0 < spent <= 6.0
-
-
-def test_a_cost_limit_without_a_price_is_an_error_before_the_first_call(go):
-    model = FakeModel()
-    with pytest.raises(ConfigurationError, match="--price-in"):
-        go(LLMJudge(model), limits=Limits(max_cost=1.0))
-
-    assert model.calls == []
-
-
-def test_a_wrong_key_stops_the_run_and_keeps_what_was_judged(go, tmp_path):
-    answers: Iterator[str | Exception] = iter([SAFE, SAFE, Unauthorised("wrong key")])
-    with pytest.raises(Unauthorised):
-        go(LLMJudge(FakeModel(lambda messages, options: next(answers))), limits=Limits(1))
-
-    assert len((tmp_path / "run" / "judgements.jsonl").read_text().splitlines()) == 2
-    assert go(LLMJudge(FakeModel(SAFE))).resumed == 2
 
 
 def test_an_endpoint_that_stays_away_stops_the_run(go):
@@ -267,3 +248,89 @@ def test_a_killed_run_of_a_function_goes_on_and_asks_nothing_twice(tmp_path, mon
     assert f"90 verdicts ({before} were there already), 0 unscored; {90 - before} calls" in resumed.stdout
     ids = [json.loads(line)["item_id"] for line in judgements.read_text().splitlines()]
     assert len(ids) == len(set(ids)) == 90
+
+
+# The keys of a plan, and a log joined with them: the same as by looking up one ask after another.
+
+OUTCOMES = (Scored(value=1.0), Unscored(reason=UnscoredReason.EMPTY), Unscored(reason=UnscoredReason.UNAVAILABLE))
+
+
+@pytest.fixture(scope="module")
+def plan():
+    shuffled = [DEMO.items[place] for place in np.random.default_rng(3).permutation(len(DEMO.items))][:41]
+    return Plan(RecordColumns.of(Item, shuffled), ("score", "binary"), (FULL, NO_CONTEXT), repeats=2, retry_unscored=1)
+
+
+def log_of(path, plan, *, seed):
+    """Of half the plan one to three attempts, in no order; and lines that are no ask of the plan."""
+    rng = np.random.default_rng(seed)
+    written = []
+    for ask in (ask for bundle in Bundles(plan, DEMO) for ask in bundle):
+        for attempt in range(rng.integers(0, 4) if rng.random() < 0.7 else 0):
+            which = {"item_id": ask.item.id, "elicitation": ask.elicitation, "arm": ask.arm.name, "repeat": ask.repeat}
+            outcome = OUTCOMES[rng.integers(len(OUTCOMES))]
+            written.append(
+                Judgement.model_validate({"judge_id": "j@1", "attempt": attempt, "outcome": outcome, **which})
+            )
+    strangers: list[dict[str, Any]] = [
+        {"item_id": "i_0"},
+        {"arm": "without:recipient"},
+        {"repeat": 2},
+        {"elicitation": "probability"},
+    ]
+    written += [written[0].model_copy(update=changes) for changes in strangers]
+    order = rng.permutation(len(written))
+    path.write_text("".join(written[place].line() + "\n" for place in order))
+    return [written[place] for place in order]
+
+
+def test_the_keys_of_a_plan_are_those_of_its_asks_in_its_order(plan):
+    asks = plan.asks(DEMO, LLMJudge(FakeModel()).shared_key)
+    rows = asks.keys(JUDGEMENT_LOG.key).collect().rows()
+
+    assert rows == [(number, *ask.key) for number, bundle in enumerate(asks.bundles) for ask in bundle]
+    assert rows == Asks(asks.bundles, asks.size).keys(JUDGEMENT_LOG.key).collect().rows()
+    assert len(rows) == len(plan)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, tmp_path, seed):
+    records = log_of(tmp_path / "log", plan, seed=seed)
+    columns = judgements_in_brief(tmp_path / "log")
+    asks = plan.asks(DEMO, LLMJudge(FakeModel()).shared_key)
+    last: dict[tuple[str | int, ...], tuple[int, Judgement]] = {}
+    for place, record in zip(columns["place"], records, strict=True):
+        key = (record.item_id, record.elicitation, record.arm, record.repeat)
+        if key not in last or record.attempt >= last[key][1].attempt:
+            last[key] = (place, record)
+
+    expected: list[tuple[Any, ...]] = []
+    for number, bundle in enumerate(asks.bundles):
+        for ask in bundle:
+            if ask.key not in last:
+                expected.append((number, None, None, None, None))
+                continue
+            place, record = last[ask.key]
+            usable = record.outcome == OUTCOMES[0]
+            settled = usable or (record.outcome != OUTCOMES[2] and record.attempt >= plan.retry_unscored)
+            expected.append((number, place, record.attempt, usable, settled))
+    attempts = attempts_so_far(asks, columns, JUDGEMENT_LOG.key)
+    assert attempts.rows() == expected
+
+    class Nothing(RunLog):
+        key, held = JUDGEMENT_LOG.key, columns
+
+        def write(self, ask, answer):
+            raise AssertionError("nothing is copied: no two asks share a call")
+
+    progress = RunProgress()
+    alone = replace(asks, shared_key=lambda _ask: None)
+    run = RunSession(alone, Nothing(tmp_path, InFlight()), lambda _ask: Spend(), progress)
+    groups = list(run.calls)
+    assert 0 < progress.resumed < progress.n_done < len(plan)
+    assert [group.asks[0].key for group in groups] == [
+        ask.key
+        for ask, row in zip((ask for bundle in asks.bundles for ask in bundle), expected, strict=True)
+        if not row[4]
+    ]
+    assert {group.asks[0].attempt for group in groups} >= {0, 1}

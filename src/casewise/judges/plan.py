@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -128,7 +128,7 @@ class Plan:
             yield from bundle
 
 
-class Bundles:
+class Bundles(Sequence[tuple[Ask, ...]]):
     """The asks of a plan, one query at a time: all its items in all arms, under one elicitation and repeat.
 
     Only asks within a bundle can have one prompt, so nothing larger is held in memory. Of the plan four bytes an item are held.
@@ -146,10 +146,7 @@ class Bundles:
     def __len__(self) -> int:
         return len(self.ways) * len(self.ends)
 
-    def __iter__(self) -> Iterator[tuple[Ask, ...]]:
-        return map(self.__getitem__, range(len(self)))
-
-    def __getitem__(self, number: int) -> tuple[Ask, ...]:
+    def __getitem__(self, number: int) -> tuple[Ask, ...]:  # type: ignore[override]  # no slices
         time, place = divmod(number, len(self.ends))
         repeat, elicitation = self.ways[time]
         benchmark, start = self.benchmark, self.ends[place - 1] if place else 0
