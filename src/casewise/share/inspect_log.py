@@ -1,7 +1,4 @@
-"""A run as a log that `inspect view` opens.
-
-Raises ConfigurationError: the extra `[inspect]` is not installed when this module is imported.
-"""
+"""A run as a log that `inspect view` opens."""
 
 from __future__ import annotations
 
@@ -21,24 +18,6 @@ from casewise.storage.run_folder import JUDGEMENT_LOG, JUDGEMENTS, RunManifest, 
 from casewise.transforms.catalogue import show_item
 from casewise.transforms.texts import MadeTexts
 
-try:
-    from inspect_ai.log import (
-        EvalConfig,
-        EvalDataset,
-        EvalLog,
-        EvalMetric,
-        EvalResults,
-        EvalSample,
-        EvalScore,
-        EvalSpec,
-        EvalStats,
-        write_eval_log,
-    )
-    from inspect_ai.model import ModelOutput
-    from inspect_ai.scorer import Score
-except ImportError as error:
-    raise ConfigurationError(f"this needs Inspect AI: {install_command('inspect')} ({error})") from error
-
 NAN = float("nan")
 """The value by which Inspect states that a sample has no score: it then stands in no mean."""
 
@@ -48,9 +27,13 @@ def export_inspect_log(
 ) -> Path:
     """Write the judgements of a run as an Inspect log (`.eval` or `.json`); each repeat is an epoch, the last attempt counts.
 
-    Raises ConfigurationError: `target` ends otherwise or is there already.
+    Raises ConfigurationError: the extra `[inspect]` is not installed, `target` ends otherwise or is there already.
     DataError, BenchmarkError: there is no such run, it holds nothing, or its benchmark is another one.
     """
+    try:
+        from inspect_ai.log import write_eval_log
+    except ImportError as error:
+        raise ConfigurationError(f"this needs Inspect AI: {install_command('inspect')} ({error})") from error
     if target.suffix not in (".eval", ".json"):
         raise ConfigurationError(f"{target}: an Inspect log ends in .eval or .json, by which inspect view finds it")
     if target.exists():
@@ -72,6 +55,8 @@ def export_inspect_log(
 def as_log(
     manifest: RunManifest, benchmark: Benchmark, judgements: list[Judgement], policy: LabelPolicy, made_texts: MadeTexts
 ) -> Any:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalResults, EvalSpec, EvalStats
+
     weight = dict(
         zip((item.id for item in benchmark.items), labels(benchmark.item_columns, policy).weight.tolist(), strict=True)
     )
@@ -101,6 +86,9 @@ def iso(at: datetime) -> str:
 
 
 def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts: MadeTexts) -> Any:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ModelOutput
+
     item = benchmark.item[judgement.item_id]
     query = benchmark.query[item.query_id]
     shown = show_item(Arm.named(judgement.arm), benchmark, item, made=made_texts)
@@ -132,6 +120,8 @@ def sample(judgement: Judgement, benchmark: Benchmark, weight: float, made_texts
 
 
 def score(judgement: Judgement, weight: float) -> Any:
+    from inspect_ai.scorer import Score
+
     outcome = judgement.outcome
     threshold = scale_of(judgement.elicitation).threshold
     if not isinstance(outcome, Scored):
@@ -149,6 +139,8 @@ def score(judgement: Judgement, weight: float) -> Any:
 
 def agreement(samples: list[Any]) -> Any:
     """The mean agreement of the samples that have any, as the log's headline: the report has it with an interval."""
+    from inspect_ai.log import EvalMetric, EvalScore
+
     every = [float(scored.scores["verdict"].value) for scored in samples]
     values = [value for value in every if not math.isnan(value)]
     mean = EvalMetric(name="mean", value=sum(values) / len(values) if values else NAN)
