@@ -17,7 +17,7 @@ from casewise.ask.elicitations import AskOptions, names_asked, options_for, read
 from casewise.ask.prompts import PromptSet
 from casewise.errors import ConfigurationError
 from casewise.judges.llm import find_prompts
-from casewise.judges.run import Selection, select
+from casewise.judges.plan import Selection, select
 from casewise.models.inspect_bridge import inspect_messages, reply_of
 from casewise.records import Arm, Elicitation, Item, Unscored, scale_of
 from casewise.stats.labels import LabelPolicy, labels
