@@ -200,7 +200,7 @@ def test_a_local_model_held_to_the_schema_says_nothing_else(folder, tmp_path, el
     assert judge.settings()["structured"] is True
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.5])
+@pytest.mark.parametrize("temperature", [pytest.param(0.0, marks=pytest.mark.slow), 1.5])
 def test_replies_end_as_whole_json_of_their_schema_before_the_limit(model, temperature):
     pytest.importorskip("xgrammar", reason="needs the extra [local]: xgrammar")
     schema = {
