@@ -61,6 +61,7 @@ def test_an_attacker_finds_the_weak_point_of_a_judge_and_people_say_which_change
     assert run.summary.n_calls == 90 + 3 * 90 + len(asked_of_attacker(server))
 
 
+@pytest.mark.slow
 def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_path):
     folder = tmp_path / "run"
     with scripted() as server:
@@ -80,6 +81,7 @@ def test_an_attack_that_a_limit_ends_is_resumed_and_nothing_is_asked_twice(tmp_p
     assert max(prompts.values()) == 1
 
 
+@pytest.mark.slow
 def test_a_defence_is_attacked_by_claims_written_against_it(tmp_path):
     with scripted() as server:
         run = attacked(server, tmp_path / "run", turns=3, defences="none,datamark")
@@ -101,6 +103,7 @@ def test_claims_reach_the_judge_in_the_channel_that_is_chosen(tmp_path, channel)
     assert (found.channel, found.n_changed) == (channel, 4)
 
 
+@pytest.mark.slow
 def test_a_judge_that_no_claim_moves_is_not_said_to_be_moved_and_one_that_believes_all_falls_in_one_turn():
     plain = casewise.attack(DEMO, Known(), attacker="fake/rehearsal", adaptive=api.Adaptive(turns=2))
     moved = casewise.attack(DEMO, Gullible(), attacker="fake/rehearsal", adaptive=api.Adaptive(turns=2))

@@ -57,6 +57,7 @@ def test_a_row_is_predicted_without_any_row_that_shares_a_fold_with_it():
         )
 
 
+@pytest.mark.slow
 def test_that_words_solve_a_benchmark_is_said_at_the_first_audit_and_on_every_report_of_it(solved):
     part = looked(audit_baseline, solved)
     (finding,) = [one for one in part.findings if one.code == "baseline.solved"]

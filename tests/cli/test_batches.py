@@ -64,6 +64,7 @@ def test_replies_and_their_grades_come_over_the_batch_interface(casewise):
     assert (len(list(Path("replies/a").rglob("batches.jsonl")))) == 2
 
 
+@pytest.mark.slow
 def test_an_attack_and_contexts_are_handed_over_too(casewise):
     with taking_batches() as server:
         attack = ("attack", "demo", "--judge", "openai/tiny", "--attacks", "claim:authority/user", "--noise", "none")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 EXTRAS = ("alembic", "argon2", "cryptography", "fastapi", "inspect_ai", "itsdangerous", "psycopg", "sqlalchemy", "starlette", "torch", "transformers", "uvicorn")  # fmt: skip
 
 WITHOUT_EXTRAS = f"""
@@ -27,6 +29,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_a_judge_is_run_reported_compared_and_attacked_without_any_extra(tmp_path):
     lines = (
         "judge demo --judge linear --out run",

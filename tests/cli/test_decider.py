@@ -79,6 +79,7 @@ def test_a_context_is_given_as_text_as_parameters_or_as_json(folder):
         assert problem in said_no.err
 
 
+@pytest.mark.slow
 def test_a_decider_keeps_its_judges_address_and_says_where_nothing_answers(folder):
     """Judged at an address of this machine, fitted without one, asked without one; then the server is gone."""
     with served(FaultServer()) as server:

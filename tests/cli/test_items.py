@@ -7,6 +7,7 @@ from casewise.audits.words import subset
 from casewise.storage.load import load
 
 
+@pytest.mark.slow
 def test_a_subset_is_judged_and_reported(tmp_path):
     n = len(subset(load("demo"), "clear"))
     judged = run("judge", "demo", "--judge", "constant:safe", "--items", "clear", "--out", tmp_path / "run", "--json")

@@ -67,6 +67,7 @@ def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(command, file, tm
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_run_asks_reports_and_gates_and_a_second_one_asks_nothing_again(command, file, tmp_path):
     first = command("run", file(rest=GATE))
     again = command("run", "eval.toml", "--json")

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.support.command import invoke as command
 
 from casewise import api
@@ -50,6 +51,7 @@ def test_the_budget_is_one_for_all_and_what_was_spent_before_counts(tmp_path):
     assert spent_in(tmp_path / "b").cost_usd <= cost["b"] / 2
 
 
+@pytest.mark.slow
 def test_several_benchmarks_have_one_command_one_budget_and_one_table(tmp_path):
     other = tmp_path / "other.csv"
     rows = [

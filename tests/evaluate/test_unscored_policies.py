@@ -88,6 +88,7 @@ def test_a_baseline_without_verdicts_lets_nothing_through(runs):
     assert found.decision == "inconclusive"
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_share_that_is_allowed(runs):
     words = ["gate", str(runs["some"]), "--baseline", str(runs["whole"]), "--max-drop", "accuracy=1", "--json"]
 

@@ -44,6 +44,7 @@ def test_the_script_goes_from_cases_to_a_decider_and_a_gate(checkout, monkeypatc
     assert (checkout / "out" / "decider.json").is_file()
 
 
+@pytest.mark.slow
 def test_the_gate_of_the_workflow_fails_a_pull_request_that_trusts_every_caller_and_no_other(checkout, monkeypatch):
     judge, gate = re.findall(r"^ +- run: (casewise .+)$", Path("gate.yml").read_text("utf-8"), re.MULTILINE)
     assert run("casewise data import cases_synthetic.csv --out bank").code == 0

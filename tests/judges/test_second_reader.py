@@ -92,6 +92,7 @@ def test_replies_that_the_strict_reader_reads_stay_as_they_are_and_some_are_read
     assert f"Both read {len(both)} replies, and found the same verdict in 0." in page
 
 
+@pytest.mark.slow
 def test_the_page_counts_what_it_read():
     says = iter(["safe", "none"] * 50)
     replies = iter(range(10**6))

@@ -114,6 +114,7 @@ def plainly(_query, reply):
     return "refuses" if "can't" in reply else "answers"
 
 
+@pytest.mark.slow
 def test_replies_that_come_after_others_were_discarded_are_graded(replies):
     casewise.grade(replies, plainly)
     discard_texts(replies.path)

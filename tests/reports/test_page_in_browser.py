@@ -46,6 +46,7 @@ def attacked(tmp_path_factory):
     return page.as_uri()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone", "desktop"])
 def test_a_page_has_no_serious_barrier_and_never_scrolls_sideways(opened, attacked, size, scheme):
     page = opened(size, scheme)

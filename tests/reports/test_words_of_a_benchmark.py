@@ -123,6 +123,7 @@ def test_one_expert_an_item_is_no_crowd(tmp_path):
     assert "agrees with the experts on" in pages["report"]
 
 
+@pytest.mark.slow
 def test_no_page_of_a_benchmark_of_replies_calls_a_reply_a_query(tmp_path):
     rows = crowd(np.random.default_rng(1), queries=40)
     texts_of = [replace(row, query=row.query.replace("query", "text")) for row in rows]

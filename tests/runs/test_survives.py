@@ -156,6 +156,7 @@ def billed(server):
     return sum(len(prompt_of(body)) // 4 + 10 for body in server.bodies)
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_over_sessions_that_are_killed(tmp_path):
     server = FaultServer(latency_s=0.3)
     limit = 30_000

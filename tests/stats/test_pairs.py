@@ -438,6 +438,7 @@ def test_wordings_that_do_not_differ_leave_the_interval_as_it_is(rates):
         assert estimate_of(both) == estimate_of(plain)
 
 
+@pytest.mark.slow
 def test_intervals_over_wordings_hold_the_mean_of_all_wordings():
     rng = np.random.default_rng(20)
     held = np.zeros(2)

@@ -130,6 +130,7 @@ def reconciled(place, *words):
     return invoke("prolific", "reconcile", place["file"], "--database", place["database"], *words)
 
 
+@pytest.mark.slow
 def test_every_state_is_listed_with_what_to_do_and_done_once(prolific, place, study, crowd):
     lines = StudyAtProlific(**place).reconcile()
     assert {line.submission.id: line.action for line in lines if line.submission} == crowd

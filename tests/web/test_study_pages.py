@@ -478,6 +478,7 @@ def test_whose_items_others_took_meanwhile_is_told_so_and_not_that_all_is_answer
     assert {row.outcome for row in rows(app, tables.annotators)} == {"stopped", "completed"}
 
 
+@pytest.mark.slow
 def test_who_was_away_until_others_had_taken_everything_is_paid_for_their_time_and_has_completed_nothing(app):
     one_each = design(conditions=["no_context"], ratings={"per_item": 1}, attention={"checks_per_batch": 2})
     study = opened(app.state.database, one_each, queries=3)

@@ -146,6 +146,7 @@ def test_a_biased_graders_rate_is_corrected_and_its_interval_covers(n_labels):
     assert abs(np.mean(off)) < 4 * np.std(off) / np.sqrt(200)
 
 
+@pytest.mark.slow
 def test_replies_that_keywords_alone_graded_are_not_reported_without_labels(replies, tmp_path):
     found = casewise.collect("demo", FakeModel("Here is how."), out=tmp_path / "run")
     casewise.grade(found, "keywords")

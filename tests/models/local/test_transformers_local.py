@@ -259,6 +259,7 @@ def test_an_adapter_makes_another_model_and_is_asked_for_where_peft_is_absent(fo
     assert model.settings()["adapter"] != before
 
 
+@pytest.mark.slow
 def test_a_real_adapter_of_random_weights_moves_what_a_judge_says_and_the_two_runs_are_compared(folder, tmp_path):
     peft = pytest.importorskip("peft", reason="needs the extra [adapter]: peft")
     from transformers import AutoModelForCausalLM
