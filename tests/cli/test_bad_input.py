@@ -64,7 +64,7 @@ BAD_FILES = {
     "windows-1252": ("[\n\u201chello\u201d]".encode("cp1252"), ":2: byte 0x93 is not UTF-8"),
     "repeated-key": (b'[{"query": "a", "query": "b"}]', ":1: row 1: the key 'query' stands twice"),
     "not-a-number": (b'[{"safe_rate": NaN}]', ":1: row 1: NaN is not a JSON value"),
-    "nested": (b"[" * 5000 + b"]" * 5000, ": not JSON that can be read: nested too deep"),
+    "nested": (b"[" * 100_000 + b"]" * 100_000, ": not JSON that can be read: nested too deep"),
 }
 
 
