@@ -58,7 +58,7 @@ BAD_FILES = {
     "duplicate": (json.dumps(released_rows(2) + released_rows(1)).encode(), ":1: row 3: the same query and context"),
     "empty": (b"", ": the file is empty"),
     "no-rows": (b"[]", ": holds no rows"),
-    "an-object": (b'{"rows": []}', ":1: 'scores': Field required"),
+    "an-object": (b'{"rows": []}', ": not a JSON array of rows"),
     "another-format": (b"query,context,votes\na,b,1\n", ":1: not JSON"),
     "binary": (bytes(range(256)), ":2: byte 0x80 is not UTF-8"),
     "windows-1252": ("[\n\u201chello\u201d]".encode("cp1252"), ":2: byte 0x93 is not UTF-8"),

@@ -11,6 +11,8 @@ from tests.support.command import invoke
 from tests.support.prolific import stand_in
 
 from casewise import database
+from casewise.api.studies import Study
+from casewise.errors import StudyError
 from casewise.studies.rounds import find_round
 
 CONTACT = "--researcher Ada --institution Here --email ada@uni.edu"
@@ -136,6 +138,22 @@ def test_nothing_is_to_come_once_a_round_is_closed(casewise, opened_study):
     assert found["to_come"] == 0
     assert found["total"] == found["spent"] == 4.0
     assert "4.00 EUR spent, 0.00 promised, 0.00 to come: 4.00" in casewise("study status")
+
+
+def test_an_amendment_is_made_as_it_was_shown(casewise, opened_study):
+    file, study = Path("study.toml"), Study("study.toml")
+    planned = file.read_text()
+    casewise("study set paused")
+    file.write_text(planned.replace("per_item = 21 ", "per_item = 22 "))
+    shown = study.amendment()
+
+    file.write_text(planned.replace("per_item = 21 ", "per_item = 23 "))
+    with pytest.raises(StudyError, match=r"changed meanwhile \(ratings.per_item was 21 and is 23\)"):
+        study.amend(shown, why="wide intervals")
+    file.write_text(planned.replace("per_item = 21 ", "per_item = 22 "))
+    study.amend(shown, why="wide intervals")
+    conditions = json.loads(casewise("study status --json"))["conditions"]
+    assert [condition["promised"] for condition in conditions] == [22 * 44] * 3
 
 
 def test_check_fails_below_the_hourly_floor(casewise, tmp_path):

@@ -1,4 +1,4 @@
-"""The annotator's way in a real browser: on a desktop, on a phone, and with the keyboard alone."""
+"""The annotator's way in a real browser: on a desktop, on a phone without JavaScript, and with the keyboard alone."""
 
 import json
 import os
@@ -105,6 +105,19 @@ def test_the_whole_way_has_nothing_serious_for_axe(browser, served, device, sche
     looked_at(page, f"questions-{where}")
     page.get_by_role("button", name="Finish").click()
     looked_at(page, f"end-{where}")
+    assert "THANKS42" in page.content()
+    context.close()
+
+
+def test_the_whole_way_on_a_phone_without_javascript(browser, served):
+    context = browser.new_context(viewport=PHONE, java_script_enabled=False)
+    page = context.new_page()
+    to_rating(page, served, "somebody")
+    while page.url.endswith("/rate"):
+        asked = asked_for(page.locator("blockquote").inner_text())
+        page.get_by_role("button", name="Refuse" if asked == "refuse" else "Respond").click()
+    page.get_by_role("button", name="Finish").click()
+
     assert "THANKS42" in page.content()
     context.close()
 

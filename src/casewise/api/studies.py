@@ -210,11 +210,17 @@ class Study:
             keep_up(live)  # as `status`: both count the same slots as open
             return owner.amendment_of(live, plan)
 
-    def amend(self, *, why: str) -> None:
-        """Have the round go on as `amendment` says: the same link, the same people, and all that was rated."""
+    def amend(self, agreed: owner.Amendment, *, why: str) -> None:
+        """Have the round go on as was agreed: the same link, the same people, and all that was rated.
+
+        Raises StudyError: as `amendment`, or `study.toml` says something else by now.
+        """
         plan = self.plan()
         with self.round() as here, here.round.write(here.store) as live:
-            owner.amend(live, owner.amendment_of(live, plan), why=why, by="owner")
+            amendment = owner.amendment_of(live, plan)
+            if amendment.change != agreed.change:
+                raise StudyError(f"study.toml was changed meanwhile ({amendment.change}); give the command again")
+            owner.amend(live, amendment, why=why, by="owner")
 
     def set_state(self, state: RoundState, *, wait: Callable[[float], object] = time.sleep) -> Round:
         """Pause or close a round (nobody new begins, whoever has a batch may finish), or open it again.

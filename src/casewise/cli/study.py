@@ -403,7 +403,7 @@ def amended(study: Path, *, why: str, phase: str, yes: bool, database: str | Non
     say("Every report will say that this was changed while people rated, as a departure from the frozen design.")
     agreed = yes or confirmed("Continue?")
     if agreed:
-        place.amend(why=why)
+        place.amend(amendment, why=why)
     say("The round is amended." if agreed else "", amended=agreed)
     return agreed
 

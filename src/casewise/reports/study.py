@@ -440,12 +440,10 @@ class StudyReport(Report[StudyNumbers]):
         write_text(folder / "report.md", self.to_markdown())
         write_text(folder / "report.json", json_text(self.as_json()))
         write_text(folder / "tables.tex", latex(self.document))
-        for name in FIGURES:
-            figure = folder / "figures" / f"{name}.svg"
-            if name in drawn:
-                write_text(figure, drawn[name])
-            else:
-                figure.unlink(missing_ok=True)
+        for name, figure in drawn.items():
+            write_text(folder / "figures" / f"{name}.svg", figure)
+        for name in FIGURES - drawn.keys():
+            (folder / "figures" / f"{name}.svg").unlink(missing_ok=True)
         for name, frame in frames(analysis).items():
             table = folder / "tables" / f"{name}.parquet"
             if frame is None or frame.is_empty():
@@ -469,8 +467,8 @@ class StudyReport(Report[StudyNumbers]):
             )
 
 
-FIGURES = ("condition-rates", "category-h", "panel-curve")
-"""The figures that a report may have."""
+FIGURES = {"condition-rates", "category-h", "panel-curve"}
+"""The figures that an earlier report may have left."""
 
 
 def study_report(

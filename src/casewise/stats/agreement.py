@@ -146,7 +146,7 @@ class RatedItems(NamedTuple):
         s, m = Counts.of(safe, votes)
         kept = m > more_than
         if not kept.any():
-            raise StatisticsError(f"no item has {more_than + 1} votes, so nothing is known of how people differ")
+            raise StatisticsError(f"no item has {more_than + 1} votes, and this takes so many on an item")
         cluster = coded_labels(clusters_of(clusters, len(s))[kept])
         return cls(s[kept], m[kept], cluster, None if raters is None else raters.where(kept), kept)
 

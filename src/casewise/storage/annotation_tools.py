@@ -31,7 +31,7 @@ def read_any_table(path: Path) -> Table:
     """
     if is_csv(path):
         return read_csv(path)
-    entries = json_entries(path)
+    entries = json_entries(path, single=True)
     reader = next((read for matches, read in READERS if matches(entries[0].values)), None)
     if reader is None:
         return table_of(path, map(filled, entries))

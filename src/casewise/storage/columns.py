@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import weakref
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -160,8 +161,9 @@ class Columns(Sequence[R]):
 
     table: pl.DataFrame
 
+    @abstractmethod
     def _record(self, row: tuple[Any, ...]) -> R:
-        raise NotImplementedError
+        """Return the record of a row."""
 
     def __len__(self) -> int:
         return len(self.table)

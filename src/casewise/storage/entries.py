@@ -110,14 +110,16 @@ class Entry:
             yield Entry(self.path, self.line, value, f"{self.where}{', ' if self.where else ''}{key} {number}")
 
 
-def json_entries(path: Path) -> list[Entry]:
-    """The objects of a JSON array, of JSON Lines, or the one object of a JSON file, with the lines that they begin on.
+def json_entries(path: Path, *, single: bool = False) -> list[Entry]:
+    """The objects of a JSON array or of JSON Lines, with the lines that they begin on.
+
+    `single`: also take the one object of a JSON file.
 
     Raises DataError: there are none.
     """
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         entries = [Entry(path, number, parse(line, path=path, line=number)) for number, line in numbered_lines(path)]
-    elif (text := read_text(path)).lstrip().startswith("["):
+    elif (text := read_text(path)).lstrip().startswith("[") or not single:
         elements = enumerate(rows(text, path=path), 1)
         entries = [Entry(path, line, value, f"row {number}") for number, (line, value) in elements]
     else:
