@@ -1,5 +1,4 @@
 import gzip
-import json
 import shutil
 import threading
 
@@ -8,7 +7,6 @@ from sqlalchemy import insert, select, text
 from tests.contexts.drafts import room
 from tests.contexts.wordings import wording
 from tests.support.app import NOW
-from tests.support.study import opened
 
 from casewise import database
 from casewise.contexts.review import Act
@@ -18,7 +16,6 @@ from casewise.database import engine as opening
 from casewise.database.backup import backup, restore
 from casewise.database.tables import staff
 from casewise.errors import ConfigurationError, DataError
-from casewise.studies.rounds import all_rounds, load_round
 
 
 @pytest.fixture
@@ -132,7 +129,7 @@ def test_what_is_no_backup_is_refused(other, tmp_path, words):
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "0013", "0012"
+revision, down_revision = "0002", "0001"
 def upgrade():
     op.add_column("staff_events", sa.Column("tried", sa.Integer))
 """
@@ -142,7 +139,7 @@ def test_migrations_run_forward_on_a_database_with_data(tmp_path, monkeypatch):
     with database.open(str(tmp_path / "old.db")) as old, old.write() as connection:
         connection.execute(insert(staff.events).values(at=NOW, kind="before the migration"))
     shutil.copytree(opening.MIGRATIONS, tmp_path / "migrations", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "migrations" / "versions" / "0013_next.py").write_text(NEXT)
+    (tmp_path / "migrations" / "versions" / "0002_next.py").write_text(NEXT)
     monkeypatch.setattr(opening, "MIGRATIONS", tmp_path / "migrations")
 
     new = database.open(str(tmp_path / "old.db"))
@@ -152,21 +149,3 @@ def test_migrations_run_forward_on_a_database_with_data(tmp_path, monkeypatch):
     assert found == [("before the migration", None)]
     room(new)
     new.close()
-
-
-def test_a_backup_of_revision_0011_is_read_without_what_is_no_longer_kept(store, other, tmp_path):
-    opened(store)
-    backup(store, tmp_path / "a.jsonl")
-    head, *lines, end = map(json.loads, (tmp_path / "a.jsonl").read_text().splitlines())
-    for line in lines:
-        if line["table"] == "studies":
-            line["row"] |= {"translated": {}, "design": line["row"]["design"] | {"languages": ["es"]}}
-    hook = {"table": "study_hooks", "row": {"event_id": "e1", "received_at": NOW.isoformat()}}
-    older = [head | {"revision": "0011"}, *lines, hook, {"rows": end["rows"] + 1}]
-    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, older)) + "\n")
-
-    assert restore(other, tmp_path / "b.jsonl") == end["rows"] + 1
-    with other.read() as connection:
-        study = load_round(connection, all_rounds(connection)[0].id)
-    assert study is not None
-    assert study.design.language == "es"

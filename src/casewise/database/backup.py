@@ -22,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 
 from casewise.database.engine import Database, migrate
 from casewise.database.tables import metadata
-from casewise.database.tables.metadata import RETIRED_COLUMNS, RETIRED_TABLES, UtcTime
+from casewise.database.tables.metadata import UtcTime
 from casewise.errors import ConfigurationError, DataError
 
 FORMAT = "casewise-backup-1"
@@ -142,12 +142,10 @@ def read_rows(connection: Connection, lines: Iterable[tuple[int, dict[str, Any]]
             break
         name = str(value.get("table"))
         count += 1
-        if name in RETIRED_TABLES:
-            continue
         if name not in metadata.tables:
             raise DataError(path, number, f"there is no table {name!r}; this backup is of a newer casewise")
-        columns, retired = metadata.tables[name].columns, RETIRED_COLUMNS.get(name, ())
-        row = {key: stored(columns[key].type, cell) for key, cell in value["row"].items() if key not in retired}
+        columns = metadata.tables[name].columns
+        row = {key: stored(columns[key].type, cell) for key, cell in value["row"].items()}
         pending.setdefault(name, []).append(row)
         if len(pending[name]) >= AT_ONCE:
             insert_pending()

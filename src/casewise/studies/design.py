@@ -67,23 +67,6 @@ class Speech:
 ENGLISH = Speech("en")
 
 
-RETIRED = frozenset(
-    {
-        "alerts.email",
-        "alerts.lagging_share",
-        "languages",
-        "ratings.most_batches",
-        "recruiter.form_fields",
-        "translations",
-        "quality.llm_echo",
-        "quality.correlated_agreement",
-        "quality.timing_length",
-        "quality.time_to_sight",
-    }
-)
-"""Settings that are read past."""
-
-
 def written_small(name: str) -> str:
     """A name that can stand in an address and in a file's name."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name):
@@ -106,10 +89,6 @@ OwnAnswer = int | list[int]
 """A point of a scale (from 1), the place of an option, or the places of several."""
 
 
-CONFIDENCE = {"ask": "How sure are you?", "low": "not sure at all", "high": "entirely sure"}
-"""The words of the retired kind `confidence` where its owner gave none."""
-
-
 class OwnQuestion(DesignSection):
     """A question on each page, beside whether the chatbot should respond."""
 
@@ -130,19 +109,6 @@ class OwnQuestion(DesignSection):
     """A scale's level of measurement for Krippendorff's alpha."""
     required: bool = True
     """A page is accepted only with an answer to it. A skipped page needs none."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_older_files(cls, values: Any) -> Any:
-        """A question of a kind that is retired becomes the scale or the choice that it was."""
-        match values:
-            case {"kind": "confidence"}:
-                return CONFIDENCE | {name: value for name, value in values.items() if value} | {"kind": "scale"}
-            case {"kind": "reasons"}:
-                return {**values, "kind": "choice", "many": True}
-            case {"kind": "text" | "parameter" as kind}:
-                raise ValueError(f"questions of the kind {kind!r} are no longer supported; use 'scale' or 'choice'")
-        return values
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> Self:
@@ -515,31 +481,6 @@ class Design(DesignSection):
     """Assumed safe rates and sizes, for `casewise power study --design`; the study itself does not read them."""
     crowd: dict[str, Any] = Field({})
     """The differences between simulated annotators, for the same."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_older_files(cls, values: Any) -> Any:
-        """Settings that are retired are left out, unless one of them decided what people do."""
-        if not isinstance(values, dict):
-            return values
-        match values:
-            case {"recruiter": {"kind": "form"}}:
-                raise ValueError("recruiter.kind 'form' is retired; send people back with 'redirect' or 'code'")
-            case {"ratings": {"most_batches": int(most)}} if most > 1:
-                raise ValueError(f"ratings.most_batches is {most}, but each person takes one batch; remove the setting")
-            case {"languages": [_, _, *_]}:
-                raise ValueError(
-                    "a study has one language: set `language`, and make a second study for a second language"
-                )
-            case {"languages": [language]}:
-                values = values | {"language": language}
-        return {
-            name: {key: setting for key, setting in value.items() if f"{name}.{key}" not in RETIRED}
-            if isinstance(value, dict)
-            else value
-            for name, value in values.items()
-            if name not in RETIRED
-        }
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from math import ceil
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import ValidationError
 
 from casewise.ask.layouts import FOR_ANNOTATORS, groups, spoken
 from casewise.errors import StudyError
@@ -19,7 +17,7 @@ from casewise.records.base import digest
 from casewise.records.context import OPTIONAL, as_text
 from casewise.records.item import NO_CONTEXT_CONDITION
 from casewise.storage import Benchmark
-from casewise.studies.design import CHILD_RELATED, RETIRED, Design, OwnQuestion
+from casewise.studies.design import CHILD_RELATED, Design
 from casewise.studies.wording import StudyWording
 
 # Who rates what: the decisions, pure. No clock, no database, and chance only through the generator passed in.
@@ -345,14 +343,10 @@ def unflattened(policy: dict[str, Any]) -> dict[str, Any]:
 def departures(policy: dict[str, Any], frozen: Frozen) -> tuple[Departure, ...]:
     """Return each setting, text or set of items that differs from what was frozen, in the order of `study.toml`.
 
-    A setting that there was not when it was frozen could not be promised, and is none; nor is one that is retired.
+    A setting that there was not when it was frozen could not be promised, and is none.
     """
-    questions = frozen.policy.get("questions", [])
-    with suppress(ValidationError):  # in the words of today where there are some for them
-        questions = [OwnQuestion.model_validate(question).model_dump(mode="json") for question in questions]
-    then = frozen.policy | {"questions": list(questions)}
-    gone = (name for name in frozen.policy if name not in policy and name not in RETIRED)
-    names = [*(name for name in policy if name in frozen.policy), *gone]
+    then = frozen.policy
+    names = [*(name for name in policy if name in then), *(name for name in then if name not in policy)]
     return tuple(Departure(name, then[name], policy.get(name)) for name in names if then[name] != policy.get(name))
 
 

@@ -98,11 +98,7 @@ def read_exported_study(folder: Path) -> ExportedStudy | None:
         amendments=tuple(
             f"{'; '.join(amendment['changes'])} ({amendment['why']})" for amendment in about.get("amendments", ())
         ),
-        questions=tuple(
-            OwnQuestion.model_validate(question)
-            for question in design.get("questions", ())
-            if question.get("kind") not in ("text", "parameter")  # retired; what was answered stays in the folder
-        ),
+        questions=tuple(OwnQuestion.model_validate(question) for question in design.get("questions", ())),
         traits={person["annotator_id"]: person.get("traits", {}) for person in people},
         round=tuple(str(about[part]) for part in ("version", "phase") if part in about),
         rates=design.get("rates", "requests"),

@@ -72,17 +72,3 @@ def test_answers_of_ratings_that_do_not_count_are_not_analysed(folder):
     (folder / "own_answers.jsonl").write_text("\n".join([*lines, stranger]) + "\n")
     sure = study_report(folder).as_json()["own_questions"][0]
     assert sum(row["answers"] for row in sure["shares"]) == 300
-
-
-def test_an_export_with_questions_of_retired_kinds_is_read(folder):
-    about = json.loads((folder / "study.json").read_text())
-    sure, why = about["design"]["questions"]
-    del why["many"]
-    text = {"name": "words", "kind": "text", "ask": "", "options": []}
-    older = [sure | {"kind": "confidence", "ask": ""}, why | {"kind": "reasons"}, text]
-    about["design"]["questions"] = older
-    (folder / "study.json").write_text(json.dumps(about))
-    found = study_report(folder).as_json()["own_questions"]
-    assert [one["question"]["kind"] for one in found] == ["scale", "choice"]
-    assert found[0]["question"]["ask"] == "How sure are you?"
-    assert found[1]["question"]["many"]

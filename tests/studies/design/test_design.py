@@ -2,10 +2,8 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from tests.support.study import design, material, preset
 
 from casewise.errors import ConfigurationError, StudyError
@@ -248,50 +246,3 @@ def test_parameters_of_a_benchmarks_own_are_shown_by_their_titles_or_in_words():
         "recipient": {"type": "x"},
         "subject": "a neighbour",
     }
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"recruiter": {"kind": "form"}}, "'form' is retired; send people back with 'redirect' or 'code'"),
-        (
-            {"languages": ["en", "es"]},
-            "one language: set `language`, and make a second study for a second language",
-        ),
-        ({"ratings": {"most_batches": 2}}, "most_batches is 2, but each person takes one batch; remove the setting"),
-        ({"questions": [{"name": "a", "kind": "text"}]}, "'text' are no longer supported; use 'scale' or 'choice'"),
-        ({"questions": [{"name": "a", "kind": "parameter"}]}, "'parameter' are no longer supported"),
-    ],
-)
-def test_what_is_retired_and_decides_what_people_do_is_refused_with_what_to_do(changes, says):
-    with pytest.raises(ValidationError, match=says):
-        design(**changes)
-
-
-def test_what_is_retired_and_decides_nothing_is_read_past():
-    older: dict[str, Any] = {
-        "quality": {"llm_echo": 0.6},
-        "alerts": {"email": "ada@lab.edu", "lagging_share": 0.2},
-        "recruiter": {"form_fields": {}},
-    }
-    older |= {"ratings": {"most_batches": 1}, "languages": ["en"], "translations": None}
-    assert design(**older) == design()
-    assert design(languages=["es"]) == design(language="es")
-    question = {"name": "why", "ask": "Why?", "options": ["Harm", "Law"]}
-    asked = [{"name": "sure", "kind": "confidence"}, question | {"kind": "reasons"}]
-    sure, why = design(questions=asked).questions
-    assert (sure.kind, sure.ask, sure.low, why.kind, why.many) == (
-        "scale",
-        "How sure are you?",
-        "not sure at all",
-        "choice",
-        True,
-    )
-
-
-def test_what_is_retired_or_in_the_words_of_before_is_no_departure_from_what_was_frozen():
-    now = policy(design(questions=[{"name": "sure", "kind": "confidence"}]))
-    frozen = freeze(now)
-    asked = {"name": "sure", "kind": "confidence", "ask": "", "options": [], "points": 5, "low": "", "high": ""}
-    before = replace(frozen, policy=frozen.policy | {"questions": [asked], "quality.llm_echo": 0.6})
-    assert departures(now, before) == ()

@@ -11,7 +11,7 @@ from tests.support.study import design
 
 from casewise.ask.layouts import FOR_ANNOTATORS
 from casewise.studies.answers import CHECK_REPLY, CHECK_SITUATION, OTHER_PARAMETER
-from casewise.studies.design import CONFIDENCE, DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
+from casewise.studies.design import DEMOGRAPHICS, REPLY_QUESTION, LanguageCode, Speech, messages_in
 from casewise.studies.wording import ABOUT_YOU, read_wording
 from casewise.web.pages import SAYINGS, TITLES
 
@@ -32,7 +32,7 @@ def said_in_code():
     package = Path(str(files("casewise")))
     for path in (*(package / "studies").glob("*.py"), package / "web/study.py"):
         yield from SAID.findall(path.read_text(encoding="utf-8"))
-    yield from (ABOUT_YOU, *CONFIDENCE.values())
+    yield from (ABOUT_YOU,)
     yield from (words for words in FOR_ANNOTATORS.values())
     yield from (*CHECK_SITUATION.values(), OTHER_PARAMETER, CHECK_REPLY)
     yield from (REPLY_QUESTION.ask, *REPLY_QUESTION.options)

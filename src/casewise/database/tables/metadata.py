@@ -1,4 +1,4 @@
-"""Parts that all tables share: times in UTC, names of constraints, and retired tables and columns."""
+"""Parts that all tables share: times in UTC and names of constraints."""
 
 from __future__ import annotations
 
@@ -49,11 +49,3 @@ NAMING = {
 """Constraints have the same names everywhere, so that migrations can speak of them."""
 
 metadata = MetaData(naming_convention=NAMING)
-
-RETIRED_TABLES = ("study_hooks", "study_flags", "review_translations")
-RETIRED_COLUMNS = {
-    "studies": ("translated",),
-    "study_annotators": ("rated", "skipped", "median_s", "assessed_at"),
-    "study_pages": ("language",),
-}
-"""Columns of databases and backups of revision 0011 that later ones do not have."""

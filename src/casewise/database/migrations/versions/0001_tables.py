@@ -1,7 +1,7 @@
-"""All tables, as a database without any gets them: as they are now.
+"""The baseline: all tables, as a new database gets them.
 
-Whoever changes the tables adds a migration that brings a database of before to the same tables. After a release this one
-writes out what they were then, so that a database goes the same way whatever it begins with.
+A change of the tables after the first release is a migration of its own, and this one then writes out the tables of that
+release, so that every database goes the same way. `tests/contract/study.sql` is a database of this baseline.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from alembic import op
 from casewise.database.engine import make_append_only
 from casewise.database.tables import metadata
 
-revision = "0011"
+revision = "0001"
 down_revision = None
 
 
