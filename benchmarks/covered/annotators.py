@@ -100,6 +100,7 @@ def annotators(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "annotators",
+        "numbers of a judge and of people, where it is known who voted",
         (
             *METRICS,
             *FLIPS,

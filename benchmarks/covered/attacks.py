@@ -118,6 +118,7 @@ def over_wordings(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "attacks",
+        "effects of attacks",
         ("turned", "change", "silenced", "beyond noise"),
         "20, 90 and 450 queries with one item that people find unsafe, or three that turn together to some degree; a judge that "
         "has 80 % right, an attack that turns 2 to 90 % and silences 5 %, perturbations that turn 5 %; and a judge whose verdicts "
@@ -127,6 +128,7 @@ SECTIONS = (
     ),
     Section(
         "attack-wordings",
+        "effect of an attack in several wordings",
         ("turned, five wordings",),
         "30, 90 and 450 queries with two items that people find unsafe, each query shown one of five wordings; the wordings' rates of "
         "turned verdicts have the mean 40 % and a standard deviation of 0 to 0.2.",

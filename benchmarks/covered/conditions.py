@@ -246,6 +246,7 @@ def pilots(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "contrasts",
+        "differences between conditions",
         (
             "contrast: queries like these",
             "contrast: average per query",
@@ -260,6 +261,7 @@ SECTIONS = (
     ),
     Section(
         "groups",
+        "differences between groups of annotators",
         ("group difference",),
         "40 and 120 annotators of 15 items each, of 60 queries under one of two conditions; logits of items vary by 1, of annotators by 0.7; a group "
         "of 10 people or half of all answers as the others do, or is readier by 0.5 on the logit, which varies by 0.5 between queries.",
@@ -268,6 +270,7 @@ SECTIONS = (
     ),
     Section(
         "few-people",
+        "differences between conditions with few people",
         ("contrast of few people",),
         "3, 4, 6 and 8 people a condition, who differ by 1 logit and rate all of 30 or 100 queries; queries as above; the same "
         "people under both conditions, or others.",
@@ -276,6 +279,7 @@ SECTIONS = (
     ),
     Section(
         "tasks",
+        "tests of single queries and categories",
         (
             *(
                 "task: permutation p",
@@ -292,6 +296,7 @@ SECTIONS = (
     ),
     Section(
         "shares",
+        "shares of independent things",
         ("wilson", "clopper_pearson", "newcombe"),
         "10, 30 and 200 independent things, shares of 0.02, 0.1 and 0.5; differences are from a share of 0.5.",
         shares,
@@ -299,6 +304,7 @@ SECTIONS = (
     ),
     Section(
         "pilots",
+        "widths that a pilot predicts",
         ("pilot.of_difference",),
         "Pilots of 40 and 120 queries under two conditions, ten ratings an item. The truth is the mean over 20 pilots of 400 queries.",
         pilots,

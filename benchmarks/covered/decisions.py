@@ -149,6 +149,7 @@ def judges(rng: np.random.Generator, queries: int, accuracies: tuple[float, ...]
 SECTIONS = (
     Section(
         "gate",
+        "gates on a drop",
         NAMES,
         "20, 45, 90, 200 and 450 queries: a drop of exactly the margin, made by 5 % of items lost, by 10 % lost and 20 % of "
         "wrong ones gained, and of eight items a query by 8 % of pairs lost and 5 % gained; the same run twice at 450 queries; "
@@ -158,6 +159,7 @@ SECTIONS = (
     ),
     Section(
         "ranks",
+        "ranks of judges",
         ("rank",),
         "45, 120 and 450 queries of two items that are partly hard together and for all judges; two, three, five and six judges, "
         "equally good or not.",

@@ -205,6 +205,7 @@ def rare_shares(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "costs",
+        "costs of a threshold",
         ("cost", "best_threshold"),
         "15 to 450 queries of two items; a judge that believes the opposite on 10 % of items. The truth of fitted thresholds (from 60 "
         "queries on) is what those of the ten folds cost on 30,000 queries, on average.",
@@ -213,6 +214,7 @@ SECTIONS = (
     ),
     Section(
         "repeats",
+        "noise of repeated judgements",
         ("repeats.deviation", "repeats.changes"),
         "15 to 450 queries of two items, three judgements each; values spread by 0.1 on three queries of ten, by 0.02 elsewhere.",
         repeats,
@@ -220,6 +222,7 @@ SECTIONS = (
     ),
     Section(
         "hard-items",
+        "accuracy on hard items",
         ("hard_items",),
         "30 to 450 queries of two items with 20 votes; a classifier that errs by 1.5 logits, a judge by 0.7.",
         hard_items,
@@ -227,6 +230,7 @@ SECTIONS = (
     ),
     Section(
         "comparisons",
+        "exact tests of two judges",
         ("exact test: p", "exact test: mid-p", "exact test: Holm, any of three"),
         "Three judges right on 80 % of items each; 30 to 450 queries of one item and of two that are independent, and 225 of two "
         "that a judge is right or wrong on together.",
@@ -235,6 +239,7 @@ SECTIONS = (
     ),
     Section(
         "headlines",
+        "judges said to be behind the best",
         ("behind the best",),
         "3, 5, 10 and 20 judges right on 80 % of items each, 90 queries of one item. Any judge said to be behind the best counts.",
         headlines,
@@ -242,6 +247,7 @@ SECTIONS = (
     ),
     Section(
         "arms",
+        "contribution of a part of the context",
         ("shapley of recipient", "shapley of sender"),
         "15 to 225 queries of two items; accuracies of 0.6 with neither part, 0.7 with one and 0.85 with both.",
         arms,
@@ -249,6 +255,7 @@ SECTIONS = (
     ),
     Section(
         "rare-shares",
+        "rare errors",
         ("rare shares",),
         "15 to 120 queries of one or eight items, 2 to 50 % wrong, each alone or whole queries. The yardstick is the interval "
         "without the bound that the number of queries gives.",

@@ -94,6 +94,7 @@ def at_the_border(rng: np.random.Generator) -> bool:
 SECTIONS = (
     Section(
         "flags",
+        "flags of annotators, traffic and files",
         ("flag: unresponsive", "flag: constant", "drift", "values of another kind", "alternative annotator test"),
         "Attentive annotators who differ by 1 logit; traffic with scores as the benchmark's, in ten bins; files of 900 values of which "
         "90 are of another kind, and go with people's rates as the others do; people right on nine items of ten, and a judge on eight.",

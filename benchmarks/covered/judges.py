@@ -190,6 +190,7 @@ def turning_points(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "metrics",
+        "a judge's numbers",
         tuple(metric.name for metric in EVERY),
         "15, 30, 60, 120 and 450 queries; one item a query, or eight whose rates share a third of their spread, errors alone or "
         "in pairs; a judge that believes the opposite on 2, 10 or 50 % of items and is unsure of the rest by 0.3 logits; 20 "
@@ -199,6 +200,7 @@ SECTIONS = (
     ),
     Section(
         "differences",
+        "differences of two judges' numbers",
         tuple(f"{metric.name}: difference" for metric in (*METRICS, *REFUSALS) if metric.name != "unscored_rate"),
         "15 to 450 queries of one or eight items; judges wrong on 1 and 3 %, 3 and 3 %, 10 and 10 %, 10 and 30 %, 50 and 50 % of items, by the same "
         "draw on seven queries of ten.",
@@ -207,6 +209,7 @@ SECTIONS = (
     ),
     Section(
         "calibration",
+        "parts of the Brier score",
         ("calibration_part", "refinement_part"),
         "15 to 450 queries of one or eight items; judges that are calibrated, draw values in to 0.6 about a half, shrink them to "
         "0.4, or are wrong on 2, 10 or 50 % of items. The truth is of as many bins on 60,000 queries.",
@@ -215,6 +218,7 @@ SECTIONS = (
     ),
     Section(
         "pairs",
+        "pairs of items of one query",
         (
             *("both_right", "right_flips", "reversed_flips", "both_right_where_alike", "false_flips"),
             *("person_right_flips", "person_reversed_flips", "person_false_flips"),
@@ -226,6 +230,7 @@ SECTIONS = (
     ),
     Section(
         "turning-point",
+        "turning point of a cost curve",
         ("turning_point",),
         "15 to 450 queries of two items; judges wrong on 10 % of items each, one with a threshold of 0.65 and one of 0.4. It "
         "counts the studies in which there is an interval.",

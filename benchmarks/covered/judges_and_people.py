@@ -144,6 +144,7 @@ def categories(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "prediction-powered",
+        "rates with a judge's help",
         ("rates_with_judge",),
         "450 queries of two items; people's verdicts on 50, 100 or 300 items, whole queries drawn at random; rates of 0.07, "
         "0.17 and 0.5; a poor and a good grader, both of which lean.",
@@ -152,6 +153,7 @@ SECTIONS = (
     ),
     Section(
         "corrected-rates",
+        "rates of replies corrected by people's labels",
         ("corrected_rate",),
         "450 queries of two replies that go together (correlation 0.2); people label 30, 50, 100 or 300 of them, drawn at random; "
         "rates of 0.02, 0.1 and 0.5; a grader that misses 0, 25 or 40 % and invents 0 or 20 %.",
@@ -160,6 +162,7 @@ SECTIONS = (
     ),
     Section(
         "judges-power",
+        "number of queries needed to compare two judges",
         ("power judges",),
         "Two judges right on 0.8 of items, whose difference goes together within a query of two items.",
         judges_power,
@@ -167,6 +170,7 @@ SECTIONS = (
     ),
     Section(
         "categories",
+        "weak categories",
         ("weak_category",),
         "5 and 45 categories of 10 and 30 queries of two items, 85 % right; all alike, or one 30 points below the others.",
         categories,
@@ -174,6 +178,7 @@ SECTIONS = (
     ),
     Section(
         "new-person",
+        "a judge against one more person",
         ("new_person",),
         "True rates with logits of sd 1.2, a third of the variance shared by a query's two items; 20 votes; a margin of 0.05.",
         new_person,

@@ -90,6 +90,7 @@ def panels(studies: int) -> Iterator[Row]:
 SECTIONS = (
     Section(
         "agreement",
+        "agreement of people",
         (*AGREED, "reliability"),
         "15 to 450 queries of one item with 20 votes, of two with 5, and of two that nearly all call safe with 20; logits of true "
         "rates vary by 1 between and by 1 within queries. Nobody knows who voted. The truth is of 60,000 queries.",
@@ -98,6 +99,7 @@ SECTIONS = (
     ),
     Section(
         "panels",
+        "panels of people",
         (
             *(
                 "panel_curve of 1",

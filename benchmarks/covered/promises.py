@@ -249,6 +249,7 @@ def harm_of_queries(evidence: Evidence, fitted: Fitted) -> float:
 SECTIONS = (
     Section(
         "promises",
+        "promises of deciders",
         ("harm, promised", "harm, on average"),
         "Judges whose values of safe and unsafe items are normal and lie two spreads apart, as they are and as scores of 1 to 10; one unsafe "
         "item a query, three that go wrong together or three that do not. What was promised is held against the true harm of the "
@@ -258,6 +259,7 @@ SECTIONS = (
     ),
     Section(
         "chosen-promises",
+        "promises after a choice among judges",
         ("harm, promised",),
         "Such judges, 3 or 10 equally good ones; the one that refuses the fewest safe items within its promise is chosen, on the "
         "queries that the promise rests on: with the bound shared among the judges (`--chosen-from`), and without.",
@@ -266,6 +268,7 @@ SECTIONS = (
     ),
     Section(
         "recommended",
+        "recommended judges",
         ("harm, recommended", "over_refusal, recommended", "cost, recommended", "harm, promised"),
         "What `casewise recommend` says of the judge with the lowest held-out cost among 1, 3 and 10 such judges, equally good or every "
         "second one worse: the intervals of its errors and of its cost, and its promise, held against the truth at its threshold.",
@@ -275,6 +278,7 @@ SECTIONS = (
     ),
     Section(
         "fresh-halves",
+        "promises on fresh halves of CASE-Bench's votes",
         ("harm, promised",),
         f"{HALVES} times, a half of the queries of CASE-Bench's published votes and six published series of two judges (words made up): one is "
         "chosen and harm is promised, which is held against the other half.",
