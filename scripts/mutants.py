@@ -1,0 +1,118 @@
+"""Changes modules a little, one place at a time, and counts the changes that their tests notice.
+
+`python scripts/mutants.py stats/intervals.py ask/reader.py` mutates each module of `src/casewise` in memory and runs the tests that mirror
+it (`tests/stats/**/test_intervals*.py`) until the first fails. A mutant that fails no test survives and is printed. Mutants that no caller
+can tell from the module are listed in `scripts/equivalent_mutants.toml`, each with the reason. The script exits with 1 if less than 90 %
+of a module's mutants die. Tests that start casewise in another process see the module unchanged there.
+"""
+
+import argparse
+import ast
+import io
+import os
+import random
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+QUIET = ["-xq", "-p", "no:randomly", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+PAIRS = "Lt LtE Gt GtE Eq NotEq Is IsNot In NotIn And Or Add Sub Mult Div BitAnd BitOr Pow Mult Mod Mult".split()  # noqa: SIM905
+SWAPS = {getattr(ast, name): getattr(ast, PAIRS[at ^ 1]) for at, name in reversed(list(enumerate(PAIRS)))}
+NO_CODE = {"annotation", "returns", "decorator_list", "bases"}
+NAMES = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield each small change of this node itself."""
+    but: Callable[..., ast.AST] = partial(type(node), **dict(ast.iter_fields(node)))
+    match node:
+        case ast.Compare(ops=ops):
+            yield from (but(ops=[*ops[:at], SWAPS[type(op)](), *ops[at + 1 :]]) for at, op in enumerate(ops))
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) | ast.BoolOp(op=op) if type(op) in SWAPS:
+            yield but(op=SWAPS[type(op)]())
+        case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
+            yield operand
+        case ast.Constant(value=bool() | int() | float() as number):
+            yield ast.Constant(not number if isinstance(number, bool) else number + 1)
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in NAMES:
+            yield but(**{"id" if isinstance(node, ast.Name) else "attr": NAMES[name]})
+        case ast.Return(value=ast.expr() as value):
+            yield ast.Return(ast.BinOp(ast.Constant(0), ast.Mult(), value))
+        case ast.If(test=test) | ast.IfExp(test=test):
+            yield but(test=ast.UnaryOp(ast.Not(), test))
+        case ast.Expr(value=ast.Call()) | ast.Raise():  # a statement that does not happen
+            yield ast.Pass()
+
+
+def mutants(node: ast.AST, tree: ast.AST) -> Iterator[tuple[int, str, str, str]]:
+    """Yield each mutant of a module: the line, what stood there, what stands there now, and the module's source."""
+    for field, value in ast.iter_fields(node):
+        children = value if isinstance(value, list) else [value]
+        for at, child in enumerate(children):
+            if field in NO_CODE or not isinstance(child, ast.AST) or isinstance(child, ast.JoinedStr | ast.Assert):
+                continue
+            for changed in changes(child):
+                setattr(node, field, [*children[:at], changed, *children[at + 1 :]] if children is value else changed)
+                was, now = (ast.unparse(part).partition("\n")[0] for part in (child, changed))
+                yield getattr(child, "lineno", 0), was, now, ast.unparse(tree)
+            setattr(node, field, value)
+            yield from mutants(child, tree)
+
+
+def passes(name: str, path: Path, source: str, *, options: Sequence[str], limit_s: float) -> bool:
+    """Return whether the tests pass with this source, in a process of their own that ends after `limit_s`."""
+    if (child := os.fork()) == 0:
+        os.dup2(os.dup2(os.open(os.devnull, os.O_WRONLY), 1), 2)
+        signal.alarm(round(limit_s))
+        code, load = compile(source, path, "exec", dont_inherit=True), SourceFileLoader.get_code
+        changed = lambda loader, module: code if module == name else load(loader, module)  # noqa: E731
+        with patch.object(SourceFileLoader, "get_code", changed):
+            os._exit(pytest.main([*options, *QUIET]))
+    return os.waitpid(child, 0)[1] == 0
+
+
+def surviving(module: str, chosen: argparse.Namespace) -> float:
+    """Print the mutants of a module that survive, and return their share."""
+    path, first, last = ROOT / "src/casewise" / module, *map(int, chosen.lines.split("-"))
+    tests = chosen.tests or sorted(map(str, (ROOT / "tests" / Path(module).parent).rglob(f"test_{path.stem}*.py")))
+    run = [*tests, *([] if chosen.slow else ["-m", "not slow"])]
+    name, source, began = f"casewise.{module.removesuffix('.py').replace('/', '.')}", path.read_text(), time.monotonic()
+    with redirect_stdout(io.StringIO()):  # loads the other packages that the tests use once for all processes
+        pytest.main([*run, *QUIET, "--collect-only"])
+    for loaded in [each for each in sys.modules if each.partition(".")[0] in {"casewise", "tests"}]:
+        del sys.modules[loaded]
+    if not tests or not passes(name, path, source, options=run, limit_s=600):
+        sys.exit(f"{module}: its tests fail, or there are none: {tests}")
+    limit_s, tree = 20 + 5 * (time.monotonic() - began), ast.parse(source)
+    equivalent = tomllib.loads((ROOT / "scripts/equivalent_mutants.toml").read_text())
+    known = {(each["was"], each["becomes"]) for each in equivalent.get(module, ())}
+    every = [each for each in mutants(tree, tree) if first <= each[0] <= last and each[1:3] not in known]
+    every = sorted(random.Random(0).sample(every, min(chosen.most, len(every))))
+    alive = 0
+    for line, was, now, changed in every:
+        if passes(name, path, changed, options=run, limit_s=limit_s):
+            print(f"{module}:{line}: {was}  ->  {now}", flush=True)
+            alive += 1
+    print(f"{module}: {len(every) - alive} of {len(every)} mutants die", flush=True)
+    return alive / max(len(every), 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="+", help="such as stats/intervals.py")
+    parser.add_argument("--tests", nargs="+", help="the tests to run, instead of those that mirror the module")
+    parser.add_argument("--lines", default="1-99999", help="only the mutants of these lines, such as 40-80")
+    parser.add_argument("--most", type=int, default=99999, help="a random sample of so many mutants")
+    parser.add_argument("--slow", action="store_true", help="also run the tests that are marked slow")
+    chosen = parser.parse_args()
+    sys.exit(max([surviving(module, chosen) for module in chosen.modules]) > 0.1)
