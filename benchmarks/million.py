@@ -50,7 +50,8 @@ from casewise.judges.plan import Plan
 from casewise.records import FULL
 from casewise.runs.engine import RunSession
 from casewise.runs.run import folder_log, session_now
-from casewise.runs.limits import Limits, RunProgress, Spend
+from casewise.models.prices import Spend
+from casewise.runs.limits import Limits, RunProgress
 from casewise.storage.load import load
 from casewise.storage.run_folder import JUDGEMENT_LOG, read_manifest
 

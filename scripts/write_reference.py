@@ -12,7 +12,8 @@ from pathlib import Path
 
 from casewise.audits.subject import kinds
 from casewise.errors import ExitCode
-from casewise.models.endpoints import COMPATIBLE, ENDPOINTS, TERMS, Terms
+from casewise.models.batches.terms import COMPATIBLE, TERMS, Terms
+from casewise.models.endpoints import ENDPOINTS
 from casewise.reports.document import meanings
 from casewise.studies.design import DIFFERENCES, study_toml
 

@@ -46,9 +46,9 @@ from .judges.llm import LiveOptions as LiveOptions
 from .judges.plan import Selection as Selection
 from .models.client import ClientOptions as ClientOptions
 from .models.client import RetryPolicy as RetryPolicy
-from .models.endpoints import Prices as Prices
 from .models.load import ModelOptions as ModelOptions
 from .models.local import LocalOptions as LocalOptions
+from .models.prices import Prices as Prices
 from .records import Arm as Arm
 from .reports import power as power
 from .reports.formats import format_named as format_named

@@ -8,7 +8,7 @@ from tests.support.command import invoke as command
 from casewise import api
 from casewise.api.judging import spent_in
 from casewise.judges.llm import LLMJudge
-from casewise.models.endpoints import Prices
+from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.runs.limits import Limits
 

@@ -8,7 +8,7 @@ from casewise.api import RunOptions, plan_run, try_connection
 from casewise.errors import ConfigurationError, JudgeError
 from casewise.judges.judge import Answer
 from casewise.judges.llm import LLMJudge
-from casewise.models.endpoints import Prices
+from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel
 from casewise.records import ELICITATIONS, Scored
 from casewise.runs.limits import Limits

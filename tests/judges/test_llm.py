@@ -8,7 +8,7 @@ from casewise.ask.prompts import default_prompts
 from casewise.errors import Unavailable
 from casewise.judges.judge import Ask
 from casewise.judges.llm import LLMJudge
-from casewise.models.endpoints import Prices
+from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel, Rejected, Reply, Usage
 from casewise.records import (
     Context,

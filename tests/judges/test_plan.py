@@ -19,13 +19,14 @@ import casewise
 from casewise.api import PlannedRun, RunOptions
 from casewise.ask.elicitations import AskOptions
 from casewise.errors import ConfigurationError, RunConflict, Unavailable
+from casewise.judges.judge import Ask
 from casewise.judges.llm import LLMJudge
 from casewise.judges.plan import Bundles, Plan, Selection, ablation_arms, select
-from casewise.models.endpoints import Prices
+from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import FakeModel, Reply, Usage
 from casewise.records import FULL, NO_CONTEXT, Arm, Item, Judgement, Scored, Unscored, UnscoredReason
 from casewise.runs.engine import Asks, RunLog, RunSession, attempts_so_far
-from casewise.runs.limits import InFlight, Limits, RunProgress, Spend, Watch
+from casewise.runs.limits import InFlight, Limits, RunProgress, Watch
 from casewise.storage.columns import RecordColumns
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import JUDGEMENT_LOG, judgements_in_brief
@@ -317,10 +318,10 @@ def test_what_a_log_settles_of_a_plan_is_what_its_attempts_so_far_say(plan, tmp_
     attempts = attempts_so_far(asks, columns, JUDGEMENT_LOG.key)
     assert attempts.rows() == expected
 
-    class Nothing(RunLog):
+    class Nothing(RunLog[Ask, Judgement]):
         key, held = JUDGEMENT_LOG.key, columns
 
-        def write(self, ask, answer):
+        def write(self, ask: Ask, answer: Judgement) -> None:
             raise AssertionError("nothing is copied: no two asks share a call")
 
     progress = RunProgress()

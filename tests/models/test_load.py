@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.endpoints import FREE, Prices
 from casewise.models.load import ModelOptions, load_model, names_model
+from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import FakeModel, Model
 from casewise.models.wire import probe
 

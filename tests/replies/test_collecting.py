@@ -11,8 +11,8 @@ from casewise.api.replying import PlannedReplies, chat_model
 from casewise.ask.prompts import chat_with
 from casewise.errors import ConfigurationError, DataError, RunConflict, Unavailable
 from casewise.judges.plan import Selection
-from casewise.models.endpoints import Prices
 from casewise.models.load import LoadedModel, ModelOptions
+from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel, Rejected, Reply
 from casewise.records import FULL
 from casewise.replies.behaviour import replies_in

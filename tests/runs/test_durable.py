@@ -13,8 +13,9 @@ from tests.support.sums import SUMS, Adder, Sum, SumAsk, add_up, each_alone, log
 
 from casewise.errors import DataError, ModelError
 from casewise.models.local import Batcher
+from casewise.models.prices import Spend
 from casewise.runs.engine import Asks, RunLog, RunSession
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Spend, Watch
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
 
 
 @pytest.fixture
@@ -230,9 +231,8 @@ def test_the_plan_is_streamed(folder):
 
 
 def test_a_call_has_one_name_whichever_of_the_asks_that_share_it_comes_first(folder):
-    session = RunSession(
-        sums(*PAIRS, commutes=True), RunLog(folder, InFlight()), lambda _ask: Spend(), RunProgress(), Limits()
-    )
+    log: RunLog[SumAsk, Sum] = RunLog(folder, InFlight())
+    session = RunSession(sums(*PAIRS, commutes=True), log, lambda _ask: Spend(), RunProgress(), Limits())
 
     assert session.name(SumAsk(1, 2)) == session.name(SumAsk(2, 1))
     assert len({session.name(SumAsk(1, 2, attempt)) for attempt in range(3)}) == 3

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from casewise.models.asker import Asker
+from casewise.models.prices import Spend
 from casewise.records.base import Record
 from casewise.records.call import Call
 from casewise.runs.engine import Asks
-from casewise.runs.limits import Limits, RunProgress, Spend, Watch
-from casewise.runs.run import Asker, CallingOptions, folder_log, perform, session_now
+from casewise.runs.limits import Limits, RunProgress, Watch
+from casewise.runs.run import CallingOptions, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import AnyManifest, LogKind
 
@@ -59,7 +61,7 @@ class SumAsk:
         return (self.left, self.right)
 
 
-def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False) -> Asks:
+def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False) -> Asks[SumAsk]:
     """A plan of these bundles. If addition is known to commute, 1 + 2 and 2 + 1 share a call."""
 
     def shared_key(ask: SumAsk) -> str | None:
@@ -68,12 +70,12 @@ def sums(*bundles: tuple[SumAsk, ...], retries: int = 0, commutes: bool = False)
     return Asks(bundles, sum(len(bundle) for bundle in bundles), retries, shared_key)
 
 
-def each_alone(size: int, *, retries: int = 0) -> Asks:
+def each_alone(size: int, *, retries: int = 0) -> Asks[SumAsk]:
     """0 + 0, 1 + 0, 2 + 0 and so on."""
     return sums(*((SumAsk(n, 0),) for n in range(size)), retries=retries)
 
 
-class Counter(Asker):
+class Counter(Asker[SumAsk]):
     """Who is asked, and what a call can take at most."""
 
     name = "counter"
@@ -103,7 +105,7 @@ class Adder:
 
 def add_up(
     folder: Path,
-    plan: Asks,
+    plan: Asks[SumAsk],
     adder: Callable[[SumAsk], Awaitable[Sum]],
     *,
     concurrency: int = 4,
@@ -113,9 +115,18 @@ def add_up(
 ) -> RunProgress:
     """One session of a run of sums, which `adder` is asked for."""
     limits = replace(limits, concurrency=concurrency)
-    log = folder_log(folder, manifest or sum_manifest(), SUMS, session_now(limits))
     options, progress = CallingOptions(limits=limits), RunProgress()
-    return asyncio.run(perform(Counter(), adder, plan, log, options=options, progress=progress, watch=watch))
+    return asyncio.run(
+        perform(
+            Counter(),
+            adder,
+            plan,
+            folder_log(folder, manifest or sum_manifest(), SUMS, session_now(limits)),
+            options=options,
+            progress=progress,
+            watch=watch,
+        )
+    )
 
 
 def logged(folder: Path) -> list[Sum]:

@@ -30,6 +30,7 @@ from casewise.judges.plan import (
     manifest,
     pause_where_unread,
 )
+from casewise.models.prices import Spend
 from casewise.models.protocol import Reply
 from casewise.models.wire import Probe, probe
 from casewise.records import (
@@ -43,7 +44,7 @@ from casewise.records import (
     elicitation_names,
 )
 from casewise.runs.batch import BatchOptions, reserved
-from casewise.runs.limits import Limits, Spend, Watch, finished, unknown_spend
+from casewise.runs.limits import Limits, Watch, finished, unknown_spend
 from casewise.runs.run import CallingOptions, check_limits, folder_log, perform, session_now, spent_in_columns
 from casewise.runs.texts import spent_making
 from casewise.stats.labels import LabelPolicy

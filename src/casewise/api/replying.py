@@ -17,6 +17,7 @@ from casewise.evaluate.behaviour import SaysDoesNumbers
 from casewise.evaluate.judged_runs import ReportOptions, find_benchmark, options_of
 from casewise.judges.plan import Plan, Selection, select
 from casewise.models.load import LoadedModel, ModelOptions, load_model
+from casewise.models.prices import spent_of
 from casewise.models.protocol import Model
 from casewise.records import FULL, Arm, CollectedReply
 from casewise.replies.behaviour import REPLIES, read_replies, replies_in
@@ -25,7 +26,7 @@ from casewise.replies.grade import GradeOptions, GradeSummary, grade_into
 from casewise.replies.graders import CallableGrader, Grader, grader_named, with_rehearsals
 from casewise.reports.behaviour import says_does_page
 from casewise.reports.formats import Report
-from casewise.runs.limits import Watch, finished, spent_of
+from casewise.runs.limits import Watch, finished
 from casewise.runs.run import CallEstimate, estimate_calls, folder_log, perform, session_now
 from casewise.runs.texts import spent_making
 from casewise.storage.benchmark import Benchmark
@@ -118,10 +119,16 @@ class PlannedReplies:
                 return Replies(folder, self.benchmark, summary)
             options = replace(options, limits=options.limits.less(spent_making(folder)))
             session = session_now(options.limits, command=options.command, items=summary.n_items, asks=plan.by_way)
-            log = folder_log(folder, reply_manifest(collector, self.benchmark), REPLIES, session, private=True)
+            begun = reply_manifest(collector, self.benchmark)
             asked = asks_of(replace(plan, made=before), self.benchmark, options)
             await perform(
-                collector, collector.answer, asked, log, options=options, progress=summary, watch=options.watch
+                collector,
+                collector.answer,
+                asked,
+                folder_log(folder, begun, REPLIES, session, private=True),
+                options=options,
+                progress=summary,
+                watch=options.watch,
             )
             return Replies(folder, self.benchmark, summary)
         finally:

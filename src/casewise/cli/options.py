@@ -15,9 +15,9 @@ from casewise import api
 from casewise.errors import ConfigurationError
 from casewise.judges.plan import Selection
 from casewise.models.client import ClientOptions
-from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions
 from casewise.models.local import LocalOptions
+from casewise.models.prices import Prices
 from casewise.options import SPEED_GROUP
 from casewise.runs.batch import BatchOptions
 from casewise.runs.limits import Limits

@@ -28,7 +28,8 @@ from casewise.database import Database
 from casewise.database.engine import only_one
 from casewise.database.tables import review as tables
 from casewise.errors import ConfigurationError, one_of
-from casewise.models.endpoints import Prices
+from casewise.models.asker import ChatAsker, NoReplyReason
+from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import Answering, Message, Model, Reply, ReplyOptions, Usage, as_messages
 from casewise.options import Hidden
 from casewise.records import Category, ParameterSet, Query, Record, paper_parameters
@@ -36,17 +37,8 @@ from casewise.records.base import digest, read_record, shipped_toml
 from casewise.records.call import Call
 from casewise.runs.batch import BatchOptions  # noqa: F401  (cyclopts looks types of inherited fields up here)
 from casewise.runs.engine import Asks, RunLog, each_alone
-from casewise.runs.limits import InFlight, Limits, RunProgress, Spend, Watch  # noqa: F401
-from casewise.runs.run import (
-    CallEstimate,
-    CallingOptions,
-    ChatAsker,
-    NoReplyReason,
-    default_folder,
-    estimate_calls,
-    perform,
-    session_now,
-)
+from casewise.runs.limits import InFlight, Limits, RunProgress, Watch  # noqa: F401
+from casewise.runs.run import CallEstimate, CallingOptions, default_folder, estimate_calls, perform, session_now
 
 # How contexts are asked for: our own wording, versioned and replaceable, in the order of CASE-Bench (section
 # 4.2).
@@ -354,7 +346,7 @@ class WantedContext:
         return (self.place_id,)
 
 
-class DraftLog(RunLog):
+class DraftLog(RunLog[WantedContext, WrittenContext]):
     """The history of a draft's contexts. A place that has words is not asked for, so nothing need be looked up in it."""
 
     def __init__(self, database: Database, draft: Draft, writer: Writer, jobs: Path) -> None:
@@ -510,7 +502,7 @@ def estimate_generation(
     return estimate_calls(Writer(draft, model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks:
+def plan_of(database: Database, draft: Draft, options: GenerationOptions) -> Asks[WantedContext]:
     phase = Phase.BEYOND_REPAIR if options.which == "beyond repair" else Phase.MISSING
     table = tables.contexts
     with database.read() as connection:

@@ -20,23 +20,15 @@ from casewise.contexts.queue import keep_findings
 from casewise.contexts.store import ReviewPlace, all_places, find_place
 from casewise.database import Database
 from casewise.database.engine import only_one
-from casewise.models.endpoints import Prices
+from casewise.models.asker import ChatAsker, NoReplyReason
+from casewise.models.prices import Prices
 from casewise.models.protocol import Message, Model, Reply, ReplyOptions, as_messages
 from casewise.records import Record
 from casewise.records.base import digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
 from casewise.runs.limits import RunProgress, Watch
-from casewise.runs.run import (
-    CallEstimate,
-    CallingOptions,
-    ChatAsker,
-    NoReplyReason,
-    estimate_calls,
-    folder_log,
-    perform,
-    session_now,
-)
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
 from casewise.storage.run_folder import AnyManifest, LogKind, now
 
 KINDS = ("drift", "contradiction", "misplaced", "gives the intent away", "leaks the answer")
@@ -218,7 +210,7 @@ def estimate_opinions(
     return estimate_calls(Reader(model, options), plan_of(database, draft, options))
 
 
-def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks:
+def plan_of(database: Database, draft: Draft, options: OpinionOptions) -> Asks[OpinionAsk]:
     with database.read() as connection:
         places = [place for place in all_places(connection, draft.id) if place.state.wording is not None]
     return each_alone(map(OpinionAsk, places), retries=options.retries)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from casewise.errors import BenchmarkError, ConfigurationError, JudgeError, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
-from casewise.models.endpoints import Prices
+from casewise.models.prices import Prices
 from casewise.records import Elicitation, Scored, Unscored, UnscoredReason, elicitation_names, scale_of
 from casewise.records.base import writable
 from casewise.stats.arrays import BoolArray, FloatArray

@@ -23,14 +23,15 @@ from casewise.judges.guard_profiles import (
 )
 from casewise.judges.judge import Answer, Ask, Judge, failed
 from casewise.judges.llm import LiveOptions, ModelJudge, detail_of
+from casewise.models.asker import usually
 from casewise.models.client import Request
-from casewise.models.endpoints import FREE, Prices, parse_model_name
+from casewise.models.endpoints import parse_model_name
 from casewise.models.load import ModelOptions, load_classifier, load_model
+from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import Classified, Message, Model, Rejected, Reply, ReplyOptions, TextClassifier, Usage
 from casewise.models.wire import WrongShape, optional_text, parsed
 from casewise.records import Elicitation, Scored
 from casewise.records.base import digest
-from casewise.runs.run import usually
 
 # A moderation endpoint as a judge.
 #

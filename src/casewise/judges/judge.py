@@ -10,6 +10,7 @@ from typing import Any
 
 from casewise.ask.layouts import Kind, ShownItem
 from casewise.errors import JudgeError, Unavailable
+from casewise.models.asker import Asker
 from casewise.models.endpoints import Endpoint
 from casewise.models.protocol import Model, Rejected
 from casewise.records import (
@@ -25,7 +26,6 @@ from casewise.records import (
     UnscoredReason,
     scale_of,
 )
-from casewise.runs.run import Asker
 from casewise.transforms.catalogue import show
 from casewise.transforms.texts import MadeTexts
 
@@ -86,7 +86,7 @@ def failed(error: Rejected | Unavailable) -> Answer:
     return unscored(error.reason if isinstance(error, Rejected) else UnscoredReason.UNAVAILABLE, str(error))
 
 
-class Judge(Asker):
+class Judge(Asker[Ask]):
     """Turns an item, shown in an arm, into an outcome.
 
     A subclass has an `id`, a `name`, `elicitations` and `answer`. The defaults are those of a judge that asks nobody, costs

@@ -24,15 +24,14 @@ from casewise.ask.prompts import PromptSet, bridge_prompts, chat_with, default_p
 from casewise.ask.reader import ReadOutcome
 from casewise.errors import ConfigurationError, Unavailable, did_you_mean
 from casewise.judges.judge import Answer, Ask, Judge, unscored
-from casewise.models.endpoints import Prices
+from casewise.models.asker import ChatAsker, NoReplyReason, at_most, usually
 from casewise.models.load import ModelOptions, load_model, options_beside
+from casewise.models.prices import Prices, Spend
 from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage, as_messages
 from casewise.options import Flat, Hidden
 from casewise.plugins import install_command
 from casewise.records import Elicitation, Scored, Unscored
 from casewise.records.base import digest
-from casewise.runs.limits import Spend
-from casewise.runs.run import ChatAsker, NoReplyReason, at_most, usually
 from casewise.storage.loaders.public import CASEBENCH, PROMPTS
 from casewise.storage.loaders.registry import fetched_file
 

@@ -104,7 +104,7 @@ class Plan:
         n = len(self.items)
         return {asked_so(how, arm.name): n * self.times(how) for how in self.elicitations for arm in self.arms}
 
-    def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks:
+    def asks(self, benchmark: Benchmark, shared_key: Callable[[Ask], Hashable]) -> Asks[Ask]:
         """Return the asks; `shared_key` is equal for those that one call answers."""
         return Asks(Bundles(self, benchmark), len(self), self.retry_unscored, shared_key, self.keys)
 

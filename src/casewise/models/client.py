@@ -8,8 +8,8 @@ import random
 import re
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -266,12 +266,12 @@ class Exchange:
     latency_s: float
 
 
-class ToAskAgain(Exception):
+class NoAnswer(Exception):
     """A collected result is no answer, and another try may bring one."""
 
 
-Instead = Callable[[Request[Any], Capabilities], Exchange]
-"""Takes a call that would be made now: returns the answer that a batch brought, or raises."""
+Transport = Callable[[Request[Any], Capabilities], Exchange]
+"""Takes a call in the place of posting it: returns the answer that a batch brought, or raises."""
 
 
 FIRST_CALLS = 16
@@ -290,10 +290,8 @@ class EndpointClient:
         self.can = Capabilities()
         most = options.concurrency
         self.gate = AdaptiveGate(most=most, start=FIRST_CALLS if endpoint.remote else most)
-        self.instead: Instead | None = None
-        """Takes the calls while it is set; nothing is posted then."""
-        self.asked_as: Capabilities | None = None
-        """Capabilities when the call was written that `instead` answers; None for today's."""
+        self._transport: Transport | None = None
+        self._asked_as: Capabilities | None = None
         self._key = key
         self._rng = random.Random()  # noqa: S311 - spreads retries; no result depends on it
         self._broken_off = (aiohttp.ClientError, TimeoutError, OSError)
@@ -304,8 +302,7 @@ class EndpointClient:
         self.proxy = None if bypassed else urllib.request.getproxies().get(address.scheme)
         """The proxy that the environment names; read once, since aiohttp would read it for each call."""
         self.server = f"{endpoint.name} at {endpoint.base_url}"
-        self.tell: Callable[[str], None] = lambda _line: None
-        """Receives a line when a run pauses because the server is away, and when it resumes."""
+        self._tell: Callable[[str], None] = lambda _line: None
         self._answered = False
         """True if the server has answered in this session."""
         self._began: float | None = None
@@ -314,11 +311,11 @@ class EndpointClient:
 
     async def call(self, request: Request[T]) -> Called[T]:
         """Post until there is an answer. Raises Rejected, Unavailable, Unauthorised: as `Model.reply` says."""
-        if self.instead is not None:
-            can = self.asked_as or self.can
-            outcome = self._read(self.instead(request, can), request.body(can), request)
+        if self._transport is not None:
+            can = self._asked_as or self.can
+            outcome = self._read(self._transport(request, can), request.body(can), request)
             if isinstance(outcome, Fault):
-                raise ToAskAgain(outcome.message)
+                raise NoAnswer(outcome.message)
             return outcome
         attempt, n_lessons, n_waits = 1, 0, 0
         if self._began is None:
@@ -340,6 +337,26 @@ class EndpointClient:
             else:
                 await asyncio.sleep(wait)
                 attempt += 1
+
+    def tell_with(self, tell: Callable[[str], None]) -> None:
+        """Set the receiver of a line when calls wait because the server is away, and when it answers again."""
+        self._tell = tell
+
+    def assume(self, can: Capabilities) -> None:
+        """Take over capabilities that were learnt in an earlier session."""
+        self.can = can
+
+    @contextmanager
+    def through(self, transport: Transport, can: Capabilities | None = None) -> Iterator[None]:
+        """Give all calls of the block to `transport`; nothing is posted.
+
+        `can`: the capabilities when the calls were written; None for those of today.
+        """
+        self._transport, self._asked_as = transport, can
+        try:
+            yield
+        finally:
+            self._transport = self._asked_as = None
 
     async def close(self) -> None:
         """Close all connections."""
@@ -366,7 +383,7 @@ class EndpointClient:
             since, wait, announced = time.monotonic(), retry.first_wait_s, False
             while not await connects(self.proxy or self.endpoint.base_url):
                 if not announced:
-                    self.tell(f"the run waits for a server that stopped answering: {problem}")
+                    self._tell(f"the run waits for a server that stopped answering: {problem}")
                     announced = True
                 if time.monotonic() - since + wait > longest_s:
                     raise WentAway(
@@ -376,7 +393,7 @@ class EndpointClient:
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, retry.longest_wait_s)
             if announced:
-                self.tell(f"{self.server} answers again")
+                self._tell(f"{self.server} answers again")
         return True
 
     async def _attempt(self, request: Request[T]) -> Called[T] | Fault:
@@ -489,7 +506,7 @@ class OpenAICompatibleModel(Model):
 
     def tell_with(self, tell: Callable[[str], None]) -> None:
         """Set the receiver of lines about waiting for the server."""
-        self.client.tell = tell
+        self.client.tell_with(tell)
 
     async def close(self) -> None:
         """Close all connections."""

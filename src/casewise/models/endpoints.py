@@ -1,16 +1,15 @@
-"""The addresses of models, the keys to them, and their prices."""
+"""The addresses of models, and the keys to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from casewise.errors import ConfigurationError
-from casewise.models.protocol import Usage
-from casewise.options import Parameter
+from casewise.models.prices import FREE, Prices, listed_prices
 
 # Endpoints by the prefix in `openai/gpt-4o`, and their keys.
 #
@@ -187,132 +186,8 @@ def read_key(endpoint: Endpoint, environment: Mapping[str, str]) -> Key | None:
     return Key(value)
 
 
-# Prices of tokens: from the user, or from the public price list of genai-prices.
-
-
-@dataclass(frozen=True)
-class Prices:
-    """US dollars for a million tokens."""
-
-    input_usd: Annotated[float, Parameter(name="--price-in")]
-    """Price of a million input tokens in US dollars."""
-    output_usd: Annotated[float, Parameter(name="--price-out")]
-    """Price of a million output tokens in US dollars."""
-
-    def __post_init__(self) -> None:
-        if not (self.input_usd >= 0 and self.output_usd >= 0):
-            raise ConfigurationError("a price is 0 or more, in US dollars for a million tokens")
-
-    def of(self, usage: Usage) -> float | None:
-        """Return the cost of `usage`; None if the endpoint does not report the tokens."""
-        if usage.input_tokens is None or usage.output_tokens is None:
-            return None
-        return (usage.input_tokens * self.input_usd + usage.output_tokens * self.output_usd) / 1e6
-
-    def less(self, discount: float) -> Prices:
-        """Return these prices with a discount: 0.5 is half the price."""
-        return Prices(self.input_usd * (1 - discount), self.output_usd * (1 - discount))
-
-
-FREE = Prices(0.0, 0.0)
-
-
 def find_prices(endpoint: Endpoint, model: str) -> Prices | None:
-    """Return the prices of `model` at `endpoint`; None if it is not listed.
-
-    A server on this machine costs nothing. Prices that rise with the length of a prompt are taken at their base.
-    """
+    """Return the prices of `model` at `endpoint`; None if it is not listed. A server on this machine costs nothing."""
     if not endpoint.remote:
         return FREE
-    if endpoint.priced_as is None:
-        return None
-    from genai_prices import Usage as ListedUsage
-    from genai_prices import calc_price
-
-    try:
-        listed = calc_price(
-            ListedUsage(input_tokens=1000, output_tokens=1000), model_ref=model, provider_id=endpoint.priced_as
-        )
-    except LookupError:
-        return None
-    return Prices(*(float(of_thousand * 1000) for of_thousand in (listed.input_price, listed.output_price)))
-
-
-# Limits and discounts of each provider's batch interface. `scripts/write_reference.py` makes a page of them.
-
-
-Shape = Literal["openai", "together", "mistral", "anthropic", "gemini"]
-
-MB = 1_000_000
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Limits of one batch, and the discount on the price.
-
-    A discount that differs between models is 0 here, so that a limit on cost is kept.
-    """
-
-    source: str
-    shape: Shape = "openai"
-    most_requests: int = 50_000
-    most_bytes: int = 200 * MB
-    hours: int = 24
-    """Hours until a batch that is not done expires."""
-    discount: float = 0.5
-    unverified: str = ""
-    """Facts without documentation, in words."""
-
-
-TERMS: dict[str, Terms] = {
-    "openai": Terms("https://developers.openai.com/api/reference/resources/batches"),
-    "azure": Terms(
-        "https://learn.microsoft.com/en-us/azure/foundry/reference/rest/batches-create-batch",
-        unverified="the discount",
-    ),
-    "groq": Terms(
-        "https://console.groq.com/docs/batch",
-        most_bytes=100 * MB,
-        discount=0.25,
-        unverified="the limits; the discount is the lowest that was documented",
-    ),
-    "together": Terms(
-        "https://docs.together.ai/docs/inference/batch/overview",
-        "together",
-        most_bytes=100 * MB,
-        discount=0.0,
-        unverified="only some models have a discount, so costs are estimated without it",
-    ),
-    "mistral": Terms(
-        "https://docs.mistral.ai/studio-api/batch-processing",
-        "mistral",
-        1_000_000,
-        100 * MB,
-        unverified="the limit in bytes",
-    ),
-    "anthropic": Terms(
-        "https://platform.claude.com/docs/en/build-with-claude/batch-processing", "anthropic", 100_000, 256 * MB
-    ),
-    "google": Terms(
-        "https://ai.google.dev/gemini-api/docs/batch-api",
-        "gemini",
-        most_bytes=19 * MB,
-        hours=48,
-        unverified="the limit in requests; requests go inline, so that a batch holds less than 20 MB",
-    ),
-}
-"""By an endpoint's name."""
-
-COMPATIBLE = Terms("", discount=0.0, unverified="everything: any server that speaks OpenAI's protocol")
-"""A server of one's own, or a gateway."""
-
-
-def terms_of(endpoint: Endpoint) -> Terms:
-    """Return the terms of an endpoint's batch interface. Raises ConfigurationError: none is known."""
-    terms = TERMS.get(endpoint.name) or (COMPATIBLE if endpoint.key_optional else None)
-    if terms is None:
-        raise ConfigurationError(
-            f"{endpoint.name} is not known to have a batch interface; remove --batch, or use {', '.join(TERMS)} or a "
-            "server of your own (--base-url)"
-        )
-    return terms
+    return listed_prices(endpoint.priced_as, model) if endpoint.priced_as else None

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from casewise.errors import ConfigurationError
+from casewise.models.batches.terms import terms_of
 from casewise.models.client import ClientOptions, EndpointClient, OpenAICompatibleModel
-from casewise.models.endpoints import FREE, Prices, find_endpoint, find_prices, parse_model_name, read_key, terms_of
+from casewise.models.endpoints import find_endpoint, find_prices, parse_model_name, read_key
 from casewise.models.local import LocalOptions, SequenceClassifier, TransformersModel
+from casewise.models.prices import FREE, Prices
 from casewise.models.protocol import Answering, FakeModel, Model, TextClassifier
 
 

@@ -16,6 +16,7 @@ from casewise.ask.prompts import Chat
 from casewise.errors import ConfigurationError
 from casewise.judges.judge import Ask
 from casewise.judges.plan import Plan
+from casewise.models.asker import ChatAsker, NoReplyReason
 from casewise.models.load import LoadedModel, ModelOptions
 from casewise.models.protocol import Answering, Message, Reply, ReplyOptions, Sampling, Usage
 from casewise.records import FULL, Arm, CollectedReply, Item, Unanswered
@@ -23,7 +24,7 @@ from casewise.records.call import digest_of_text
 from casewise.replies.behaviour import REFUSED_BY_DEFENCE, ReplyIdentity, ReplyManifest
 from casewise.runs.engine import Asks
 from casewise.runs.limits import RunProgress, Watch
-from casewise.runs.run import CallingOptions, ChatAsker, NoReplyReason
+from casewise.runs.run import CallingOptions
 from casewise.storage.benchmark import Benchmark
 from casewise.storage.columns import RecordColumns
 from casewise.storage.run_folder import now
@@ -180,7 +181,7 @@ def reply_manifest(collector: Collector, benchmark: Benchmark) -> ReplyManifest:
     )
 
 
-def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks:
+def asks_of(plan: Plan, benchmark: Benchmark, options: CollectOptions) -> Asks[Ask]:
     """The plan as a run reads it; what is sent alike is sent once."""
     plan = replace(plan, retry_unscored=options.retries)
     return plan.asks(benchmark, lambda ask: json.dumps([ask.shown, ask.repeat, ask.attempt], default=vars))

@@ -198,7 +198,7 @@ class GradeSummary(RunProgress):
     notes: tuple[str, ...] = ()
 
 
-def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks:
+def plan_of(folder: Path, benchmark: Benchmark, retries: int) -> Asks[GradeAsk]:
     """The replies that a grader must read: those with words that are still there. The same reply to the same query is graded once.
 
     Raises DataError: the folder holds no replies, or their texts were discarded.
@@ -247,9 +247,16 @@ async def grade_into(
             benchmark=of.benchmark, model=of.model, chat=of.chat, grader=grader.id, settings=grader.settings()
         )
         manifest = GradeManifest(identity=identity, grader_name=grader.name, created=datetime.now(UTC))
-        log = folder_log(folder, manifest, GRADES, session, private=True, notes=grader.notes)
         summary = GradeSummary(run=folder, n_replies=plan.size, notes=grader.notes())
-        return await perform(grader, graded, plan, log, options=options, progress=summary, watch=options.watch)
+        return await perform(
+            grader,
+            graded,
+            plan,
+            folder_log(folder, manifest, GRADES, session, private=True, notes=grader.notes),
+            options=options,
+            progress=summary,
+            watch=options.watch,
+        )
     finally:
         await grader.close()
 

@@ -14,15 +14,15 @@ from casewise.ask.layouts import ShownItem, filled
 from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, DataError, unknown_key
 from casewise.judges.guard_profiles import GuardProfile, GuardPrompt, profile_named, read_guard
-from casewise.models.endpoints import Prices
+from casewise.models.asker import Asker, ChatAsker, NoReplyReason
 from casewise.models.load import LoadedModel, ModelOptions, load_classifier, load_model
+from casewise.models.prices import Prices
 from casewise.models.protocol import Message, Reply, ReplyOptions, TextClassifier, as_messages
 from casewise.plugins import plugin, plugin_names
 from casewise.records import GROUNDS, OUTCOMES, GradeOutcome, Ground, Scored, Ungraded
 from casewise.records.base import digest, read_toml, shipped_toml, writable
 from casewise.records.call import Graded
 from casewise.replies.collect import REHEARSED
-from casewise.runs.run import Asker, ChatAsker, NoReplyReason
 from casewise.transforms.user_function import Tried, UserFunction, function_at
 
 # What a grader is: a query and a reply in, what the reply does out.
@@ -42,7 +42,7 @@ class ToGrade:
         return (self.query, self.reply)
 
 
-class Grader(Asker):
+class Grader(Asker[ToGrade]):
     """Says what replies do. A subclass has an `id`, a `name` and `grade`."""
 
     id: str

@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Generic
 
 from casewise.errors import LeftUnanswered, ModelError, Unavailable
-from casewise.models.batch import BatchInterface, Gone, NobodyKnows, SeenBatch, batch_interface, of_known_shape
-from casewise.models.client import EndpointClient, Exchange, Instead, Request, ToAskAgain, is_retried
+from casewise.models.batches.interface import BatchInterface, BatchStatus, documented_shape
+from casewise.models.batches.named import batch_interface
+from casewise.models.batches.wire import Gone, MaybeAccepted
+from casewise.models.client import EndpointClient, Exchange, NoAnswer, Request, Transport, is_retried
+from casewise.models.prices import Spend, spend_of
 from casewise.models.wire import Capabilities
-from casewise.records.call import Call
-from casewise.runs.engine import Ask, Group, RunSession
-from casewise.runs.limits import Spend, spend_of
+from casewise.runs.engine import A, C, Group, RunSession
 from casewise.storage.batch_jobs import BatchJob, JobEvent, JobLog, ResultPlace, What
 
 QUEUE_FULL = re.compile(r"token[ _]limit[ _]exceeded|enqueued|queue", re.IGNORECASE)
@@ -66,8 +67,8 @@ def is_too_much(job: BatchJob) -> bool:
 
 
 async def in_batches(
-    session: RunSession,
-    answer: Callable[[Any], Awaitable[Call]],
+    session: RunSession[A, C],
+    answer: Callable[[A], Awaitable[C]],
     client: EndpointClient,
     options: BatchOptions,
     *,
@@ -78,15 +79,15 @@ async def in_batches(
     session.log.jobs.mkdir(parents=True, exist_ok=True)
     interface, log = batch_interface(client, asker), JobLog.at(session.log.jobs)
     if log.jobs:  # the capabilities that the endpoint was found to have
-        vars(client.can).update(list(log.jobs.values())[-1].intended.can)
+        client.assume(Capabilities(**list(log.jobs.values())[-1].intended.can))
     try:
         await BatchSession(session, interface, log, options, answer, priced=priced).work()
     finally:
         await interface.wire.close()
 
 
-def leave_to_batches(session: RunSession) -> None:
-    """Leave out of a session's calls those that a batch job of the run has paid for, or may yet; they are counted as pending."""
+def leave_to_batches(session: RunSession[A, C]) -> None:
+    """Leave out of a session's calls those that a batch job of the run has paid for, or may yet."""
     log = JobLog.read(session.log.jobs)
     names: set[str] = set()
     for job in log.jobs.values():
@@ -94,17 +95,8 @@ def leave_to_batches(session: RunSession) -> None:
             names.update(job.intended.names)
         elif job.stands == "ended":
             names.update(name for name, place in log.places(job.mark) if place.status == 200)
-
-    def others(calls: Iterator[Group]) -> Iterator[Group]:
-        for call in calls:
-            if f"{log.run}-{session.name(call.asks[0])}" in names:
-                session.progress.n_pending += 1
-            else:
-                yield call
-
     if names:
-        session.calls = others(session.calls)
-        session.budget.reserved += reserved(log)
+        session.leave({name.removeprefix(f"{log.run}-") for name in names}, reserved(log))
 
 
 # The calls of a run. The order of questions about each call of the plan: is there a result that answers it? Is it out? Then it
@@ -132,12 +124,12 @@ class Written(Exception):
         self.path, self.model, self.line = path, model, line
 
 
-def result(exchange: Exchange) -> Instead:
-    """Return what takes a call and gives a result."""
+def brings(exchange: Exchange) -> Transport:
+    """Return a transport that answers with a result of a batch."""
     return lambda _request, _can: exchange
 
 
-class BatchSession:
+class BatchSession(Generic[A, C]):
     """One session over a batch interface: everything that can be done now, and with `wait` everything.
 
     `answer` answers each call as it would live, through a client that does not post.
@@ -145,11 +137,11 @@ class BatchSession:
 
     def __init__(
         self,
-        session: RunSession,
+        session: RunSession[A, C],
         interface: BatchInterface,
         log: JobLog,
         options: BatchOptions,
-        answer: Callable[[Any], Awaitable[Call]],
+        answer: Callable[[A], Awaitable[C]],
         *,
         priced: bool,
     ) -> None:
@@ -159,9 +151,9 @@ class BatchSession:
         self.client = interface.wire.client
         self.provider = self.client.endpoint.name
         self.lot = Lot()
-        self.waiting: dict[str, list[Group]] = {}
+        self.waiting: dict[str, list[Group[A]]] = {}
         """Calls that are out, by name. Asks of one name are one question, and share the answer."""
-        self.later: list[Group] = []
+        self.later: list[Group[A]] = []
         """Calls without room."""
         self.full: str | None = None
         """The reason why nothing more can be handed over now."""
@@ -221,7 +213,7 @@ class BatchSession:
             await self.take(call)
         await self.hand_over()
 
-    async def take(self, call: Group) -> None:
+    async def take(self, call: Group[A]) -> None:
         """Answer a call and those that follow from it, or prepare them for a job."""
         queue = deque([call])
         while queue:
@@ -236,14 +228,14 @@ class BatchSession:
                 queue.extend(self.session.keep(current, answered))
                 self.budget.spent += spend_of(answered)
 
-    async def from_results(self, ask: Ask, name: str) -> Call | None:
+    async def from_results(self, ask: A, name: str) -> C | None:
         """Return the answer to a call in the results; or, after too many jobs, the answer that there is none."""
         for place in self.results.get(name, ()):
             exchange = Exchange(place.status, {}, self.log.text_at(place), 0.0)
             can = Capabilities(**self.log.jobs[place.job].intended.can)
             try:
-                return await self.through(ask, result(exchange), can)
-            except ToAskAgain:
+                return await self.through(ask, brings(exchange), can)
+            except NoAnswer:
                 continue
             except ModelError:
                 if place.job not in self.earlier:
@@ -257,7 +249,7 @@ class BatchSession:
 
         return await self.through(ask, failed)
 
-    async def to_hand_over(self, call: Group, name: str) -> Call | None:
+    async def to_hand_over(self, call: Group[A], name: str) -> C | None:
         """Write a call for the next job, if there is room. Return its answer if it needs no request, or is the run's first."""
         ask = call.asks[0]
         if self.stop or self.full is not None:
@@ -289,13 +281,10 @@ class BatchSession:
         self.waiting[name] = [call]
         return None
 
-    async def through(self, ask: Ask, instead: Instead, asked_as: Capabilities | None = None) -> Call:
-        """Answer an ask with `instead` in the place of posting."""
-        self.client.instead, self.client.asked_as = instead, asked_as
-        try:
+    async def through(self, ask: A, transport: Transport, asked_as: Capabilities | None = None) -> C:
+        """Answer an ask with a transport in the place of posting."""
+        with self.client.through(transport, asked_as):
             return await self.answer(ask)
-        finally:
-            self.client.instead = self.client.asked_as = None
 
     async def hand_over(self) -> None:
         """Make a job of the written requests."""
@@ -351,12 +340,12 @@ class BatchSession:
         others = {entry.batch for mark, entry in self.log.jobs.items() if entry.batch and mark != job.mark}
         n_requests = f"{len(job.intended.names):,} requests"
         try:
-            with of_known_shape(self.provider):
+            with documented_shape(self.provider):
                 batch = await self.interface.find(job, others) if uploaded else None
         except (Unavailable, Gone) as error:
             self.say(f"a batch of {n_requests}: the provider cannot be searched for it: {error}")
             return False
-        if isinstance(batch, SeenBatch):
+        if isinstance(batch, BatchStatus):
             if job.stands == "lost":
                 self.budget.set_aside(reserve(job))
             self.accepted(job, batch)
@@ -384,16 +373,16 @@ class BatchSession:
     async def has_ended(self, job: BatchJob, batch: str) -> bool:
         """Look at a job, keep its results if it has ended, and return whether it has."""
         try:
-            with of_known_shape(self.provider):
+            with documented_shape(self.provider):
                 status = await self.interface.look(batch)
             if not status.has_ended:
                 if status.n_done is not None and status.n_done != job.n_done:
                     self.note(job, "seen", n_done=status.n_done, state=status.state)
                 return False
-            with of_known_shape(self.provider):
+            with documented_shape(self.provider):
                 await self.log.keep_results(job.mark, self.interface.results(batch))
         except Gone:
-            status = SeenBatch(batch, "expired", words="the provider no longer has it")
+            status = BatchStatus(batch, "expired", words="the provider no longer has it")
         job.state, job.words = status.state, status.words
         if is_too_much(job):
             self.settled(job, "refused", state=status.state, words=status.words)
@@ -429,14 +418,14 @@ class BatchSession:
             )
         )
         try:
-            with of_known_shape(self.provider):
+            with documented_shape(self.provider):
                 file = await self.interface.upload(job, lines)
             if file is not None:
                 self.note(job, "uploaded", file=file)
-            with of_known_shape(self.provider, NobodyKnows):
+            with documented_shape(self.provider, MaybeAccepted):
                 status = await self.interface.create(job, lines)
             self.accepted(job, status)
-        except NobodyKnows as error:
+        except MaybeAccepted as error:
             self.say(f"no answer to a batch of {len(names):,} requests ({error}): searching for it at the provider")
             return str(error) if await self.is_lost(job) else None
         except ModelError as error:
@@ -446,7 +435,7 @@ class BatchSession:
             return str(error)
         return None
 
-    def accepted(self, job: BatchJob, status: SeenBatch) -> None:
+    def accepted(self, job: BatchJob, status: BatchStatus) -> None:
         """Note that the provider has a job."""
         expires = status.expires or job.intended.at + timedelta(hours=self.interface.terms.hours)
         self.note(job, "out", batch=status.id, expires=expires, state=status.state)

@@ -5,36 +5,54 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from casewise.models.prices import Spend, spend_of
 from casewise.records.call import Call
-from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Spend, Watch, spend_of
+from casewise.runs.limits import Budget, InFlight, Limits, RunProgress, Watch
 from casewise.storage.run_folder import last_rows, now
 
 # A plan.
 
 
-Ask: TypeAlias = Any
-"""A frozen dataclass with the field `attempt`, its number from 0, and the property `key`: the values of the log's key, which
-tell this ask from every other of the run, whatever the attempt."""
+Key: TypeAlias = tuple[str | int, ...]
+"""The values of the fields that are a log's key."""
+
+
+class Ask(Protocol):
+    """One question of a run: a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def attempt(self) -> int:
+        """Its number, from 0."""
+
+    @property
+    def key(self) -> Key:
+        """The key, which tells this ask from every other of the run, whatever the attempt."""
+
+
+A = TypeVar("A", bound=Ask)
+C = TypeVar("C", bound=Call)
 
 
 @dataclass(frozen=True)
-class Asks:
+class Asks(Generic[A]):
     """The asks of a run in bundles, which may be made when they are read."""
 
-    bundles: Sequence[tuple[Ask, ...]]
+    bundles: Sequence[tuple[A, ...]]
     """Only asks of one bundle can share a call."""
     size: int
     """Number of asks."""
     retries: int = 0
     """Maximum repetitions of an ask whose answer is not usable."""
-    shared_key: Callable[[Any], Hashable] = lambda _ask: None
+    shared_key: Callable[[A], Hashable] = lambda _ask: None
     """Equal for asks that one call answers, as is its `str`, on every machine; None for an ask with a call of its own."""
     all_keys: Callable[[], pl.LazyFrame] | None = None
     """Returns what `keys` returns, if that is known before an ask is made."""
@@ -46,19 +64,19 @@ class Asks:
         rows = [(number, *ask.key) for number, bundle in enumerate(self.bundles) for ask in bundle]
         return pl.LazyFrame(rows, schema=["bundle", *names], orient="row")
 
-    def groups(self, bundle: tuple[Ask, ...]) -> Iterator[tuple[Ask, ...]]:
+    def groups(self, bundle: tuple[A, ...]) -> Iterator[tuple[A, ...]]:
         """Yield the asks of a bundle in groups that one call answers."""
         if len(bundle) == 1:
             yield bundle
             return
-        groups: dict[Hashable, list[Ask]] = {}
+        groups: dict[Hashable, list[A]] = {}
         for place, ask in enumerate(bundle):
             key = self.shared_key(ask)
             groups.setdefault(place if key is None else key, []).append(ask)
         yield from (tuple(group) for group in groups.values())
 
 
-def each_alone(asks: Iterable[Ask], *, retries: int = 0) -> Asks:
+def each_alone(asks: Iterable[A], *, retries: int = 0) -> Asks[A]:
     """Return a plan of asks that have a call each."""
     bundles = [(ask,) for ask in asks]
     return Asks(bundles, len(bundles), retries)
@@ -67,7 +85,7 @@ def each_alone(asks: Iterable[Ask], *, retries: int = 0) -> Asks:
 # The log.
 
 
-class RunLog:
+class RunLog(Generic[A, C]):
     """The answers of a run: those of earlier sessions, and those to come. By default there are no earlier ones."""
 
     key: tuple[str, ...] = ()
@@ -82,11 +100,11 @@ class RunLog:
         """The folder in which batch jobs are noted."""
         self.in_flight = in_flight
 
-    def at(self, place: int) -> Call:
+    def at(self, place: int) -> C:
         """Return the answer at a place of the log."""
         raise LookupError(f"nothing is held at {place}")
 
-    def write(self, ask: Any, answer: Any) -> None:
+    def write(self, ask: A, answer: C) -> None:
         """Keep an answer, so that it survives a kill of this process."""
         raise NotImplementedError
 
@@ -103,7 +121,7 @@ class LastAttempt(NamedTuple):
     settled: bool
 
 
-def attempts_so_far(plan: Asks, log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+def attempts_so_far(plan: Asks[A], log: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     """Return the last attempt at each ask of a plan, a row an ask in the order of the plan, with its `bundle`; null for none.
 
     An ask is settled by a usable answer, or by enough attempts; one that failed for a reason that passes, such as a server
@@ -124,21 +142,21 @@ NOTHING_TAKEN: dict[str, Any] = dict.fromkeys(("latency_s", "input_tokens", "out
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Generic[A]):
     """Asks that one call answers; the first of them makes it."""
 
-    asks: tuple[Ask, ...]
+    asks: tuple[A, ...]
     at_most: Spend = field(default_factory=Spend)
     """Upper bound of what the call takes; zero without a budget."""
 
 
 @dataclass
-class RunSession:
+class RunSession(Generic[A, C]):
     """One session of work on a plan: the calls that are left, the budget, and what becomes of an answer."""
 
-    plan: Asks
-    log: RunLog
-    at_most: Callable[[Any], Spend]
+    plan: Asks[A]
+    log: RunLog[A, C]
+    at_most: Callable[[A], Spend]
     """Upper bound of what the call of an ask takes."""
     progress: RunProgress
     limits: Limits = field(default_factory=Limits)
@@ -157,8 +175,7 @@ class RunSession:
                 "a session of this run was killed; its calls under way are counted as spent, "
                 f"{unknown.tokens:,} tokens and ${unknown.cost_usd:.4f} at most"
             )
-        self.budget = Budget(self.limits, spent=self.log.spent + unknown)
-        self.budget.in_flight = self.log.in_flight
+        self.budget = Budget(self.limits, spent=self.log.spent + unknown, in_flight=self.log.in_flight)
         self.stop = self.watch.stop
         self.calls = self._calls()
         """The calls that are left, made when they are read."""
@@ -169,13 +186,13 @@ class RunSession:
         if self.watch.progress is not None:
             self.watch.progress(self.progress, self.plan.size)
 
-    def name(self, ask: Ask) -> str:
+    def name(self, ask: A) -> str:
         """Return the name of a call by its first ask: the same in every session and on every machine, another for each attempt."""
         shared = self.plan.shared_key(ask)
         parts = (*(ask.key if shared is None else (shared,)), ask.attempt)
         return hashlib.blake2b("\n".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
-    def _calls(self) -> Iterator[Group]:
+    def _calls(self) -> Iterator[Group[A]]:
         """Yield the calls that are left; an answer in the log to another ask of the same call is copied."""
         if self.last is None:
             for bundle in self.plan.bundles:
@@ -193,9 +210,19 @@ class RunSession:
                 if left := self._left_after_copying(asks, last):
                     yield self._group(left)
 
-    def _left_after_copying(
-        self, group: tuple[Ask, ...], last: Mapping[tuple[str | int, ...], LastAttempt | None]
-    ) -> tuple[Ask, ...]:
+    def leave(self, names: Collection[str], reserved: Spend) -> None:
+        """Leave out the calls of these `names`, which are counted as pending, and set aside what they may take."""
+        self.calls = self._but(names, self.calls)
+        self.budget.hold_back(reserved)
+
+    def _but(self, names: Collection[str], calls: Iterator[Group[A]]) -> Iterator[Group[A]]:
+        for call in calls:
+            if self.name(call.asks[0]) in names:
+                self.progress.n_pending += 1
+            else:
+                yield call
+
+    def _left_after_copying(self, group: tuple[A, ...], last: Mapping[Key, LastAttempt | None]) -> tuple[A, ...]:
         """Copy the log's answer to one ask of `group` to the others; return those that must still be asked."""
         attempts = [attempt for ask in group if (attempt := last[ask.key]) is not None]
         if not attempts:
@@ -209,10 +236,10 @@ class RunSession:
                 self._write(copied, self._shared(self.log.at(best.place), copied), again=previous is not None)
         return () if best.settled else tuple(replace(ask, attempt=best.attempt + 1) for ask in group)
 
-    def _group(self, asks: tuple[Ask, ...]) -> Group:
+    def _group(self, asks: tuple[A, ...]) -> Group[A]:
         return Group(asks, self.at_most(asks[0]) if self.limits.bounded else Spend())
 
-    def keep(self, group: Group, answer: Call) -> tuple[Group, ...]:
+    def keep(self, group: Group[A], answer: C) -> tuple[Group[A], ...]:
         """Write an answer for every ask of a call, once a call in any order; return the call that repeats it, if one is needed."""
         first, attempt = group.asks[0], group.asks[0].attempt
         self.progress.count_call(answer)
@@ -225,7 +252,7 @@ class RunSession:
             self.progress.n_unavailable += len(group.asks)
         return ()
 
-    def _shared(self, answer: Call, ask: Ask) -> Call:
+    def _shared(self, answer: C, ask: A) -> C:
         """Return an answer as that of another ask of the same call: without tokens, cost and latency."""
         key = dict(zip(self.log.key, ask.key, strict=True))
         shared_with = answer.shared_with or str(getattr(answer, self.log.key[0]))
@@ -233,18 +260,18 @@ class RunSession:
             update={**NOTHING_TAKEN, **key, "attempt": ask.attempt, "shared_with": shared_with, "at": now()}
         )
 
-    def _write(self, ask: Ask, answer: Call, *, again: bool) -> None:
+    def _write(self, ask: A, answer: C, *, again: bool) -> None:
         self.log.write(ask, answer)
         self.progress.count_outcome(answer.failure, again=again)
 
 
-async def live(session: RunSession, call_of: Callable[[Any], Awaitable[Any]], *, concurrency: int) -> None:
+async def live(session: RunSession[A, C], call_of: Callable[[A], Awaitable[C]], *, concurrency: int) -> None:
     """Make the calls of a session from this process, `concurrency` at a time.
 
     An error of `call_of` or of the log stops the run: calls in flight are cancelled, and the error is raised. A stop lets
     calls in flight finish.
     """
-    follow_ups: deque[Group] = deque()
+    follow_ups: deque[Group[A]] = deque()
     budget = session.budget if session.limits.bounded else None
 
     async def worker() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -17,6 +17,7 @@ import platformdirs
 
 from casewise.errors import ConfigurationError, DataError
 from casewise.models.local import drop_all_waiting
+from casewise.models.prices import Spend
 from casewise.options import CONCURRENCY, SPEED_GROUP, Parameter
 from casewise.records.call import Call
 from casewise.storage.files import write_text
@@ -69,30 +70,6 @@ def allow_sending(content: str, to: str | None, *, agreed: bool, ask: Callable[[
 
 
 # Limits of a run, and its spending.
-
-
-@dataclass(frozen=True, slots=True)
-class Spend:
-    """Money in US dollars, and tokens in and out together."""
-
-    cost_usd: float = 0.0
-    tokens: int = 0
-
-    def __add__(self, more: Spend) -> Spend:
-        return Spend(self.cost_usd + more.cost_usd, self.tokens + more.tokens)
-
-    def __sub__(self, less: Spend) -> Spend:
-        return Spend(self.cost_usd - less.cost_usd, self.tokens - less.tokens)
-
-
-def spend_of(call: Call) -> Spend:
-    """Return cost and tokens of a call; unknown ones count as zero."""
-    return Spend(call.cost_usd or 0.0, (call.input_tokens or 0) + (call.output_tokens or 0))
-
-
-def spent_of(calls: Iterable[Call]) -> Spend:
-    """Return cost and tokens of calls together."""
-    return sum(map(spend_of, calls), Spend())
 
 
 @dataclass(frozen=True)
@@ -184,11 +161,11 @@ class Budget:
     are upper bounds.
     """
 
-    def __init__(self, limits: Limits, *, spent: Spend | None = None) -> None:
+    def __init__(self, limits: Limits, *, spent: Spend | None = None, in_flight: InFlight | None = None) -> None:
         self.limits = limits
         self.spent = spent or Spend()
         self.reserved = Spend()
-        self.in_flight = InFlight()
+        self.in_flight = in_flight or InFlight()
         self._under_way = 0
         self._changed: asyncio.Event | None = None
 
@@ -217,6 +194,10 @@ class Budget:
         """Set aside what a call may cost that is under way already, such as a batch job."""
         self._under_way += 1
         self.reserved += call
+
+    def hold_back(self, spend: Spend) -> None:
+        """Set aside for the whole session what calls may cost that it does not wait for."""
+        self.reserved += spend
 
     def settle(self, call: Spend, actual: Spend) -> Self:
         """Replace what was set aside for a call by its actual cost and tokens."""

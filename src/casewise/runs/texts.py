@@ -8,23 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from casewise.models.asker import ChatAsker, NoReplyReason, usually
 from casewise.models.load import LoadedModel
+from casewise.models.prices import Spend, spent_of
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage
 from casewise.records.base import Record, digest
 from casewise.records.call import Call
 from casewise.runs.engine import Asks, each_alone
-from casewise.runs.limits import Limits, RunProgress, Spend, Watch, spent_of
-from casewise.runs.run import (
-    CallEstimate,
-    CallingOptions,
-    ChatAsker,
-    NoReplyReason,
-    estimate_calls,
-    folder_log,
-    perform,
-    session_now,
-    usually,
-)
+from casewise.runs.limits import Limits, RunProgress, Watch
+from casewise.runs.run import CallEstimate, CallingOptions, estimate_calls, folder_log, perform, session_now
 from casewise.storage.files import read_jsonl
 from casewise.storage.run_folder import (
     MADE_BEFORE,
@@ -166,7 +158,7 @@ class Maker(ChatAsker[TextAsk, MadeText]):
         return MadeText(maker=self.name, text_digest=text_key(ask.text), attempt=ask.attempt, at=now(), **result)
 
 
-def plan_of(texts: Iterable[str | TextAsk]) -> Asks:
+def plan_of(texts: Iterable[str | TextAsk]) -> Asks[TextAsk]:
     return each_alone(text if isinstance(text, TextAsk) else TextAsk(text) for text in dict.fromkeys(texts))
 
 
@@ -188,9 +180,17 @@ async def make_texts(
     manifest = MadeManifest(identity=identity, created=datetime.now(UTC))
     folder = folder_of(within, maker.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    log = folder_log(folder, manifest, MADE, session_now(limits, command=command), private=True)
+    session = session_now(limits, command=command)
     summary, options = MadeSummary(maker=maker.name), CallingOptions(limits=limits)
-    return await perform(maker, maker.answer, plan_of(texts), log, options=options, progress=summary, watch=watch)
+    return await perform(
+        maker,
+        maker.answer,
+        plan_of(texts),
+        folder_log(folder, manifest, MADE, session, private=True),
+        options=options,
+        progress=summary,
+        watch=watch,
+    )
 
 
 def folder_of(within: Path, name: str) -> Path:

@@ -14,10 +14,11 @@ from casewise.ask.layouts import Scene, ShownItem, filled, laid_out, turns_of_ch
 from casewise.ask.reader import find_objects
 from casewise.errors import ConfigurationError, did_you_mean, one_of
 from casewise.models.load import ModelOptions, load_model, options_beside
+from casewise.models.prices import Spend
 from casewise.models.protocol import Message, Reply, ReplyOptions, Usage, as_messages
 from casewise.records import Arm, Transform
 from casewise.records.base import shipped_toml
-from casewise.runs.limits import Limits, Spend, Watch
+from casewise.runs.limits import Limits, Watch
 from casewise.runs.run import CallEstimate
 from casewise.runs.texts import MadeText, Maker, TextAsk, estimate_made, made_in, make_texts, spent_making, text_key
 from casewise.transforms.channels import CHANNELS, DIRECTIONS, Channel, Direction, over_texts, put_into

@@ -20,8 +20,8 @@ from casewise.contexts.review import Act, Action, Phase
 from casewise.contexts.store import act, all_places, events_of
 from casewise.database.engine import only_one
 from casewise.errors import RunConflict, Unauthorised
-from casewise.models.endpoints import Prices
 from casewise.models.load import ModelOptions, load_model
+from casewise.models.prices import Prices
 from casewise.models.protocol import FakeModel, Rejected, Usage
 from casewise.records import sorry_bench
 from casewise.runs.limits import Limits, Watch

@@ -10,7 +10,7 @@ from tests.support.batched import KEYS, QUICK, SHAPES, STAYING, judged, lines_of
 
 from casewise import api
 from casewise.errors import ConfigurationError, ModelError
-from casewise.models.endpoints import TERMS
+from casewise.models.batches.terms import TERMS
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from casewise.errors import ConfigurationError
-from casewise.models.batch import batch_interface
-from casewise.models.batch import openai_result as landed
+from casewise.models.batches.named import batch_interface
+from casewise.models.batches.openai import openai_result as landed
+from casewise.models.batches.terms import TERMS, terms_of
 from casewise.models.client import ClientOptions, EndpointClient
-from casewise.models.endpoints import ENDPOINTS, TERMS, Key, find_endpoint, terms_of
+from casewise.models.endpoints import ENDPOINTS, Key, find_endpoint
 from casewise.models.protocol import Rejected
 from casewise.storage.batch_jobs import BatchJob, JobEvent
 

@@ -1,0 +1,160 @@
+"""Whoever answers the asks of a run: a judge, a grader, or a chat model with a task."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, Literal, TypeVar
+
+from casewise.errors import LeftUnanswered, Unavailable
+from casewise.models.client import EndpointClient
+from casewise.models.prices import FREE, Prices, Spend
+from casewise.models.protocol import Message, Model, Rejected, Reply, ReplyOptions, Usage
+
+A_contra = TypeVar("A_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Asker(Generic[A_contra]):
+    """A judge, a grader, or a model with a task. The defaults are those of one that costs nothing and sends nothing."""
+
+    name: str
+    """Its name in reports and messages."""
+    sends_to: str | None = None
+    """The receiver of texts; None if they do not leave this machine."""
+    concurrency: int = 1
+    """Minimum number of calls under way."""
+    prices: Prices | None = FREE
+    """Prices of its tokens; None if they are unknown, and then no limit on cost can be kept."""
+    counts_tokens: bool = True
+    """True if its answers state their tokens; otherwise no limit on tokens can be kept."""
+    model: Model | None = None
+    """The chat model that it asks, if it asks one."""
+    client: EndpointClient | None = None
+    """The client of the endpoint that it calls, if it has one of its own."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that its answers depend on, as JSON values; part of a run's identity."""
+        return {}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the notes that a reader of its report needs."""
+        return ()
+
+    def usually(self, _ask: A_contra, /) -> Usage:
+        """Return an estimate of a call's tokens."""
+        return Usage(0, 0)
+
+    def at_most(self, _ask: A_contra, /) -> Spend:
+        """Return an upper bound of a call's cost and tokens."""
+        return Spend()
+
+    async def prepare(self, asks: Iterable[A_contra], /) -> None:
+        """Check before the first call of a new run that the asks of its plan can be answered."""
+
+    async def close(self) -> None:
+        """Release connections and memory."""
+
+
+# What a call takes, before it is made.
+
+
+CHARACTERS_PER_TOKEN = 4.0
+"""Of English prose, roughly, with the tokenizers in use."""
+
+TEMPLATE_TOKENS = 64
+"""Upper bound of the tokens that a chat template adds to a prompt."""
+
+
+def usually(messages: Iterable[Message], *, reply_tokens: int) -> Usage:
+    """Return an estimate of a call's tokens from the length of its prompt."""
+    return Usage(round(sum(len(message.content) for message in messages) / CHARACTERS_PER_TOKEN), reply_tokens)
+
+
+def at_most(messages: Iterable[Message], *, reply_tokens: int, prices: Prices | None) -> Spend:
+    """Return an upper bound of a call: a token for every two bytes of the prompt is more than any tokenizer needs for
+    prose, and a reply is no longer than its limit. No known provider bills failed tries."""
+    sent = sum(len(message.content.encode()) for message in messages) // 2 + TEMPLATE_TOKENS
+    cost = prices.of(Usage(sent, reply_tokens)) if prices else None
+    return Spend(cost or 0.0, sent + reply_tokens)
+
+
+# Chat models as askers.
+
+
+NoReplyReason = Literal["bad_request", "content_filter", "no_logprobs", "unavailable"]
+
+
+class ChatAsker(Asker[A_contra], ABC, Generic[A_contra, R_co]):
+    """A chat model with a task.
+
+    `patience`: the run stops after so many calls in a row that failed, each after all its retries.
+    """
+
+    model: Model
+    usual_tokens: int
+    """Tokens of a typical reply."""
+
+    def __init__(self, model: Model, prices: Prices | None, *, patience: int = 30) -> None:
+        self.model, self.prices, self.name = model, prices, model.name
+        self.sends_to, self.concurrency = model.sends_to, model.concurrency
+        self.patience, self._n_failed = patience, 0
+
+    @abstractmethod
+    def messages(self, ask: A_contra, /) -> tuple[Message, ...]:
+        """Return the messages to the model."""
+
+    @abstractmethod
+    def reply_options(self, ask: A_contra, /) -> ReplyOptions:
+        """Return the options of the reply."""
+
+    @abstractmethod
+    def read(self, ask: A_contra, reply: Reply, took: dict[str, Any], /) -> R_co:
+        """Return the record of a reply; `took` has the fields of a `Call` for cost, tokens and latency."""
+
+    @abstractmethod
+    def unanswered(self, ask: A_contra, reason: NoReplyReason, detail: str, /) -> R_co:
+        """Return the record of a call without a reply."""
+
+    def usually(self, ask: A_contra, /) -> Usage:
+        """Return an estimate from the length of the prompt, and the tokens of a typical reply."""
+        return usually(self.messages(ask), reply_tokens=min(self.usual_tokens, self.reply_options(ask).max_tokens))
+
+    def at_most(self, ask: A_contra, /) -> Spend:
+        """Return a bound from the length of the prompt, and the limit of a reply."""
+        return at_most(self.messages(ask), reply_tokens=self.reply_options(ask).max_tokens, prices=self.prices)
+
+    async def answer(self, ask: A_contra, /) -> R_co:
+        """Ask the model. Raises ModelError: no further call can succeed."""
+        reply = await self.replied(ask)
+        return self.read(ask, reply, self.took(reply)) if isinstance(reply, Reply) else reply
+
+    async def replied(self, ask: A_contra, /) -> Reply | R_co:
+        """Return the model's reply, or the record of a call without one; errors are those of `answer`."""
+        try:
+            reply = await self.model.reply(self.messages(ask), self.reply_options(ask))
+        except Rejected as error:
+            return self.unanswered(ask, error.reason, str(error))
+        except Unavailable as error:
+            self._n_failed += not isinstance(error, LeftUnanswered)
+            if self._n_failed >= self.patience:
+                raise Unavailable(
+                    f"{self._n_failed} calls in a row failed: {error}. Answers so far are kept; the same command resumes"
+                ) from error
+            return self.unanswered(ask, "unavailable", str(error))
+        self._n_failed = 0
+        return reply
+
+    def took(self, reply: Reply) -> dict[str, Any]:
+        """Return latency, model version, tokens and cost of a reply, as fields of a `Call`."""
+        return {
+            "latency_s": round(reply.latency_s, 4),
+            "model_version": reply.model_version,
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+            "cost_usd": self.prices.of(reply.usage) if self.prices else None,
+        }
+
+    async def close(self) -> None:
+        """Release the model's connections."""
+        await self.model.close()

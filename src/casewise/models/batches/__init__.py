@@ -1,0 +1,1 @@
+"""Batch interfaces: one protocol, and a file for each provider."""
